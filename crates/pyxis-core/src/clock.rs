@@ -1,0 +1,126 @@
+//! Time as an argument.
+//!
+//! Wall-clock time is [`UnixMillis`]; whoever needs "now" takes a [`Clock`] or, better, the value.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UnixMillis(pub i64);
+
+impl UnixMillis {
+    /// This instant moved by `duration` into the future, saturating.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(millis(duration)))
+    }
+
+    /// This instant moved by `duration` into the past, saturating.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(millis(duration)))
+    }
+
+    /// The time from `earlier` to this instant; zero if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Whole seconds since the epoch, rounded down.
+    pub fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// RFC 3339 in UTC with milliseconds, for example `2026-01-31T09:05:00.250Z`.
+    pub fn to_rfc3339(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |t| format!("{t:.3}"))
+    }
+
+    /// Reads an RFC 3339 timestamp with any offset; `None` if it is not one.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
+    }
+}
+
+impl fmt::Debug for UnixMillis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_rfc3339())
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A source of wall-clock time.
+pub trait Clock: Send + Sync + 'static {
+    /// The present moment.
+    fn now(&self) -> UnixMillis;
+}
+
+/// The clock of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+    fn now(&self) -> UnixMillis {
+        let since_epoch =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        UnixMillis(millis(since_epoch))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    /// A clock that shows `now`.
+    pub fn new(now: UnixMillis) -> Self {
+        Self(AtomicI64::new(now.0))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(millis(by), Ordering::SeqCst);
+    }
+
+    /// Sets the clock.
+    pub fn set(&self, now: UnixMillis) {
+        self.0.store(now.0, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc3339_keeps_milliseconds_and_reads_back() {
+        let at = UnixMillis(1_767_225_600_250);
+        assert_eq!(at.to_rfc3339(), "2026-01-01T00:00:00.250Z");
+        assert_eq!(UnixMillis::parse_rfc3339("2026-01-01T01:00:00.25+01:00"), Some(at));
+        assert_eq!(UnixMillis::parse_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn a_fixed_clock_moves_only_when_told() {
+        let clock = FixedClock::new(UnixMillis(5));
+        assert_eq!(clock.now(), UnixMillis(5));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(clock.now(), UnixMillis(1005));
+        assert_eq!(clock.now().since(UnixMillis(2000)), Duration::ZERO);
+    }
+}

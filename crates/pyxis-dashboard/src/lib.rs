@@ -1,0 +1,1 @@
+//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings

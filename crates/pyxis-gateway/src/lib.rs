@@ -1,0 +1,1 @@
+//! The credential proxy: forwarding, approvals, grants, admin API

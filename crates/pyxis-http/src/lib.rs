@@ -1,0 +1,1 @@
+//! Server kit: problem bodies, extractors, layers, graceful serving

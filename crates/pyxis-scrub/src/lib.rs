@@ -1,0 +1,1 @@
+//! Removes secrets from streams of bytes, whatever their encoding

@@ -1,0 +1,1 @@
+//! Fakes and real servers for tests; never part of the program
