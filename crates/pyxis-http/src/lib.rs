@@ -1,1 +1,12 @@
-//! Server kit: problem bodies, extractors, layers, graceful serving
+//! Server kit: problem bodies, extractors, layers, graceful serving.
+//!
+//! Knows HTTP and nothing of what Pyxis is for.
+
+pub mod client_ip;
+pub mod json;
+pub mod problem;
+pub mod request_id;
+pub mod serve;
+
+pub use json::Json;
+pub use problem::Problem;

@@ -1,0 +1,94 @@
+//! JSON bodies, with errors that name the field.
+
+use axum::extract::{FromRequest, Request};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+
+/// The largest JSON body that is read, in bytes.
+pub const MAX_JSON_BYTES: usize = 1024 * 1024;
+
+/// A JSON body in, or out.
+///
+/// In: unparsable JSON is 400 `invalid_json`; well-formed JSON with an unknown, missing or ill-typed
+/// field is 422 `invalid_field` that names the field; more than [`MAX_JSON_BYTES`] is 413.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        parse(&read(request).await?).map(Self)
+    }
+}
+
+async fn read(request: Request) -> Result<Bytes, Problem> {
+    let body = Limited::new(request.into_body(), MAX_JSON_BYTES);
+    match body.collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            format!("the body is larger than {MAX_JSON_BYTES} bytes"),
+        )),
+        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "the body ended early")),
+    }
+}
+
+/// Reads `T` from JSON text.
+pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
+    let text = if text.is_empty() { b"{}" } else { text };
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        rejection(&path, error.inner())
+    })?;
+    reader.end().map_err(|error| rejection(".", &error))?;
+    Ok(value)
+}
+
+fn rejection(path: &str, error: &serde_json::Error) -> Problem {
+    if error.is_data() {
+        let detail = if path == "." { error.to_string() } else { format!("{path}: {error}") };
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", path)
+    } else {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("not valid JSON: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, Debug)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[expect(dead_code, reason = "only its type matters here")]
+        count: u32,
+    }
+
+    #[test]
+    fn unparsable_text_is_400_and_a_bad_field_is_422_that_names_it() {
+        let status = |text: &str| parse::<Sample>(text.as_bytes()).unwrap_err();
+        assert_eq!(status("{").status(), 400);
+        assert_eq!(status("{\"count\":1} x").status(), 400);
+        let wrong = status("{\"count\":\"x\"}");
+        assert_eq!(wrong.status(), 422);
+        assert!(wrong.detail().contains("count"), "{}", wrong.detail());
+        let unknown = status("{\"count\":1,\"colour\":2}");
+        assert_eq!(unknown.status(), 422);
+        assert!(unknown.detail().contains("colour"), "{}", unknown.detail());
+    }
+}

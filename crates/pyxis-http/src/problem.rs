@@ -1,0 +1,97 @@
+//! RFC 9457 problem bodies: the one JSON error shape of the proxy, admin and signer surfaces.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use pyxis_core::id::RequestId;
+use serde_json::{Map, Value};
+
+/// Marks an answer that Pyxis made itself, so that it is never taken for the upstream's.
+pub const PX_ERROR: HeaderName = HeaderName::from_static("px-error");
+
+/// An error as its receiver sees it. Everything in it is safe to show.
+#[derive(Clone, Debug)]
+pub struct Problem(Box<Fields>);
+
+#[derive(Clone, Debug)]
+struct Fields {
+    status: StatusCode,
+    code: &'static str,
+    detail: Cow<'static, str>,
+    extra: Map<String, Value>,
+    headers: HeaderMap,
+}
+
+impl Problem {
+    /// A problem with a stable machine-readable `code` and one sentence of `detail`.
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Fields {
+            status,
+            code,
+            detail: detail.into(),
+            extra: Map::new(),
+            headers: HeaderMap::new(),
+        }))
+    }
+
+    /// Adds a member to the body.
+    #[must_use]
+    pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
+        self.0.extra.insert(member.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a response header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.insert(name, value);
+        self
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// The machine-readable code.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The sentence for people.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// The answer, naming the request it belongs to where that is known.
+    pub fn render(&self, request: Option<RequestId>) -> Response {
+        let mut body = Map::new();
+        body.insert("type".into(), "about:blank".into());
+        body.insert("title".into(), self.0.status.canonical_reason().unwrap_or("Error").into());
+        body.insert("status".into(), self.0.status.as_u16().into());
+        body.insert("code".into(), self.0.code.into());
+        body.insert("detail".into(), self.0.detail.as_ref().into());
+        if let Some(request) = request {
+            body.insert("request_id".into(), request.to_string().into());
+        }
+        body.extend(self.0.extra.clone());
+        let mut response = (self.0.status, Value::Object(body).to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(PX_ERROR, HeaderValue::from_static(self.0.code));
+        headers.extend(self.0.headers.clone());
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    /// The request-id layer finds the problem in the extensions and renders it again with the id.
+    fn into_response(self) -> Response {
+        let mut response = self.render(None);
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,50 @@
+//! Every request gets an id; problem bodies and the `X-Request-Id` header of failures carry it.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderName, HeaderValue};
+use pyxis_core::clock::Clock;
+use pyxis_core::entropy::Entropy;
+use pyxis_core::id::RequestId;
+
+use crate::Problem;
+
+/// The header that names the request.
+pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Where ids come from.
+#[derive(Clone)]
+pub struct Source {
+    /// Time part of the id.
+    pub clock: Arc<dyn Clock>,
+    /// Random part of the id.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// Names the request on the way in, and the failure on the way out.
+pub async fn assign(State(source): State<Source>, mut request: Request, next: Next) -> Response {
+    let id = RequestId::new(source.clock.now(), &*source.entropy);
+    request.extensions_mut().insert(id);
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        log(id, &problem);
+        let mut named = problem.render(Some(id));
+        if let Ok(value) = HeaderValue::try_from(id.to_string()) {
+            named.headers_mut().insert(X_REQUEST_ID, value);
+        }
+        return named;
+    }
+    response
+}
+
+fn log(request: RequestId, problem: &Problem) {
+    let status = problem.status().as_u16();
+    if problem.status().is_server_error() {
+        tracing::warn!(%request, status, code = problem.code(), "request failed");
+    } else {
+        tracing::debug!(%request, status, code = problem.code(), "request refused");
+    }
+}

@@ -1,0 +1,70 @@
+//! Serving until told to stop, then draining.
+
+use std::io;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tower::ServiceExt;
+
+use crate::client_ip::Peer;
+
+/// How long open requests may take to finish after the stop.
+pub const DRAIN: Duration = Duration::from_secs(30);
+
+/// How long a client may take to send its request head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Serves `router` on `listener` until `stop` resolves, then lets open requests finish.
+///
+/// Returns whether everything finished within [`DRAIN`].
+pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) -> bool {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(30)));
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                pause_after(&error).await;
+                continue;
+            }
+        };
+        // Without this, small answers wait for the client's delayed acknowledgement.
+        let _ = stream.set_nodelay(true);
+        let service = router.clone().map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            request.map(axum::body::Body::new)
+        });
+        let connection = builder
+            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service))
+            .into_owned();
+        let watched = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = watched.await {
+                tracing::debug!(%error, "connection ended");
+            }
+        });
+    }
+    drop(listener);
+    tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_ok()
+}
+
+/// A failed accept is the client's doing, or means that descriptors have run out; the latter must
+/// not spin.
+async fn pause_after(error: &io::Error) {
+    tracing::debug!(%error, "accept failed");
+    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
