@@ -8,17 +8,16 @@ use serde::{Deserialize, Serialize};
 pub enum Auth {
     /// `Authorization: Bearer <secret>`.
     Bearer {},
-    /// One or more headers, each from a format.
-    Header {
-        /// The headers to set.
-        headers: Vec<HeaderFormat>,
-    },
+    /// One or more headers, each from a format. Written `{"kind":"header","name":…,"format":…}` for
+    /// one, or with `headers`, a list of the same, for several.
+    Header(Headers),
     /// `Authorization: Basic base64(username:password)` (RFC 7617). The secret is an object with
     /// `username` and `password`, or a string `username:password`.
     Basic {},
     /// A query parameter.
     Query {
         /// The parameter's name.
+        #[serde(alias = "name")]
         parameter: String,
     },
     /// A cookie.
@@ -26,6 +25,34 @@ pub enum Auth {
         /// The cookie's name.
         name: String,
     },
+}
+
+/// The headers of [`Auth::Header`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Headers {
+    /// One, written flat.
+    One(HeaderFormat),
+    /// Several.
+    Several(HeaderList),
+}
+
+/// Several headers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderList {
+    /// The headers to set.
+    pub headers: Vec<HeaderFormat>,
+}
+
+impl Headers {
+    /// The headers to set.
+    pub fn list(&self) -> &[HeaderFormat] {
+        match self {
+            Self::One(header) => std::slice::from_ref(header),
+            Self::Several(several) => &several.headers,
+        }
+    }
 }
 
 /// A header and the text to put there.

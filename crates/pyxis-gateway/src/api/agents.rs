@@ -1,0 +1,153 @@
+//! `/admin/agents`.
+
+use axum::extract::{Path, State as Extract};
+use http::StatusCode;
+use pyxis_core::id::AgentId;
+use pyxis_http::Json;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Manager;
+use crate::error::{Error, Result};
+use crate::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use crate::state::State;
+
+/// `"all"` or a list of names.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Credentials {
+    Named(Vec<String>),
+    Word(String),
+}
+
+impl Credentials {
+    fn scope(self) -> Result<Scope> {
+        match self {
+            Self::Named(names) => Ok(Scope::Named(names)),
+            Self::Word(word) if word == "all" => Ok(Scope::All),
+            Self::Word(_) => Err(Error::field("credentials", "\"all\" or a list of names")),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    name: String,
+    rate_limit_per_hour: Option<u32>,
+    credentials: Option<Credentials>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Update {
+    name: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    rate_limit_per_hour: Option<Option<u32>>,
+    credentials: Option<Credentials>,
+    enabled: Option<bool>,
+}
+
+/// Tells `null` from absent.
+pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
+}
+
+#[derive(Serialize)]
+pub(super) struct Shown {
+    id: String,
+    name: String,
+    key_hint: String,
+    rate_limit_per_hour: Option<i64>,
+    credentials: Credentials,
+    enabled: bool,
+    created_at: String,
+    last_used_at: Option<String>,
+    /// Only when it was just made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct List {
+    agents: Vec<Shown>,
+}
+
+fn shown(agent: Agent, key: Option<String>) -> Shown {
+    Shown {
+        id: agent.row.id.to_string(),
+        name: agent.row.name,
+        key_hint: agent.row.key_hint,
+        rate_limit_per_hour: agent.row.rate_limit_per_hour,
+        credentials: match agent.credentials {
+            Scope::All => Credentials::Word("all".to_owned()),
+            Scope::Named(names) => Credentials::Named(names),
+        },
+        enabled: agent.row.disabled_at.is_none(),
+        created_at: agent.row.created_at.to_rfc3339(),
+        last_used_at: agent.row.last_used_at.map(|at| at.to_rfc3339()),
+        key,
+    }
+}
+
+fn id(text: &str) -> Result<AgentId> {
+    text.parse().map_err(|_| Error::NotFound("agent"))
+}
+
+pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
+    let agents = agents::list(&state, person.workspace()).await?;
+    Ok(Json(List { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
+}
+
+pub(super) async fn create(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Json(input): Json<Create>,
+) -> Result<(StatusCode, Json<Shown>)> {
+    let credentials = input.credentials.map_or(Ok(Scope::All), Credentials::scope)?;
+    let input = AgentInput { name: input.name, rate_limit_per_hour: input.rate_limit_per_hour, credentials };
+    let (agent, key) = agents::create(&state, &person.actor(), input).await?;
+    Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
+}
+
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Path(agent): Path<String>,
+) -> Result<Json<Shown>> {
+    Ok(Json(shown(agents::get(&state, person.workspace(), id(&agent)?).await?, None)))
+}
+
+pub(super) async fn update(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Path(agent): Path<String>,
+    Json(input): Json<Update>,
+) -> Result<Json<Shown>> {
+    let patch = AgentPatch {
+        name: input.name,
+        rate_limit_per_hour: input.rate_limit_per_hour,
+        credentials: input.credentials.map(Credentials::scope).transpose()?,
+        enabled: input.enabled,
+    };
+    Ok(Json(shown(agents::update(&state, &person.actor(), id(&agent)?, patch).await?, None)))
+}
+
+pub(super) async fn remove(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Path(agent): Path<String>,
+) -> Result<StatusCode> {
+    agents::remove(&state, &person.actor(), id(&agent)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn rotate(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Path(agent): Path<String>,
+) -> Result<Json<Shown>> {
+    let (agent, key) = agents::rotate(&state, &person.actor(), id(&agent)?).await?;
+    Ok(Json(shown(agent, Some(key.expose().clone()))))
+}

@@ -1,0 +1,206 @@
+//! `/approvals`: what waits, and the word of the person who is asked.
+
+use axum::extract::{Path, Query, State as Extract};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::{ApprovalState, Channel};
+use pyxis_http::Json;
+use serde::{Deserialize, Serialize};
+
+use super::SignedIn;
+use crate::approvals::decide::{self, Decided, GrantWish, Word};
+use crate::approvals::view::{self, Filter, View};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+#[derive(Deserialize)]
+pub(super) struct Which {
+    state: Option<String>,
+    limit: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Approve {
+    grant_seconds: Option<u64>,
+    #[serde(default)]
+    agent_only: bool,
+    max_uses: Option<i64>,
+    #[expect(dead_code, reason = "accepted for symmetry with deny; an approval needs no reason")]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deny {
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Answer {
+    status: ApprovalState,
+    approvals: u32,
+    min_approvals: u32,
+    grant_id: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Vote {
+    email: String,
+    verdict: String,
+    at: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Body {
+    encoding: &'static str,
+    content: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Shown {
+    txn_id: String,
+    status: ApprovalState,
+    agent_name: String,
+    credential_name: String,
+    method: String,
+    target: String,
+    target_host: String,
+    reason: Option<String>,
+    rule: String,
+    pattern: Option<String>,
+    digest: String,
+    body_bytes: i64,
+    content_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Body>,
+    channel: Channel,
+    min_approvals: i64,
+    passkey_required: bool,
+    votes: Vec<Vote>,
+    created_at: String,
+    expires_at: String,
+    decided_at: Option<String>,
+    decided_by: Option<String>,
+    deny_reason: Option<String>,
+    upstream_status: Option<i64>,
+    error: Option<String>,
+    approval_url: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct List {
+    approvals: Vec<Shown>,
+}
+
+fn shown(state: &State, view: View) -> Shown {
+    let row = view.row;
+    Shown {
+        txn_id: row.txn_id.to_string(),
+        status: row.state,
+        agent_name: row.agent_name,
+        credential_name: row.credential_name,
+        method: row.method,
+        target: view.target,
+        target_host: row.target_host,
+        reason: row.reason,
+        rule: row.rule,
+        pattern: row.pattern,
+        digest: row.digest,
+        body_bytes: row.body_bytes,
+        content_type: row.content_type,
+        body: view.body.map(|body| match std::str::from_utf8(&body) {
+            Ok(text) => Body { encoding: "utf-8", content: text.to_owned() },
+            Err(_) => Body { encoding: "base64", content: STANDARD.encode(&body) },
+        }),
+        channel: row.channel,
+        min_approvals: row.min_approvals,
+        passkey_required: row.passkey_required,
+        votes: view
+            .votes
+            .into_iter()
+            .map(|vote| Vote { email: vote.email, verdict: vote.verdict, at: vote.created_at.to_rfc3339() })
+            .collect(),
+        created_at: row.created_at.to_rfc3339(),
+        expires_at: row.expires_at.to_rfc3339(),
+        decided_at: row.decided_at.map(|at| at.to_rfc3339()),
+        decided_by: row.decided_by_email,
+        deny_reason: row.deny_reason,
+        upstream_status: row.upstream_status,
+        error: row.error,
+        approval_url: format!("{}/approve/{}", state.config.base_url, row.txn_id),
+    }
+}
+
+fn txn(text: &str) -> Result<TxnId> {
+    text.parse().map_err(|_| Error::NotFound("transaction"))
+}
+
+fn answer(decided: &Decided) -> Json<Answer> {
+    Json(Answer {
+        status: decided.state,
+        approvals: decided.approvals,
+        min_approvals: decided.min_approvals,
+        grant_id: decided.grant.map(|id| id.to_string()),
+    })
+}
+
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    SignedIn(person): SignedIn,
+    Query(which): Query<Which>,
+) -> Result<Json<List>> {
+    person.require_manager()?;
+    let wanted = match which.state.as_deref() {
+        None => None,
+        Some(name) => Some(
+            ApprovalState::from_name(name)
+                .ok_or_else(|| Error::field("state", "pending, approved, denied or expired"))?,
+        ),
+    };
+    let filter = Filter { state: wanted, agent: None, limit: which.limit.unwrap_or(100) };
+    let views = view::list(&state, person.workspace(), &filter).await?;
+    Ok(Json(List { approvals: views.into_iter().map(|view| shown(&state, view)).collect() }))
+}
+
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    SignedIn(person): SignedIn,
+    Path(id): Path<String>,
+) -> Result<Json<Shown>> {
+    person.require_manager()?;
+    let view = view::one(&state, person.workspace(), txn(&id)?).await?;
+    Ok(Json(shown(&state, view)))
+}
+
+pub(super) async fn approve(
+    Extract(state): Extract<State>,
+    SignedIn(person): SignedIn,
+    Path(id): Path<String>,
+    Json(input): Json<Approve>,
+) -> Result<Json<Answer>> {
+    if input.max_uses.is_some_and(|uses| uses < 1) {
+        return Err(Error::field("max_uses", "must be at least 1"));
+    }
+    let wish = input.grant_seconds.map(|seconds| GrantWish {
+        seconds,
+        agent_only: input.agent_only,
+        max_uses: input.max_uses,
+    });
+    let approver = person.approver(Surface::Api);
+    let decided = decide::decide(&state, &approver, txn(&id)?, Word::Approve(wish)).await?;
+    Ok(answer(&decided))
+}
+
+pub(super) async fn deny(
+    Extract(state): Extract<State>,
+    SignedIn(person): SignedIn,
+    Path(id): Path<String>,
+    Json(input): Json<Deny>,
+) -> Result<Json<Answer>> {
+    let approver = person.approver(Surface::Api);
+    let decided = decide::decide(&state, &approver, txn(&id)?, Word::Deny(input.reason)).await?;
+    Ok(answer(&decided))
+}

@@ -1,0 +1,69 @@
+//! `GET /admin/audit`.
+
+use axum::extract::{Query, State as Extract};
+use pyxis_core::clock::UnixMillis;
+use pyxis_http::Json;
+use pyxis_store::audit::AuditFilter;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Manager;
+use crate::error::{Error, Result};
+use crate::service::audit;
+use crate::state::State;
+
+/// Search of the audit trail, as query parameters.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    kind: Option<String>,
+    actor: Option<String>,
+    credential: Option<String>,
+    decision: Option<String>,
+    method: Option<String>,
+    host: Option<String>,
+    text: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    before: Option<i64>,
+    limit: Option<i64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct List {
+    records: Vec<Value>,
+    /// Pass as `before` for the next page.
+    next_before: Option<i64>,
+}
+
+pub(super) async fn search(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    query: Result<Query<Search>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<List>> {
+    let search = query.map_err(|error| Error::field("query", error.body_text()))?.0;
+    let limit = search.limit.unwrap_or(100).clamp(1, 1000);
+    let filter = AuditFilter {
+        kinds: search.kind.map(|kind| vec![kind]).unwrap_or_default(),
+        actor: search.actor,
+        credential: search.credential,
+        decision: search.decision,
+        method: search.method,
+        host: search.host,
+        text: search.text,
+        from: time("from", search.from)?,
+        to: time("to", search.to)?,
+        before_seq: search.before,
+        limit,
+        ..AuditFilter::default()
+    };
+    let entries = audit::search(&state, person.workspace(), &filter).await?;
+    let full = i64::try_from(entries.len()).is_ok_and(|found| found == limit);
+    let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
+    Ok(Json(List { records: entries.iter().map(audit::to_json).collect(), next_before }))
+}
+
+fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {
+    text.map(|text| UnixMillis::parse_rfc3339(&text).ok_or_else(|| Error::field(field, "RFC 3339, for example 2026-01-31T09:00:00Z")))
+        .transpose()
+}

@@ -1,0 +1,11 @@
+//! Approvals: from the pause to the one upstream call.
+//!
+//! Everything durable is in the store and every change of state is one conditional update there;
+//! these modules hold no state of their own, so any node may do any step, and a restart loses nothing.
+
+pub mod decide;
+pub(crate) mod execute;
+pub(crate) mod expire;
+pub(crate) mod pause;
+pub mod reply;
+pub mod view;

@@ -1,0 +1,339 @@
+//! The one function by which a human's word takes effect, whatever the channel.
+//!
+//! Everything is checked and changed in one transaction that holds the approval's row: eligibility,
+//! distinct people, the passkey rule, the window. The last step is a compare-and-set on the state.
+
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::eligibility;
+use pyxis_core::grant::{self, Surface};
+use pyxis_core::id::{GrantId, TxnId, UserId, WorkspaceId};
+use pyxis_core::mode::{ApprovalState, ForwardState, Role};
+use pyxis_core::policy::Policy;
+use pyxis_core::target::Target;
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::audit::{self, Record};
+use pyxis_store::grants::{self, NewGrant};
+use pyxis_store::votes::{self, NewVote, VoteRow};
+use pyxis_store::{Event, StoreError, Tx, policies, users};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::records::json;
+use crate::sealing;
+use crate::state::State;
+
+/// Longest deny reason, in bytes.
+const MAX_REASON: usize = 2000;
+
+/// Who decides, and through what.
+#[derive(Clone, Debug)]
+pub struct Approver {
+    /// Their workspace: nothing outside it exists for them.
+    pub workspace: WorkspaceId,
+    /// The person.
+    pub user: UserId,
+    /// Their e-mail address.
+    pub email: String,
+    /// Their standing.
+    pub role: Role,
+    /// Where the word was given.
+    pub surface: Surface,
+}
+
+/// A grant asked for together with an approval.
+#[derive(Clone, Copy, Debug)]
+pub struct GrantWish {
+    /// For how long.
+    pub seconds: u64,
+    /// Only for the agent that asked.
+    pub agent_only: bool,
+    /// At most this many uses.
+    pub max_uses: Option<i64>,
+}
+
+/// A human's word.
+#[derive(Clone, Debug)]
+pub enum Word {
+    /// Yes, perhaps with a grant.
+    Approve(Option<GrantWish>),
+    /// No, perhaps with a reason for the agent.
+    Deny(Option<String>),
+}
+
+/// What the word led to.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The state now; still pending where more people are needed.
+    pub state: ApprovalState,
+    /// Approvals that count.
+    pub approvals: u32,
+    /// Approvals needed.
+    pub min_approvals: u32,
+    /// The grant that was opened.
+    pub grant: Option<GrantId>,
+}
+
+/// Takes `word` for `txn`.
+///
+/// # Errors
+/// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
+/// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
+pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<Decided> {
+    let now = state.now();
+    let mut tx = state.store.begin().await?;
+    let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
+    let row = found.ok_or(Error::NotFound("transaction"))?;
+    if row.state != ApprovalState::Pending {
+        return Err(Error::AlreadyDecided(row.state));
+    }
+    if row.expires_at <= now {
+        drop(tx);
+        super::expire::settle(state, row).await?;
+        return Err(Error::AlreadyDecided(ApprovalState::Expired));
+    }
+    let policy = load_policy(&mut tx, &row).await?;
+    check_eligible(approver, policy.as_ref())?;
+    let case = Case { state, approver, row: &row, policy: policy.as_ref(), now };
+    let decided = match word {
+        Word::Approve(wish) => case.approve(&mut tx, wish).await?,
+        Word::Deny(reason) => case.deny(&mut tx, reason).await?,
+    };
+    tx.notify(Event::Approval { workspace: row.workspace_id, txn });
+    tx.commit().await?;
+    if decided.state == ApprovalState::Approved {
+        state.work.approved(row.workspace_id, txn);
+    }
+    Ok(decided)
+}
+
+async fn load_policy(tx: &mut Tx, row: &ApprovalRow) -> Result<Option<Policy>> {
+    let found = policies::find(&mut *tx, row.workspace_id, row.credential_id).await?;
+    let Some(found) = found else { return Ok(None) };
+    Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+fn check_eligible(approver: &Approver, policy: Option<&Policy>) -> Result<()> {
+    let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
+    // Per-credential Approve grants for members come with the people of a later release; until a
+    // member has one, only managers are eligible.
+    if eligibility::may_approve(approver.role, false, listed, &approver.email) {
+        return Ok(());
+    }
+    if approver.role.is_manager() {
+        Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
+    } else {
+        Err(Error::NotEligible("this credential was not assigned to you with the Approve grant"))
+    }
+}
+
+/// One decision under way.
+struct Case<'a> {
+    state: &'a State,
+    approver: &'a Approver,
+    row: &'a ApprovalRow,
+    policy: Option<&'a Policy>,
+    now: UnixMillis,
+}
+
+impl Case<'_> {
+    async fn approve(&self, tx: &mut Tx, wish: Option<GrantWish>) -> Result<Decided> {
+        self.check_passkey()?;
+        let needed = self.needed();
+        if let Some(wish) = wish {
+            self.check_wish(wish, needed)?;
+        }
+        self.vote(tx, "approve", None, wish).await?;
+        let counted = self.count(tx).await?;
+        let mut decided =
+            Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
+        self.record(tx, "approval.vote", &decided, None).await?;
+        if counted < needed {
+            return Ok(decided);
+        }
+        let (user, email) = (self.approver.user, &self.approver.email);
+        let row = self.row;
+        if !approvals::approve(tx, row.workspace_id, row.txn_id, user, email, self.now).await? {
+            return Err(Error::AlreadyDecided(ApprovalState::Expired));
+        }
+        decided.state = ApprovalState::Approved;
+        if let Some(wish) = wish {
+            decided.grant = Some(self.open_grant(tx, wish).await?);
+        }
+        self.record(tx, "approval.approved", &decided, None).await?;
+        Ok(decided)
+    }
+
+    async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<Decided> {
+        let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+        if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
+            return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
+        }
+        self.vote(tx, "deny", reason.as_deref(), None).await?;
+        let (user, email) = (self.approver.user, &self.approver.email);
+        let row = self.row;
+        let denied =
+            approvals::deny(tx, row.workspace_id, row.txn_id, user, email, reason.as_deref(), self.now).await?;
+        if !denied {
+            return Err(Error::AlreadyDecided(ApprovalState::Expired));
+        }
+        let decided = Decided {
+            state: ApprovalState::Denied,
+            approvals: self.count(tx).await?,
+            min_approvals: self.needed(),
+            grant: None,
+        };
+        self.record(tx, "approval.denied", &decided, reason.as_deref()).await?;
+        Ok(decided)
+    }
+
+    /// The stricter of what was asked when the request paused and what the policy asks now.
+    fn needed(&self) -> u32 {
+        let then = u32::try_from(self.row.min_approvals).unwrap_or(u32::MAX);
+        self.policy.map_or(1, |policy| policy.min_approvals).max(then)
+    }
+
+    fn check_passkey(&self) -> Result<()> {
+        let required = self.row.passkey_required || self.policy.is_some_and(|policy| policy.passkey_required);
+        if required {
+            let url = format!("{}/approve/{}", self.state.config.base_url, self.row.txn_id);
+            return Err(Error::PasskeyRequired { url });
+        }
+        Ok(())
+    }
+
+    fn check_wish(&self, wish: GrantWish, needed: u32) -> Result<()> {
+        let asked = Duration::from_secs(wish.seconds);
+        grant::check_duration(self.approver.surface, self.approver.role, asked, needed)
+            .map_err(|error| Error::field("grant_seconds", error.to_string()))
+    }
+
+    async fn vote(&self, tx: &mut Tx, verdict: &str, reason: Option<&str>, wish: Option<GrantWish>) -> Result<()> {
+        let vote = NewVote {
+            workspace_id: self.row.workspace_id,
+            txn_id: self.row.txn_id,
+            user_id: self.approver.user,
+            email: self.approver.email.clone(),
+            verdict: verdict.to_owned(),
+            reason: reason.map(str::to_owned),
+            grant_seconds: wish.map(|wish| i64::try_from(wish.seconds).unwrap_or(i64::MAX)),
+            agent_only: wish.is_some_and(|wish| wish.agent_only),
+            channel: self.approver.surface.as_str().to_owned(),
+            created_at: self.now,
+        };
+        match votes::insert(tx, &vote).await {
+            Err(StoreError::Conflict { .. }) => Err(Error::AlreadyDecided(ApprovalState::Pending)),
+            other => Ok(other?),
+        }
+    }
+
+    /// Approvals by people who may still approve.
+    async fn count(&self, tx: &mut Tx) -> Result<u32> {
+        let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
+        let mut counted = 0;
+        for vote in given.iter().filter(|vote| vote.verdict == "approve") {
+            if self.still_counts(tx, vote).await? {
+                counted += 1;
+            }
+        }
+        Ok(counted)
+    }
+
+    async fn still_counts(&self, tx: &mut Tx, vote: &VoteRow) -> Result<bool> {
+        let user = users::find(&mut *tx, self.row.workspace_id, vote.user_id).await?;
+        let listed = self.policy.map_or(&[][..], |policy| &policy.allowed_approvers);
+        Ok(user.is_some_and(|user| {
+            user.disabled_at.is_none() && eligibility::may_approve(user.role, false, listed, &user.email)
+        }))
+    }
+
+    async fn open_grant(&self, tx: &mut Tx, wish: GrantWish) -> Result<GrantId> {
+        let aad = sealing::target(self.row.workspace_id, self.row.txn_id);
+        let opened = self.state.keyring.open(&aad, &self.row.sealed_target);
+        let bytes = opened.map_err(|error| Error::Internal(Box::new(error)))?;
+        let url = String::from_utf8_lossy(bytes.expose());
+        let target = Target::parse(&url).map_err(|error| Error::Internal(Box::new(error)))?;
+        let grant = NewGrant {
+            id: GrantId::new(self.now, &*self.state.entropy),
+            workspace_id: self.row.workspace_id,
+            credential_id: self.row.credential_id,
+            credential_version: self.row.credential_version,
+            agent_id: wish.agent_only.then_some(self.row.agent_id),
+            method: self.row.method.clone(),
+            route: target.route(),
+            txn_id: Some(self.row.txn_id),
+            created_by: self.approver.user,
+            created_by_email: self.approver.email.clone(),
+            created_at: self.now,
+            expires_at: self.now.plus(Duration::from_secs(wish.seconds)),
+            max_uses: wish.max_uses,
+        };
+        grants::insert(&mut *tx, &grant).await?;
+        let mut record = self.base_record("grant.created");
+        record.grant_id = Some(grant.id);
+        record.detail = json(&GrantDetail {
+            route: &grant.route,
+            expires_at: grant.expires_at.to_rfc3339(),
+            agent_only: wish.agent_only,
+            max_uses: wish.max_uses,
+        });
+        audit::append_in(tx, &self.state.audit_keys, &[record]).await?;
+        Ok(grant.id)
+    }
+
+    fn base_record(&self, kind: &'static str) -> Record {
+        let mut record = Record::new(self.now, kind);
+        record.workspace_id = Some(self.row.workspace_id);
+        record.actor = format!("user:{}", self.approver.user);
+        record.actor_name.clone_from(&self.approver.email);
+        record.credential = Some(self.row.credential_name.clone());
+        record.method = Some(self.row.method.clone());
+        record.host = Some(self.row.target_host.clone());
+        record.txn_id = Some(self.row.txn_id);
+        record
+    }
+
+    async fn record(&self, tx: &mut Tx, kind: &'static str, decided: &Decided, reason: Option<&str>) -> Result<()> {
+        let mut record = self.base_record(kind);
+        record.grant_id = decided.grant;
+        record.detail = json(&DecisionDetail {
+            surface: self.approver.surface.as_str(),
+            channel: self.row.channel.as_str(),
+            digest: &self.row.digest,
+            approvals: decided.approvals,
+            min_approvals: decided.min_approvals,
+            reason,
+        });
+        audit::append_in(tx, &self.state.audit_keys, &[record]).await?;
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct GrantDetail<'a> {
+    route: &'a str,
+    expires_at: String,
+    agent_only: bool,
+    max_uses: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct DecisionDetail<'a> {
+    surface: &'a str,
+    channel: &'a str,
+    digest: &'a str,
+    approvals: u32,
+    min_approvals: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// Whether nothing more can happen to a transaction.
+pub(crate) fn is_settled(row: &ApprovalRow) -> bool {
+    match row.state {
+        ApprovalState::Pending => false,
+        ApprovalState::Denied | ApprovalState::Expired => true,
+        ApprovalState::Approved => row.forward_state == ForwardState::Done,
+    }
+}

@@ -1,0 +1,195 @@
+//! An approved request goes upstream, at most once.
+//!
+//! Claim, check again, put the attempt on record, and only then send. A process that dies after the
+//! attempt is on record leaves `sending` behind, which recovery turns into `outcome_unknown`: the
+//! request may have happened, so nobody sends it again.
+
+use http_body_util::BodyExt;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::target::Target;
+use pyxis_store::approvals::{self, ApprovalRow, Finish};
+use pyxis_store::{Event, agents, audit, credentials, policies, workspaces};
+use std::time::Duration;
+use tokio::time::Instant;
+
+use super::pause::request_digest;
+use crate::error::{Error, Result};
+use crate::forward::outbound::{Answer, Outbound, dispatch};
+use crate::judge;
+use crate::outcome::Facts;
+use crate::records;
+use crate::resolve::Credential;
+use crate::sealing;
+use crate::state::State;
+use crate::stored::{StoredRequest, StoredResponse};
+
+/// How long a claim holds before the attempt is on record; another node may take over after it.
+const CLAIM: Duration = Duration::from_secs(30);
+
+/// Everything that is needed to send, checked again just now.
+struct Cleared {
+    credential: Credential,
+    target: Target,
+    method: Method,
+    request: StoredRequest,
+}
+
+/// Carries out one approved transaction, unless another node does.
+pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
+    let now = state.now();
+    if !approvals::claim(&state.store, workspace, txn, state.node, now, now.plus(CLAIM)).await? {
+        return Ok(());
+    }
+    let found = approvals::find(&state.store, workspace, txn).await?;
+    let row = found.ok_or(Error::NotFound("transaction"))?;
+    match clear(state, &row).await {
+        Ok(cleared) => send(state, &row, cleared).await,
+        // Not a verdict: the claim lapses and the work is taken up again.
+        Err(error @ Error::Unavailable(_)) => Err(error),
+        Err(error) => finish(state, &row, None, Err(error), Facts::default()).await,
+    }
+}
+
+/// What was true at the pause must still be true (decisions, Approved work).
+async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
+    let (store, workspace) = (&state.store, row.workspace_id);
+    let agent = agents::find(store, workspace, row.agent_id).await?;
+    if agent.is_none_or(|agent| agent.disabled_at.is_some()) {
+        return Err(Error::NoLongerAllowed("the agent is disabled or gone"));
+    }
+    let found = credentials::find(store, workspace, row.credential_id).await?;
+    let credential = found.ok_or(Error::NoLongerAllowed("the credential is gone"))?;
+    if credential.version != row.credential_version {
+        return Err(Error::NoLongerAllowed("the credential's secret was replaced"));
+    }
+    let assigned = agents::may_use(store, workspace, row.agent_id, row.credential_id).await?;
+    if !assigned {
+        return Err(Error::NoLongerAllowed("the credential was taken from the agent"));
+    }
+    let policy = policies::find(store, workspace, row.credential_id).await?;
+    let mode = workspaces::find(store, workspace).await?.map_or(ApprovalMode::Gated, |found| found.mode);
+    let document = policy.as_ref().map(|policy| policy.document.as_str());
+    let credential = Credential::parse(credential, document, mode)?;
+    let request = open_request(state, row).await?;
+    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
+    let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
+    judge::bounds(&credential, &target)?;
+    if judge::decide(&credential, method, &target).verdict == Verdict::Deny {
+        return Err(Error::NoLongerAllowed("the policy denies it now"));
+    }
+    if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
+        return Err(Error::NoLongerAllowed("the stored request is not the one that was approved"));
+    }
+    state.net.check(&judge::host_port(&target)).await?;
+    Ok(Cleared { credential, target, method, request })
+}
+
+async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest> {
+    let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
+    let sealed = sealed.ok_or(Error::NoLongerAllowed("the stored request was purged"))?;
+    let aad = sealing::request(row.workspace_id, row.txn_id);
+    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+async fn send(state: &State, row: &ApprovalRow, cleared: Cleared) -> Result<()> {
+    let started = Instant::now();
+    let Some(seq) = begin(state, row).await? else { return Ok(()) };
+    state.touched.note(row.agent_id, row.credential_id, state.now());
+    let Cleared { credential, target, method, request } = cleared;
+    let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
+    let mut facts = Facts::default();
+    let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
+        Err(failure) => Err(failure.error),
+        Ok(answer) => {
+            facts.status = Some(answer.status);
+            facts.head_micros = Some(micros(started));
+            keep(state, answer, &mut facts).await
+        }
+    };
+    facts.total_micros = micros(started);
+    finish(state, row, Some(seq), result, facts).await
+}
+
+/// Puts the attempt and its audit record on disk, together. `None`: another node has it.
+async fn begin(state: &State, row: &ApprovalRow) -> Result<Option<i64>> {
+    let mut tx = state.store.begin().await?;
+    if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
+        return Ok(None);
+    }
+    let record = records::execute(state, row);
+    let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+    tx.commit().await?;
+    Ok(seqs.first().copied())
+}
+
+/// Reads the answer for the agent that polls, up to what is kept.
+async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<StoredResponse> {
+    let Answer { status, headers, mut body } = answer;
+    let max = state.config.response_max;
+    let (mut kept, mut truncated) = (Vec::new(), false);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Error::Upstream("the host broke off its answer"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if kept.len() + data.len() > max {
+            kept.extend_from_slice(&data[..max - kept.len()]);
+            truncated = true;
+            break;
+        }
+        kept.extend_from_slice(&data);
+    }
+    (facts.bytes, facts.redactions) = (body.relayed(), body.redactions());
+    Ok(StoredResponse { status, headers, body: kept.into(), truncated })
+}
+
+/// Stores the end: an answer or a definite failure.
+async fn finish(
+    state: &State,
+    row: &ApprovalRow,
+    seq: Option<i64>,
+    result: Result<StoredResponse>,
+    mut facts: Facts,
+) -> Result<()> {
+    let (workspace, txn) = (row.workspace_id, row.txn_id);
+    let (status, error, response) = match result {
+        Ok(answer) => {
+            let aad = sealing::response(workspace, txn);
+            let sealed = state.keyring.seal(&*state.entropy, &aad, answer.encode().expose());
+            (Some(i64::from(answer.status.as_u16())), None, Some(sealed))
+        }
+        Err(error) => (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), None),
+    };
+    facts.error = error;
+    records::metrics(&facts);
+    let mut tx = state.store.begin().await?;
+    let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
+    if approvals::finish(&mut tx, workspace, txn, state.node, &end).await? {
+        let record = match seq {
+            Some(seq) => records::outcome(state, workspace, seq, &facts),
+            None => records::not_sent(state, row, error.unwrap_or_default()),
+        };
+        audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+        tx.notify(Event::Approval { workspace, txn });
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// The four words by which the poll answer tells why an approved call was not completed.
+fn told(error: &Error) -> &'static str {
+    match error {
+        Error::UpstreamTimeout => "upstream_timeout",
+        Error::NoLongerAllowed(_)
+        | Error::HostNotAllowed(_)
+        | Error::TargetNotAllowed(_)
+        | Error::InvalidTarget(_) => "no_longer_allowed",
+        Error::OutcomeUnknown => "outcome_unknown",
+        _ => "upstream_error",
+    }
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,76 @@
+//! The end of the approval window.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::audit::{self, Record};
+use pyxis_store::{Event, Tx};
+
+use crate::error::Result;
+use crate::state::State;
+
+/// Transactions expired in one round.
+const BATCH: i64 = 500;
+
+/// Expires everything whose window has ended. Returns how many.
+pub(crate) async fn expire_due(state: &State) -> Result<usize> {
+    let mut expired = 0;
+    loop {
+        let due = approvals::due(&state.store, state.now(), BATCH).await?;
+        if due.is_empty() {
+            return Ok(expired);
+        }
+        for (workspace, txn) in due {
+            expire(state, workspace, txn).await?;
+            expired += 1;
+        }
+    }
+}
+
+/// The row as it is now: a pending one past its window is expired first.
+pub(crate) async fn settle(state: &State, row: ApprovalRow) -> Result<ApprovalRow> {
+    if row.state != ApprovalState::Pending || row.expires_at > state.now() {
+        return Ok(row);
+    }
+    expire(state, row.workspace_id, row.txn_id).await?;
+    let again = approvals::find(&state.store, row.workspace_id, row.txn_id).await?;
+    Ok(again.unwrap_or(row))
+}
+
+async fn expire(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
+    let now = state.now();
+    let mut tx = state.store.begin().await?;
+    if approvals::expire(&mut tx, workspace, txn, now).await? {
+        record_end(state, &mut tx, workspace, txn, "approval.expired", now).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Records and announces the end of a transaction that nobody decided.
+pub(crate) async fn record_end(
+    state: &State,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    kind: &'static str,
+    now: UnixMillis,
+) -> Result<()> {
+    let mut record = Record::new(now, kind);
+    record.workspace_id = Some(workspace);
+    record.actor = "system".to_owned();
+    record.txn_id = Some(txn);
+    if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
+        record.credential = Some(row.credential_name);
+        record.method = Some(row.method);
+        record.host = Some(row.target_host);
+        if kind == "approval.withdrawn" {
+            record.actor = format!("agent:{}", row.agent_id);
+            record.actor_name = row.agent_name;
+        }
+    }
+    audit::append_in(tx, &state.audit_keys, &[record]).await?;
+    tx.notify(Event::Approval { workspace, txn });
+    Ok(())
+}

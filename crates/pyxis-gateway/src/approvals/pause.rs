@@ -1,0 +1,153 @@
+//! A request that needs a human is sealed, stored and announced; the agent gets a 202.
+
+use bytes::Bytes;
+use pyxis_core::digest;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::Channel;
+use pyxis_store::approvals::{self, ApprovalRow, NewApproval};
+use pyxis_store::{Event, StoreError, audit};
+
+use crate::error::{Error, Result};
+use crate::forward::Asked;
+use crate::forward::outbound::clean_headers;
+use crate::idempotency::Claimed;
+use crate::judge::{self, Matched};
+use crate::records;
+use crate::sealing;
+use crate::state::State;
+use crate::stored::StoredRequest;
+
+/// How often a race between identical requests is tried again before giving up.
+const ATTEMPTS: usize = 5;
+
+/// Stores the request as pending, or finds the identical one that already waits.
+pub(crate) async fn pause(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: &Matched,
+    body: Bytes,
+    claim: Option<&Claimed>,
+) -> Result<ApprovalRow> {
+    let headers = clean_headers(&asked.head.headers, asked.credential);
+    let request = StoredRequest { target: asked.target.to_string(), headers, body };
+    let dedupe = dedupe(asked, &request);
+    let workspace = asked.agent.workspace_id();
+    for _ in 0..ATTEMPTS {
+        if let Some(twin) = approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await? {
+            join(state, claim, &twin).await?;
+            return Ok(twin);
+        }
+        match insert(state, asked, matched, &request, &dedupe, claim).await {
+            Ok(row) => {
+                state.work.expiry_changed();
+                return Ok(row);
+            }
+            // The twin appeared in between, or it is past its time and not yet marked expired.
+            Err(Error::Unavailable(StoreError::Conflict { .. })) => {
+                super::expire::expire_due(state).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::Conflict("an identical request is being decided right now; send it again"))
+}
+
+async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
+    match claim {
+        Some(claim) => claim.attach(&state.store, twin.txn_id).await,
+        None => Ok(()),
+    }
+}
+
+async fn insert(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: &Matched,
+    request: &StoredRequest,
+    dedupe: &str,
+    claim: Option<&Claimed>,
+) -> Result<ApprovalRow> {
+    let txn = TxnId::new(&*state.entropy);
+    let workspace = asked.agent.workspace_id();
+    let new = new_approval(state, asked, matched, request, dedupe, txn);
+    let sealed = state.keyring.seal(&*state.entropy, &sealing::request(workspace, txn), request.encode().expose());
+    let mut tx = state.store.begin().await?;
+    approvals::insert(&mut tx, &new, &sealed).await?;
+    audit::append_in(&mut tx, &state.audit_keys, &[records::paused(state, asked, matched, txn)]).await?;
+    if let Some(claim) = claim {
+        claim.attach(&mut tx, txn).await?;
+    }
+    let row = approvals::find(&mut tx, workspace, txn).await?;
+    tx.notify(Event::Approval { workspace, txn });
+    tx.commit().await?;
+    row.ok_or(Error::NotFound("transaction"))
+}
+
+fn new_approval(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: &Matched,
+    request: &StoredRequest,
+    dedupe: &str,
+    txn: TxnId,
+) -> NewApproval {
+    let (credential, agent) = (&asked.credential.row, &asked.agent.row);
+    let now = state.now();
+    let target = request.target.as_bytes();
+    NewApproval {
+        txn_id: txn,
+        workspace_id: agent.workspace_id,
+        agent_id: agent.id,
+        agent_name: agent.name.clone(),
+        credential_id: credential.id,
+        credential_name: credential.name.clone(),
+        credential_version: credential.version,
+        kind: "forward".to_owned(),
+        method: asked.method.as_str().to_owned(),
+        target_host: asked.target.authority(),
+        sealed_target: state.keyring.seal(&*state.entropy, &sealing::target(agent.workspace_id, txn), target),
+        rule: matched.rule.as_str().to_owned(),
+        pattern: matched.pattern.clone(),
+        reason: asked.control.reason.map(str::to_owned),
+        digest: request_digest(request, asked.method.as_str(), credential, agent.id),
+        dedupe: dedupe.to_owned(),
+        body_bytes: i64::try_from(request.body.len()).unwrap_or(i64::MAX),
+        content_type: content_type(request),
+        min_approvals: i64::from(judge::min_approvals(asked.credential)),
+        passkey_required: judge::passkey_required(asked.credential),
+        channel: channel(asked),
+        created_at: now,
+        expires_at: now.plus(timeout(state, asked)),
+    }
+}
+
+fn channel(asked: &Asked<'_>) -> Channel {
+    judge::channel(asked.credential)
+}
+
+/// The policy's own window, else the workspace's, else the installation's.
+fn timeout(state: &State, asked: &Asked<'_>) -> std::time::Duration {
+    let policy = judge::settings(asked.credential).and_then(|policy| policy.approval_timeout_secs);
+    let workspace = asked.agent.workspace.approval_timeout_secs.and_then(|secs| u64::try_from(secs).ok());
+    policy.map(u64::from).or(workspace).map_or(state.config.approval_timeout, std::time::Duration::from_secs)
+}
+
+fn content_type(request: &StoredRequest) -> Option<String> {
+    request.headers.get(http::header::CONTENT_TYPE)?.to_str().ok().map(str::to_owned)
+}
+
+/// What the approver sees is what is sent: the digest covers all of it.
+pub(crate) fn request_digest(
+    request: &StoredRequest,
+    method: &str,
+    credential: &pyxis_store::credentials::CredentialRow,
+    agent: pyxis_core::id::AgentId,
+) -> String {
+    let headers = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    digest::request(method, &request.target, headers, &request.body, credential.id, credential.version, agent)
+}
+
+fn dedupe(asked: &Asked<'_>, request: &StoredRequest) -> String {
+    let method = asked.method.as_str();
+    digest::dedupe(asked.agent.id(), asked.credential.row.id, method, &request.target, &request.body)
+}

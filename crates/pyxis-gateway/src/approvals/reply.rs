@@ -1,0 +1,285 @@
+//! What the agent hears about a transaction: the 202, the poll answer, the withdrawal.
+
+use std::time::Duration;
+
+use axum::extract::{Path, Query, State as Extract};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
+use pyxis_http::Json;
+use pyxis_store::approvals::{self, ApprovalRow};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::decide::is_settled;
+use super::expire;
+use crate::control::{self, MAX_WAIT};
+use crate::error::{Error, Result};
+use crate::resolve::Agent;
+use crate::sealing;
+use crate::state::State;
+use crate::stored::StoredResponse;
+
+const PX_TXN: HeaderName = HeaderName::from_static("px-txn");
+/// Seconds between polls.
+const POLL_AGAIN: HeaderValue = HeaderValue::from_static("2");
+
+/// The 202: a person is asked.
+#[derive(Debug, Serialize)]
+pub struct Paused {
+    /// Always `pending`.
+    status: &'static str,
+    /// The transaction.
+    txn_id: String,
+    /// Where the agent asks for the outcome.
+    poll_url: String,
+    /// Where the person decides.
+    approval_url: String,
+    /// End of the approval window.
+    expires_at: String,
+    /// Seconds until then.
+    expires_in: u64,
+    /// Where the approval was announced.
+    notification_channel: Channel,
+    /// One sentence that the agent can show.
+    agent_hint: String,
+}
+
+/// The outcome of a transaction, as its agent polls it.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The transaction.
+    txn_id: String,
+    /// `pending`, `approved`, `denied` or `expired`.
+    status: ApprovalState,
+    /// When the request paused.
+    created_at: String,
+    /// End of the approval window.
+    expires_at: String,
+    /// When it was decided.
+    decided_at: Option<String>,
+    /// The approver's words with a denial.
+    reason: Option<String>,
+    /// Status of the upstream's answer.
+    upstream_status: Option<i64>,
+    /// The upstream's answer; null while forwarding is under way, and once it is no longer kept.
+    response: Option<Kept>,
+    /// Why an approved call could not be completed.
+    error: Option<String>,
+}
+
+/// An upstream's answer as it was kept.
+#[derive(Debug, Serialize)]
+pub struct Kept {
+    /// HTTP status.
+    status: u16,
+    /// Header names and values in order.
+    headers: Vec<(String, String)>,
+    /// The body, as text or base64.
+    body: String,
+    /// `utf-8` or `base64`.
+    body_encoding: &'static str,
+    /// Whether the body was longer than what is kept.
+    truncated: bool,
+}
+
+/// Query of the poll endpoint.
+#[derive(Debug, Default, Deserialize)]
+pub struct PollQuery {
+    wait: Option<u64>,
+}
+
+/// Answers a request that paused: at once, or after a while if the agent prefers to wait.
+pub(crate) async fn paused(
+    state: &State,
+    agent: &Agent,
+    row: ApprovalRow,
+    wait: Option<Duration>,
+) -> Result<Response> {
+    let row = match wait {
+        None => row,
+        Some(wait) => wait_until_settled(state, agent, row, wait).await?,
+    };
+    answer(state, row).await
+}
+
+/// The response to the agent for a transaction in any state.
+pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> {
+    match row.state {
+        ApprovalState::Denied => Err(Error::ApprovalDenied { txn: row.txn_id, reason: row.deny_reason }),
+        ApprovalState::Expired => Err(Error::ApprovalExpired { txn: row.txn_id }),
+        ApprovalState::Approved if row.forward_state == ForwardState::Done => upstream(state, &row).await,
+        ApprovalState::Approved | ApprovalState::Pending => Ok(accepted(state, &row)),
+    }
+}
+
+/// The stored answer as the upstream gave it.
+async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
+    if let Some(code) = &row.error {
+        return Err(match code.as_str() {
+            "upstream_timeout" => Error::UpstreamTimeout,
+            "no_longer_allowed" => Error::NoLongerAllowed("see the transaction"),
+            "outcome_unknown" => Error::OutcomeUnknown,
+            _ => Error::Upstream("the approved request could not be completed"),
+        });
+    }
+    let kept = open(state, row).await?.ok_or(Error::NotFound("the answer is no longer kept"))?;
+    let mut response = (kept.status, kept.body).into_response();
+    *response.headers_mut() = kept.headers;
+    Ok(response)
+}
+
+fn accepted(state: &State, row: &ApprovalRow) -> Response {
+    let base = &state.config.base_url;
+    let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
+    let approval_url = format!("{base}/approve/{}", row.txn_id);
+    let body = Paused {
+        status: "pending",
+        txn_id: row.txn_id.to_string(),
+        agent_hint: format!(
+            "A person must approve this {} request to {}. Ask them to open {approval_url}",
+            row.method, row.target_host
+        ),
+        approval_url,
+        expires_at: row.expires_at.to_rfc3339(),
+        expires_in: row.expires_at.since(state.now()).as_secs(),
+        notification_channel: row.channel,
+        poll_url: poll_url.clone(),
+    };
+    let mut response = (StatusCode::ACCEPTED, Json(body)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(RETRY_AFTER, POLL_AGAIN);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(value) = HeaderValue::try_from(poll_url) {
+        headers.insert(LOCATION, value);
+    }
+    if let Ok(value) = HeaderValue::try_from(row.txn_id.to_string()) {
+        headers.insert(PX_TXN, value);
+    }
+    response
+}
+
+/// Waits for the end of a transaction, at most `wait`. Costs one entry in a map and no polling.
+async fn wait_until_settled(
+    state: &State,
+    agent: &Agent,
+    mut row: ApprovalRow,
+    wait: Duration,
+) -> Result<ApprovalRow> {
+    let deadline = Instant::now() + wait;
+    let waiter = state.waiters.join(row.txn_id);
+    loop {
+        let mut changed = std::pin::pin!(waiter.changed());
+        changed.as_mut().enable();
+        let found =
+            approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
+        row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+        if is_settled(&row) || Instant::now() >= deadline {
+            return Ok(row);
+        }
+        let window_ends = Instant::now() + row.expires_at.since(state.now()) + Duration::from_millis(1);
+        let until =
+            if row.state == ApprovalState::Pending { window_ends.min(deadline) } else { deadline };
+        tokio::select! {
+            () = changed => {}
+            () = tokio::time::sleep_until(until) => {}
+        }
+    }
+}
+
+/// `GET /agent/approvals/:txn_id`: the authoritative status.
+pub async fn poll(
+    Extract(state): Extract<State>,
+    Path(txn): Path<String>,
+    query: Result<Query<PollQuery>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let (agent, row) = find(&state, &headers, &txn).await?;
+    let wait = query
+        .map_err(|_| Error::InvalidHeader { name: "wait", detail: "whole seconds, for example ?wait=30" })?
+        .0
+        .wait
+        .map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
+    let row = match wait {
+        Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
+        None => expire::settle(&state, row).await?,
+    };
+    let mut response = Json(outcome(&state, &row).await?).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if !is_settled(&row) {
+        response.headers_mut().insert(RETRY_AFTER, POLL_AGAIN);
+    }
+    Ok(response)
+}
+
+/// `DELETE /agent/approvals/:txn_id`: the agent withdraws its request.
+pub async fn withdraw(
+    Extract(state): Extract<State>,
+    Path(txn): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode> {
+    let (agent, row) = find(&state, &headers, &txn).await?;
+    let row = expire::settle(&state, row).await?;
+    let (workspace, now) = (agent.workspace_id(), state.now());
+    let mut tx = state.store.begin().await?;
+    if !approvals::withdraw(&mut tx, workspace, agent.id(), row.txn_id, now).await? {
+        return Err(Error::AlreadyDecided(row.state));
+    }
+    expire::record_end(&state, &mut tx, workspace, row.txn_id, "approval.withdrawn", now).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The transaction, if this very agent key made it.
+async fn find(state: &State, headers: &HeaderMap, txn: &str) -> Result<(std::sync::Arc<Agent>, ApprovalRow)> {
+    let agent = state.cache.agent(&state.store, control::key(headers)?).await?;
+    let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
+    let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+    Ok((agent, found.ok_or(Error::NotFound("transaction"))?))
+}
+
+async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
+    Ok(Outcome {
+        txn_id: row.txn_id.to_string(),
+        status: row.state,
+        created_at: row.created_at.to_rfc3339(),
+        expires_at: row.expires_at.to_rfc3339(),
+        decided_at: row.decided_at.map(|at| at.to_rfc3339()),
+        reason: row.deny_reason.clone(),
+        upstream_status: row.upstream_status,
+        response: open(state, row).await?.map(kept),
+        error: row.error.clone(),
+    })
+}
+
+async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>> {
+    if row.forward_state != ForwardState::Done {
+        return Ok(None);
+    }
+    let sealed = approvals::response(&state.store, row.workspace_id, row.txn_id).await?;
+    let Some(sealed) = sealed else { return Ok(None) };
+    let aad = sealing::response(row.workspace_id, row.txn_id);
+    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+fn kept(stored: StoredResponse) -> Kept {
+    let headers = stored.headers.iter().map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    let (body, body_encoding) = match std::str::from_utf8(&stored.body) {
+        Ok(text) => (text.to_owned(), "utf-8"),
+        Err(_) => (STANDARD.encode(&stored.body), "base64"),
+    };
+    Kept {
+        status: stored.status.as_u16(),
+        headers: headers.collect(),
+        body,
+        body_encoding,
+        truncated: stored.truncated,
+    }
+}

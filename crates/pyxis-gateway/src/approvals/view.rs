@@ -1,0 +1,87 @@
+//! What a person sees of a transaction. One view for the API, the inbox and the standalone page.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::approvals::{self, ApprovalFilter, ApprovalRow};
+use pyxis_store::votes::{self, VoteRow};
+
+use super::expire;
+use crate::error::{Error, Result};
+use crate::sealing;
+use crate::state::State;
+use crate::stored::StoredRequest;
+
+/// A transaction with what was asked and who has said what.
+#[derive(Debug)]
+pub struct View {
+    /// The row; its state is as of now.
+    pub row: ApprovalRow,
+    /// Canonical URL, from the sealed request.
+    pub target: String,
+    /// The headers that would be forwarded, without the credential's. `None` once purged.
+    pub headers: Option<HeaderMap>,
+    /// The whole body. `None` once purged.
+    pub body: Option<Bytes>,
+    /// Votes so far.
+    pub votes: Vec<VoteRow>,
+}
+
+/// Which transactions to list.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only in this state.
+    pub state: Option<ApprovalState>,
+    /// Only of this agent.
+    pub agent: Option<AgentId>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// One transaction of a workspace, whole.
+pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<View> {
+    let found = approvals::find(&state.store, workspace, txn).await?;
+    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    let votes = votes::list(&state.store, workspace, txn).await?;
+    let target = target(state, &row)?;
+    let request = request(state, &row).await?;
+    let (headers, body) = request.map(|request| (request.headers, request.body)).unzip();
+    Ok(View { row, target, headers, body, votes })
+}
+
+/// Transactions of a workspace, newest first, without their bodies.
+pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<View>> {
+    expire::expire_due(state).await?;
+    let filter = ApprovalFilter {
+        state: filter.state,
+        agent: filter.agent,
+        credential: None,
+        before: None,
+        limit: filter.limit.clamp(1, 500),
+    };
+    let rows = approvals::list(&state.store, workspace, &filter).await?;
+    let ids: Vec<TxnId> = rows.iter().map(|row| row.txn_id).collect();
+    let votes = votes::list_many(&state.store, workspace, &ids).await?;
+    rows.into_iter()
+        .map(|row| {
+            let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
+            Ok(View { target: target(state, &row)?, row, headers: None, body: None, votes })
+        })
+        .collect()
+}
+
+fn target(state: &State, row: &ApprovalRow) -> Result<String> {
+    let aad = sealing::target(row.workspace_id, row.txn_id);
+    let bytes =
+        state.keyring.open(&aad, &row.sealed_target).map_err(|error| Error::Internal(Box::new(error)))?;
+    Ok(String::from_utf8_lossy(bytes.expose()).into_owned())
+}
+
+async fn request(state: &State, row: &ApprovalRow) -> Result<Option<StoredRequest>> {
+    let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
+    let Some(sealed) = sealed else { return Ok(None) };
+    let aad = sealing::request(row.workspace_id, row.txn_id);
+    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    StoredRequest::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+}

@@ -1,0 +1,375 @@
+//! What can go wrong, and how each of it is told.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, HeaderName, LOCATION, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_http::Problem;
+use pyxis_store::StoreError;
+
+/// Any source of an internal error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Every failure of the proxy and its admin interface. Variants are what the caller can act on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No `X-PX-Key`.
+    #[error("no agent key")]
+    MissingKey,
+    /// The key is unknown, or its agent is disabled.
+    #[error("unknown or disabled agent key")]
+    InvalidKey,
+    /// A required control header is absent.
+    #[error("missing header: {0}")]
+    MissingHeader(&'static str),
+    /// An `X-PX-*` header that does not exist.
+    #[error("unknown header: {0}")]
+    UnknownHeader(String),
+    /// A control header that stands twice.
+    #[error("header sent twice: {0}")]
+    DuplicateHeader(&'static str),
+    /// A control header with a value that cannot be used.
+    #[error("bad value in header {name}: {detail}")]
+    InvalidHeader {
+        /// The header.
+        name: &'static str,
+        /// What is wrong and what to do.
+        detail: &'static str,
+    },
+    /// `X-PX-Method` is not a method that can be forwarded.
+    #[error("invalid method")]
+    InvalidMethod,
+    /// `X-PX-Target` is not a URL that can be forwarded to.
+    #[error("invalid target: {0}")]
+    InvalidTarget(String),
+    /// Decided against while `Prefer: wait` held the connection.
+    #[error("a person denied the request")]
+    ApprovalDenied {
+        /// The transaction.
+        txn: TxnId,
+        /// The decider's words.
+        reason: Option<String>,
+    },
+    /// Nobody decided in time while `Prefer: wait` held the connection.
+    #[error("nobody decided in time")]
+    ApprovalExpired {
+        /// The transaction.
+        txn: TxnId,
+    },
+    /// The first request with this `Idempotency-Key` is still under way.
+    #[error("the first request with this idempotency key is still under way")]
+    IdempotencyInProgress,
+    /// The `Idempotency-Key` was used for another request.
+    #[error("the idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    /// The upstream answered in a content coding that cannot be scrubbed.
+    #[error("content coding that cannot be scrubbed")]
+    UnknownContentCoding,
+    /// No such credential for this agent.
+    #[error("no such credential")]
+    CredentialNotFound,
+    /// The target's host is not among the credential's allowed hosts.
+    #[error("host is not allowed: {0}")]
+    HostNotAllowed(String),
+    /// The egress guard refuses the target.
+    #[error("target is not allowed: {0}")]
+    TargetNotAllowed(String),
+    /// A deny rule matched.
+    #[error("denied by policy")]
+    DeniedByPolicy {
+        /// The pattern or method that matched.
+        pattern: Option<String>,
+    },
+    /// The agent's hourly budget is used up.
+    #[error("rate limited")]
+    RateLimited {
+        /// Requests an hour.
+        limit: u32,
+        /// Until the next window.
+        reset: Duration,
+    },
+    /// The body is larger than what can be kept for an approval.
+    #[error("body too large")]
+    BodyTooLarge {
+        /// The most that is kept, in bytes.
+        max: usize,
+    },
+    /// The body ended early.
+    #[error("the body ended early")]
+    IncompleteBody,
+    /// The upstream could not be reached or broke off.
+    #[error("upstream error: {0}")]
+    Upstream(&'static str),
+    /// The upstream did not answer in time.
+    #[error("upstream timeout")]
+    UpstreamTimeout,
+    /// An approved call whose answer was lost: it may have happened.
+    #[error("the outcome of the request is unknown")]
+    OutcomeUnknown,
+    /// An approved call that may no longer be made.
+    #[error("no longer allowed: {0}")]
+    NoLongerAllowed(&'static str),
+    /// The store or the audit trail cannot be written.
+    #[error("unavailable")]
+    Unavailable(#[source] StoreError),
+
+    /// No session, or an expired one.
+    #[error("not signed in")]
+    Unauthenticated,
+    /// E-mail and password do not fit.
+    #[error("wrong e-mail or password")]
+    WrongPassword,
+    /// Too many failures.
+    #[error("locked after too many failures")]
+    Locked {
+        /// Until when.
+        until: UnixMillis,
+    },
+    /// The person may not do this.
+    #[error("forbidden: {0}")]
+    Forbidden(&'static str),
+    /// There is no such thing in this workspace.
+    #[error("not found: {0}")]
+    NotFound(&'static str),
+    /// The method is not served here.
+    #[error("method not allowed")]
+    MethodNotAllowed(&'static str),
+    /// A name that is taken.
+    #[error("name is taken: {0}")]
+    NameTaken(String),
+    /// The thing is in a state that does not allow this.
+    #[error("conflict: {0}")]
+    Conflict(&'static str),
+    /// A body that is not JSON.
+    #[error("not valid JSON: {0}")]
+    InvalidJson(String),
+    /// A well-formed body with a bad value.
+    #[error("invalid field {field}: {detail}")]
+    InvalidField {
+        /// The field.
+        field: String,
+        /// What is wrong and what to do.
+        detail: String,
+    },
+    /// The transaction is decided, or this person has voted.
+    #[error("already decided")]
+    AlreadyDecided(ApprovalState),
+    /// The person may not decide this transaction.
+    #[error("not eligible: {0}")]
+    NotEligible(&'static str),
+    /// Only a passkey ceremony can decide this.
+    #[error("passkey required")]
+    PasskeyRequired {
+        /// Where the ceremony takes place.
+        url: String,
+    },
+    /// Anything that is a fault of this program.
+    #[error("internal error")]
+    Internal(#[source] BoxError),
+}
+
+/// The result of most functions here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// A 422 that names a field.
+    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::InvalidField { field: field.into(), detail: detail.into() }
+    }
+
+    /// The stable code, as in `PX-Error`.
+    pub fn code(&self) -> &'static str {
+        Problem::from(self).code()
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl From<pyxis_net::Error> for Error {
+    fn from(error: pyxis_net::Error) -> Self {
+        use pyxis_net::Error as E;
+        match error {
+            E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
+            E::Timeout(_) => Self::UpstreamTimeout,
+            E::Resolve(_) => Self::Upstream("the host name does not resolve"),
+            E::Connect(_) => Self::Upstream("cannot connect to the host"),
+            E::Tls(_) => Self::Upstream("no secure connection: the host's certificate was not accepted"),
+            E::Closed { .. } => Self::Upstream("the host broke off the connection"),
+            E::Protocol(_) => Self::Upstream("the host's answer is not HTTP"),
+            E::RequestBody(_) => Self::IncompleteBody,
+            E::TooLarge { .. } => Self::Upstream("the host's answer is too large"),
+            E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
+        }
+    }
+}
+
+const SUPPORTED: &str = "supported: X-PX-Key, X-PX-Credential, X-PX-Target, X-PX-Method, X-PX-Reason, \
+                         Idempotency-Key, Prefer: wait=N; the body goes in the body";
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        use StatusCode as S;
+        let said = || error.to_string();
+        match error {
+            Error::MissingKey => Self::new(S::UNAUTHORIZED, "missing_key", "send the agent key in X-PX-Key")
+                .with("agent_action", "ask the person who runs this proxy for an agent key"),
+            Error::InvalidKey => Self::new(S::UNAUTHORIZED, "invalid_key", said())
+                .with("agent_action", "ask the person who runs this proxy for a new agent key"),
+            Error::MissingHeader(_) => {
+                Self::new(S::BAD_REQUEST, "missing_header", said()).with("supported", SUPPORTED)
+            }
+            Error::UnknownHeader(_) => {
+                Self::new(S::BAD_REQUEST, "unknown_header", said()).with("supported", SUPPORTED)
+            }
+            Error::DuplicateHeader(_) => {
+                Self::new(S::BAD_REQUEST, "duplicate_header", said()).with("supported", SUPPORTED)
+            }
+            Error::InvalidHeader { .. } => Self::new(S::BAD_REQUEST, "invalid_header", said()),
+            Error::InvalidMethod => Self::new(
+                S::BAD_REQUEST,
+                "invalid_method",
+                "X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
+            ),
+            Error::InvalidTarget(_) => Self::new(S::BAD_REQUEST, "invalid_target", said()),
+            Error::ApprovalDenied { txn, reason } => {
+                Self::new(S::FORBIDDEN, "approval_denied", "a person denied this request")
+                    .with("txn_id", txn.to_string())
+                    .with("reason", reason.clone())
+                    .with("agent_action", "do not send the same request again; tell the person")
+            }
+            Error::ApprovalExpired { txn } => {
+                Self::new(S::FORBIDDEN, "approval_expired", "nobody decided in time")
+                    .with("txn_id", txn.to_string())
+                    .with("agent_action", "ask the person whether to send the request again")
+            }
+            Error::IdempotencyInProgress => Self::new(S::CONFLICT, "idempotency_in_progress", said())
+                .with_header(RETRY_AFTER, HeaderValue::from_static("2"))
+                .with("agent_action", "wait, then send the same request again"),
+            Error::IdempotencyKeyReused => {
+                Self::new(S::UNPROCESSABLE_ENTITY, "idempotency_key_reused", said())
+                    .with("agent_action", "use a new Idempotency-Key for a new request")
+            }
+            Error::UnknownContentCoding => Self::new(
+                S::BAD_GATEWAY,
+                "unknown_content_coding",
+                "the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
+            ),
+            Error::CredentialNotFound => Self::new(
+                S::NOT_FOUND,
+                "credential_not_found",
+                "there is no such credential, or this agent may not use it",
+            )
+            .with("agent_action", "GET /agent/services lists the credentials of this key"),
+            Error::HostNotAllowed(_) => Self::new(S::FORBIDDEN, "host_not_allowed", said())
+                .with("agent_action", "ask a manager to add the host to the credential's allowed_hosts"),
+            Error::TargetNotAllowed(_) => Self::new(S::FORBIDDEN, "target_not_allowed", said()),
+            Error::DeniedByPolicy { pattern } => {
+                Self::new(S::FORBIDDEN, "denied_by_policy", "the credential's policy denies this request")
+                    .with("pattern", pattern.clone())
+            }
+            Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
+            Error::BodyTooLarge { max } => Self::new(
+                S::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                format!("a request that waits for approval may carry at most {max} bytes"),
+            ),
+            Error::IncompleteBody => Self::new(S::BAD_REQUEST, "incomplete_body", said()),
+            Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", *why),
+            Error::UpstreamTimeout => {
+                Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
+            }
+            Error::OutcomeUnknown => Self::new(
+                S::BAD_GATEWAY,
+                "outcome_unknown",
+                "the request was sent but its answer was lost; it is not sent again",
+            ),
+            Error::NoLongerAllowed(_) => Self::new(S::FORBIDDEN, "no_longer_allowed", said()),
+            Error::Unavailable(_) => Self::new(
+                S::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "the store cannot be reached, so nothing was sent",
+            )
+            .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
+            Error::Unauthenticated => Self::new(
+                S::UNAUTHORIZED,
+                "unauthenticated",
+                "send a live session token: Authorization: Bearer <token>",
+            ),
+            Error::WrongPassword => Self::new(S::UNAUTHORIZED, "wrong_password", said()),
+            Error::Locked { until } => {
+                Self::new(S::TOO_MANY_REQUESTS, "locked", said()).with("locked_until", until.to_rfc3339())
+            }
+            Error::Forbidden(_) => Self::new(S::FORBIDDEN, "forbidden", said()),
+            Error::NotFound(_) => Self::new(S::NOT_FOUND, "not_found", said()),
+            Error::MethodNotAllowed(allow) => Self::new(S::METHOD_NOT_ALLOWED, "method_not_allowed", said())
+                .with_header(ALLOW, HeaderValue::from_static(allow)),
+            Error::NameTaken(_) => Self::new(S::CONFLICT, "name_taken", said()),
+            Error::Conflict(_) => Self::new(S::CONFLICT, "conflict", said()),
+            Error::InvalidJson(_) => Self::new(S::BAD_REQUEST, "invalid_json", said()),
+            Error::InvalidField { field, detail } => {
+                Self::new(S::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field}: {detail}"))
+                    .with("field", field.as_str())
+            }
+            Error::AlreadyDecided(state) => {
+                Self::new(S::CONFLICT, "already_decided", said()).with("state", state.as_str())
+            }
+            Error::NotEligible(_) => Self::new(S::FORBIDDEN, "not_eligible", said()),
+            Error::PasskeyRequired { url } => {
+                let problem = Self::new(S::PRECONDITION_FAILED, "passkey_required", said())
+                    .with("url", url.as_str());
+                match HeaderValue::try_from(url) {
+                    Ok(location) => problem.with_header(LOCATION, location),
+                    Err(_) => problem,
+                }
+            }
+            Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said()),
+        }
+    }
+}
+
+fn rate_limited(limit: u32, reset: Duration) -> Problem {
+    let seconds = reset.as_secs().max(1);
+    let header = HeaderName::from_static;
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "rate_limited",
+        format!("this agent may send {limit} requests an hour"),
+    )
+    .with_header(RETRY_AFTER, seconds.into())
+    .with_header(header("ratelimit-limit"), limit.into())
+    .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
+    .with_header(header("ratelimit-reset"), seconds.into())
+    .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        if let Self::Internal(_) | Self::Unavailable(_) = self {
+            tracing::error!(error = %Chain(&self), "request could not be served");
+        }
+        Problem::from(&self).into_response()
+    }
+}
+
+/// An error with all its causes on one line.
+struct Chain<'a>(&'a dyn std::error::Error);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

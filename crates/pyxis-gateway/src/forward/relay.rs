@@ -1,0 +1,174 @@
+//! The answer's body on its way to the agent: decoded, scrubbed, never held back longer than the
+//! start of a secret could be.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame};
+use hyper::body::Incoming;
+use pyxis_net::body::IdleTimeout;
+use pyxis_scrub::{Decoder, Needles, Scrubber};
+
+use super::outbound::scrub_value;
+use crate::error::BoxError;
+
+/// Why a stream broke off after its head had been relayed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error("the upstream broke off its answer")]
+    Upstream(#[source] pyxis_net::Error),
+    #[error("the upstream's content coding is damaged")]
+    Coding(#[source] pyxis_scrub::DecodeError),
+}
+
+/// A body without the secret.
+pub(crate) struct ScrubbedBody {
+    upstream: IdleTimeout<Incoming>,
+    decoder: Option<Decoder>,
+    scrubber: Scrubber,
+    ready: VecDeque<Bytes>,
+    trailers: Option<HeaderMap>,
+    ended: bool,
+    /// Bytes handed on so far.
+    relayed: u64,
+}
+
+impl ScrubbedBody {
+    pub(crate) fn new(upstream: Incoming, decoder: Option<Decoder>, needles: Needles, idle: Duration) -> Self {
+        Self {
+            upstream: IdleTimeout::new(upstream, idle),
+            decoder,
+            scrubber: Scrubber::new(needles),
+            ready: VecDeque::new(),
+            trailers: None,
+            ended: false,
+            relayed: 0,
+        }
+    }
+
+    /// Bytes handed on so far.
+    pub(crate) fn relayed(&self) -> u64 {
+        self.relayed
+    }
+
+    /// How often the secret was found and removed.
+    pub(crate) fn redactions(&self) -> u64 {
+        self.scrubber.hits()
+    }
+
+    /// Length that the upstream announced, where it is also the length of what is relayed unless the
+    /// secret is in it.
+    pub(crate) fn announced_length(&self) -> Option<u64> {
+        if self.decoder.is_some() { None } else { self.upstream.size_hint().exact() }
+    }
+
+    /// Waits for the whole body if that is certain to be short; `None` leaves it streaming.
+    pub(crate) async fn collect_short(&mut self, at_most: u64) -> Result<Option<Collected>, Broken> {
+        if self.announced_length().is_none_or(|length| length > at_most) {
+            return Ok(None);
+        }
+        let mut collected = Collected::default();
+        while let Some(frame) = std::future::poll_fn(|context| self.poll_next(context)).await {
+            collected.push(frame?);
+        }
+        Ok(Some(collected))
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        loop {
+            if let Some(chunk) = self.ready.pop_front() {
+                self.relayed += chunk.len() as u64;
+                return Poll::Ready(Some(Ok(Frame::data(chunk))));
+            }
+            if self.ended {
+                return Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))));
+            }
+            match ready!(Pin::new(&mut self.upstream).poll_frame(context)) {
+                None => self.end()?,
+                Some(Ok(frame)) => self.take(frame)?,
+                Some(Err(error)) => {
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(Broken::Upstream(error))));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Frame<Bytes>) -> Result<(), Broken> {
+        match frame.into_data() {
+            Ok(data) => self.push(data),
+            Err(frame) => {
+                if let Ok(trailers) = frame.into_trailers() {
+                    self.trailers = Some(self.clean_trailers(&trailers));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, data: Bytes) -> Result<(), Broken> {
+        let Some(decoder) = &mut self.decoder else {
+            self.scrubber.push(data, &mut self.ready);
+            return Ok(());
+        };
+        decoder.push(data).map_err(Broken::Coding)?;
+        while let Some(plain) = decoder.next_chunk().map_err(Broken::Coding)? {
+            self.scrubber.push(plain, &mut self.ready);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Broken> {
+        self.ended = true;
+        if let Some(decoder) = &mut self.decoder {
+            decoder.finish().map_err(Broken::Coding)?;
+            while let Some(plain) = decoder.next_chunk().map_err(Broken::Coding)? {
+                self.scrubber.push(plain, &mut self.ready);
+            }
+        }
+        self.scrubber.finish(&mut self.ready);
+        Ok(())
+    }
+
+    fn clean_trailers(&self, trailers: &HeaderMap) -> HeaderMap {
+        let needles = self.scrubber.needles();
+        trailers
+            .iter()
+            .filter(|(name, _)| !pyxis_core::headers::never_relayed(name.as_str()))
+            .map(|(name, value)| (name.clone(), scrub_value(value, needles)))
+            .collect()
+    }
+}
+
+/// A short body with its trailers.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) body: Bytes,
+    pub(crate) trailers: Option<HeaderMap>,
+}
+
+impl Collected {
+    fn push(&mut self, frame: Frame<Bytes>) {
+        match frame.into_data() {
+            Ok(data) if self.body.is_empty() => self.body = data,
+            Ok(data) => self.body = [&self.body[..], &data[..]].concat().into(),
+            Err(frame) => self.trailers = frame.into_trailers().ok(),
+        }
+    }
+}
+
+impl Body for ScrubbedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.poll_next(context).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+    }
+}

@@ -1,0 +1,176 @@
+//! `Idempotency-Key`: the same request, twice, happens once.
+//!
+//! A key is claimed before anything else can happen with the request. A request that Pyxis refused
+//! before sending gives its key back; one that paused points to its transaction; one that was sent
+//! keeps its answer. What was sent and never answered stays unknown, and is never sent again.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_store::{Executor, approvals, idempotency};
+use sha2::{Digest, Sha256};
+
+use crate::approvals::reply;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::resolve::Agent;
+use crate::sealing;
+use crate::state::State;
+use crate::stored::StoredResponse;
+
+/// How long a key is remembered.
+const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+
+/// The first or a later request with a key.
+pub(crate) enum Replay {
+    /// The first: go on, and settle the claim.
+    First(Claimed),
+    /// A later one: this is its answer.
+    Again(Response),
+}
+
+/// A key that this request owns.
+pub(crate) struct Claimed {
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: String,
+    sent: std::sync::atomic::AtomicBool,
+}
+
+/// Claims `key` for this request, or finds what became of the first one.
+pub(crate) async fn claim(
+    state: &State,
+    agent: &Agent,
+    key: &str,
+    control: &Control<'_>,
+    body: &Bytes,
+) -> Result<Replay> {
+    let key_hash = hash(&[key.as_bytes()]);
+    let fingerprint = fingerprint(control, body);
+    let (workspace, now) = (agent.workspace_id(), state.now());
+    let claim = idempotency::claim(
+        &state.store,
+        workspace,
+        agent.id(),
+        &key_hash,
+        &fingerprint,
+        state.node,
+        now,
+        now.plus(REMEMBERED),
+    );
+    match claim.await? {
+        idempotency::Claim::New => Ok(Replay::First(Claimed {
+            workspace,
+            agent: agent.id(),
+            key_hash,
+            sent: std::sync::atomic::AtomicBool::new(false),
+        })),
+        idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => Err(Error::IdempotencyKeyReused),
+        idempotency::Claim::Existing(row) => {
+            again(state, agent, row, control.wait).await.map(Replay::Again)
+        }
+    }
+}
+
+async fn again(
+    state: &State,
+    agent: &Agent,
+    row: idempotency::IdempotencyRow,
+    wait: Option<Duration>,
+) -> Result<Response> {
+    if let Some(txn) = row.txn_id {
+        let found =
+            approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+        let found = found.ok_or(Error::NotFound("transaction"))?;
+        let found = crate::approvals::expire::settle(state, found).await?;
+        return reply::paused(state, agent, found, wait).await;
+    }
+    if !row.done {
+        return Err(Error::IdempotencyInProgress);
+    }
+    let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown)?;
+    let aad = sealing::outcome(agent.workspace_id(), agent.id(), &row.key_hash);
+    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
+    let mut response = (kept.status, kept.body).into_response();
+    *response.headers_mut() = kept.headers;
+    Ok(response)
+}
+
+impl Claimed {
+    /// Ties the key to a transaction.
+    pub(crate) async fn attach(&self, executor: impl Executor, txn: TxnId) -> Result<()> {
+        self.sent.store(true, std::sync::atomic::Ordering::Relaxed);
+        Ok(idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?)
+    }
+
+    /// From here on the request may have reached the upstream.
+    pub(crate) fn sending(&self) {
+        self.sent.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Keeps the answer, or gives the key back if nothing was sent.
+    pub(crate) async fn settle(self, state: &State, result: Result<Response>) -> Result<Response> {
+        let sent = self.sent.load(std::sync::atomic::Ordering::Relaxed);
+        match result {
+            Err(error) if !sent => {
+                idempotency::release(&state.store, self.workspace, self.agent, &self.key_hash).await?;
+                Err(error)
+            }
+            Err(error) => {
+                let (parts, body) = error.into_response().into_parts();
+                self.keep(state, parts, body).await
+            }
+            Ok(response) if response.status() == http::StatusCode::ACCEPTED
+                && response.headers().contains_key("px-txn") => Ok(response),
+            Ok(response) => {
+                let (parts, body) = response.into_parts();
+                self.keep(state, parts, body).await
+            }
+        }
+    }
+
+    /// Reads the answer whole, since it must be given again.
+    async fn keep(
+        &self,
+        state: &State,
+        parts: http::response::Parts,
+        body: axum::body::Body,
+    ) -> Result<Response> {
+        let max = state.config.response_max;
+        let body = axum::body::to_bytes(body, max)
+            .await
+            .map_err(|_| Error::Upstream("the answer is too large to be kept for its Idempotency-Key"))?;
+        let kept = StoredResponse {
+            status: parts.status,
+            headers: parts.headers.clone(),
+            body: body.clone(),
+            truncated: false,
+        };
+        let aad = sealing::outcome(self.workspace, self.agent, &self.key_hash);
+        let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
+        idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await?;
+        Ok(Response::from_parts(parts, body.into()))
+    }
+}
+
+fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
+    let part = |text: Option<&str>| text.unwrap_or_default().as_bytes().to_vec();
+    hash(&[
+        &part(control.credential),
+        &part(control.method),
+        &part(control.target),
+        &Sha256::digest(body),
+    ])
+}
+
+fn hash(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    pyxis_core::entropy::hex(&hasher.finalize())
+}

@@ -1,0 +1,127 @@
+//! May this request pass? One function for `/forward`, for the re-check of approved work, for
+//! `explain` and for what `/agent/services` foretells.
+
+use pyxis_core::grant;
+use pyxis_core::mode::Channel;
+use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
+use pyxis_core::target::{Scheme, Target};
+use pyxis_store::grants::{self, GrantRow};
+
+use crate::error::{Error, Result};
+use crate::forward::Asked;
+use crate::resolve::Credential;
+use crate::state::State;
+
+/// What is to happen with a request.
+#[derive(Debug)]
+pub(crate) enum Judgement {
+    /// It may be sent.
+    Pass(Passage),
+    /// A human decides.
+    Ask(Matched),
+    /// A deny rule matched.
+    Deny {
+        /// The pattern, where the rule has one.
+        pattern: Option<String>,
+    },
+}
+
+/// Why a request may be sent.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) matched: Matched,
+    /// The grant that spared a human the question.
+    pub(crate) grant: Option<GrantRow>,
+}
+
+/// The rule that decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Matched {
+    pub(crate) rule: Rule,
+    pub(crate) pattern: Option<String>,
+}
+
+impl From<&Decision<'_>> for Matched {
+    fn from(decision: &Decision<'_>) -> Self {
+        Self { rule: decision.rule, pattern: decision.pattern.map(str::to_owned) }
+    }
+}
+
+/// The whole judgement, with the egress guard and, where it helps, one use of a grant.
+pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement> {
+    bounds(asked.credential, asked.target)?;
+    state.net.check(&host_port(asked.target)).await?;
+    let decision = decide(asked.credential, asked.method, asked.target);
+    match decision.verdict {
+        Verdict::Deny => Ok(Judgement::Deny { pattern: decision.pattern.map(str::to_owned) }),
+        Verdict::AutoApprove => Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: None })),
+        Verdict::RequireApproval => {
+            check_reason(asked)?;
+            match use_grant(state, asked, &decision).await? {
+                Some(grant) => Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: Some(grant) })),
+                None => Ok(Judgement::Ask((&decision).into())),
+            }
+        }
+    }
+}
+
+/// What no human and no grant can widen: scheme and allowed hosts.
+pub(crate) fn bounds(credential: &Credential, target: &Target) -> Result<()> {
+    if target.scheme() == Scheme::Http && !credential.row.allow_http {
+        return Err(Error::InvalidTarget("plain http, which this credential does not allow".to_owned()));
+    }
+    if !credential.hosts.admits(target) {
+        return Err(Error::HostNotAllowed(target.authority()));
+    }
+    Ok(())
+}
+
+/// The policy's word, without grants.
+pub(crate) fn decide<'a>(credential: &'a Credential, method: Method, target: &Target) -> Decision<'a> {
+    let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
+    policy::evaluate(compiled, credential.mode, method, target)
+}
+
+/// The target as the egress guard takes it.
+pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
+    pyxis_net::HostPort::new(target.written_host(), target.port())
+}
+
+fn check_reason(asked: &Asked<'_>) -> Result<()> {
+    let required = asked.credential.policy.as_ref().is_some_and(|policy| policy.policy.require_reason);
+    if required && asked.control.reason.is_none_or(str::is_empty) {
+        return Err(Error::MissingHeader("X-PX-Reason (this credential's policy asks for a reason)"));
+    }
+    Ok(())
+}
+
+async fn use_grant(state: &State, asked: &Asked<'_>, decision: &Decision<'_>) -> Result<Option<GrantRow>> {
+    if !grant::may_shortcut(decision, settings(asked.credential)) {
+        return Ok(None);
+    }
+    let row = &asked.credential.row;
+    let route = asked.target.route();
+    let method = asked.method.as_str();
+    let (workspace, agent, now) = (asked.agent.workspace_id(), asked.agent.id(), state.now());
+    Ok(grants::claim_use(&state.store, workspace, row.id, row.version, method, &route, agent, now).await?)
+}
+
+/// The credential's policy, if it has one.
+pub(crate) fn settings(credential: &Credential) -> Option<&Policy> {
+    credential.policy.as_ref().map(|policy| &policy.policy)
+}
+
+/// How many people must approve.
+pub(crate) fn min_approvals(credential: &Credential) -> u32 {
+    settings(credential).map_or(1, |policy| policy.min_approvals)
+}
+
+/// Whether only a passkey ceremony can approve.
+pub(crate) fn passkey_required(credential: &Credential) -> bool {
+    settings(credential).is_some_and(|policy| policy.passkey_required)
+}
+
+/// Where an approval is announced.
+pub(crate) fn channel(credential: &Credential) -> Channel {
+    settings(credential).map_or(Channel::AgentReflected, |policy| policy.channel)
+}

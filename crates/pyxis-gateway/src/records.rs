@@ -1,0 +1,156 @@
+//! Audit records of the data path, built in one place.
+
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::audit::Record;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::forward::Asked;
+use crate::judge::{Matched, Passage};
+use crate::outcome::Facts;
+use crate::state::State;
+
+/// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.
+#[derive(Serialize)]
+struct ForwardDetail<'a> {
+    target: &'a str,
+    rule: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// `detail` of an outcome record; times in microseconds, sizes in bytes.
+#[derive(Serialize)]
+struct OutcomeDetail {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_micros: Option<u64>,
+    total_micros: u64,
+    bytes: u64,
+    redactions: u64,
+}
+
+/// A request that is about to be sent without asking a human.
+pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Record {
+    let mut record = of(state, asked, "auto", &passage.matched);
+    if let Some(grant) = &passage.grant {
+        record.decision = Some("grant".to_owned());
+        record.grant_id = Some(grant.id);
+    }
+    count("pass");
+    record
+}
+
+/// A request that now waits for a human.
+pub(crate) fn paused(state: &State, asked: &Asked<'_>, matched: &Matched, txn: TxnId) -> Record {
+    let mut record = of(state, asked, "pending", matched);
+    record.txn_id = Some(txn);
+    count("pause");
+    record
+}
+
+/// A request that was refused; recorded, but not waited for: nothing was sent.
+pub(crate) async fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
+    let (decision, pattern) = match error {
+        Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
+        _ => ("refused", None),
+    };
+    let mut record = base(state, asked, decision);
+    record.detail = json(&ForwardDetail {
+        target: &asked.target.route(),
+        rule: error.code(),
+        pattern: pattern.as_deref(),
+        reason: asked.control.reason,
+    });
+    count("refuse");
+    state.audit.append_later(record);
+}
+
+/// An approved request that is about to be sent.
+pub(crate) fn execute(state: &State, row: &ApprovalRow) -> Record {
+    let mut record = Record::new(state.now(), "execute");
+    record.workspace_id = Some(row.workspace_id);
+    record.actor = format!("agent:{}", row.agent_id);
+    record.actor_name.clone_from(&row.agent_name);
+    record.credential = Some(row.credential_name.clone());
+    record.decision = Some("approved".to_owned());
+    record.method = Some(row.method.clone());
+    record.host = Some(row.target_host.clone());
+    record.txn_id = Some(row.txn_id);
+    record
+}
+
+/// What became of the request recorded as `seq`.
+pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &Facts) -> Record {
+    let mut record = Record::new(state.now(), "outcome");
+    record.workspace_id = Some(workspace);
+    record.ref_seq = Some(seq);
+    record.status = facts.status.map(|status| i64::from(status.as_u16()));
+    record.detail = json(&OutcomeDetail {
+        error: facts.error,
+        head_micros: facts.head_micros,
+        total_micros: facts.total_micros,
+        bytes: facts.bytes,
+        redactions: facts.redactions,
+    });
+    record
+}
+
+fn of(state: &State, asked: &Asked<'_>, decision: &'static str, matched: &Matched) -> Record {
+    let mut record = base(state, asked, decision);
+    record.detail = json(&ForwardDetail {
+        target: &asked.target.route(),
+        rule: matched.rule.as_str(),
+        pattern: matched.pattern.as_deref(),
+        reason: asked.control.reason,
+    });
+    record
+}
+
+fn base(state: &State, asked: &Asked<'_>, decision: &'static str) -> Record {
+    let mut record = Record::new(state.now(), "forward");
+    record.workspace_id = Some(asked.agent.workspace_id());
+    record.actor = format!("agent:{}", asked.agent.id());
+    record.actor_name.clone_from(&asked.agent.row.name);
+    record.credential = Some(asked.credential.row.name.clone());
+    record.decision = Some(decision.to_owned());
+    record.method = Some(asked.method.as_str().to_owned());
+    record.host = Some(asked.target.authority());
+    record
+}
+
+/// `detail` as JSON text. These structs always serialise.
+pub(crate) fn json(detail: &impl Serialize) -> String {
+    serde_json::to_string(detail).unwrap_or_else(|_| "{}".to_owned())
+}
+
+fn count(decision: &'static str) {
+    metrics::counter!("pyxis_forward_requests_total", "decision" => decision).increment(1);
+}
+
+/// Upstream latency and failures, for the metrics page.
+pub(crate) fn metrics(facts: &Facts) {
+    if let Some(micros) = facts.head_micros {
+        #[expect(clippy::cast_precision_loss, reason = "a latency, not an amount of money")]
+        metrics::histogram!("pyxis_upstream_seconds").record(micros as f64 / 1e6);
+    }
+    if facts.error.is_some() {
+        metrics::counter!("pyxis_upstream_failures_total").increment(1);
+    }
+    if facts.redactions > 0 {
+        metrics::counter!("pyxis_redactions_total").increment(facts.redactions);
+    }
+}
+
+/// An approved request that was not sent after all.
+pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> Record {
+    let mut record = execute(state, row);
+    record.kind = "execute".into();
+    record.decision = Some("refused".to_owned());
+    record.detail = json(&serde_json::json!({ "error": code }));
+    record
+}

@@ -1,0 +1,212 @@
+//! From an agent key and a credential's name to everything a decision needs.
+//!
+//! Parsed configuration is kept in memory under the store's generation number, which every change of
+//! configuration raises in its own transaction. A request reads that one number and then either
+//! finds what it needs or loads it; so a change is in force for every request that starts after it,
+//! whichever process made it. Secrets are kept sealed here; they are opened for one request at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::hosts::AllowedHosts;
+use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::policy::{CompiledPolicy, Policy};
+use pyxis_store::agents::{self, AgentRow};
+use pyxis_store::credentials::{self, CredentialRow};
+use pyxis_store::workspaces::{self, WorkspaceRow};
+use pyxis_store::{Store, StoreError, generations, policies};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
+const MAX_ENTRIES: usize = 10_000;
+
+/// SHA-256 of an agent key.
+pub type KeyHash = [u8; 32];
+
+/// The digest under which a key or token is stored.
+pub fn key_hash(key: &str) -> KeyHash {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+/// Switches of a credential that few need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CredentialOptions {
+    /// Let `Set-Cookie` of the upstream through to the agent.
+    pub allow_set_cookie: bool,
+    /// Pass `traceparent` and `tracestate` upstream.
+    pub pass_traceparent: bool,
+}
+
+/// A policy with the form that evaluates fast.
+#[derive(Debug)]
+pub struct ActivePolicy {
+    /// As written.
+    pub policy: Policy,
+    /// As evaluated.
+    pub compiled: CompiledPolicy,
+}
+
+/// A credential with everything parsed.
+#[derive(Debug)]
+pub struct Credential {
+    /// The stored row.
+    pub row: CredentialRow,
+    /// How the secret is attached; `None` for a sidecar.
+    pub auth: Option<Auth>,
+    /// Where it may go.
+    pub hosts: AllowedHosts,
+    /// Switches.
+    pub options: CredentialOptions,
+    /// Its policy, if one was written.
+    pub policy: Option<ActivePolicy>,
+    /// The workspace's mode, which counts where there is no policy.
+    pub mode: ApprovalMode,
+}
+
+impl Credential {
+    /// Parses a stored row.
+    pub fn parse(row: CredentialRow, policy: Option<&str>, mode: ApprovalMode) -> Result<Self> {
+        let corrupt = |column| corrupt("credentials", column, row.id.to_string());
+        let auth = match (row.connector, row.auth.as_deref()) {
+            (Connector::Direct, Some(text)) => {
+                Some(serde_json::from_str(text).map_err(|_| corrupt("auth"))?)
+            }
+            (Connector::Direct, None) => return Err(corrupt("auth")),
+            (Connector::Sidecar, _) => None,
+        };
+        let list: Vec<String> =
+            serde_json::from_str(&row.allowed_hosts).map_err(|_| corrupt("allowed_hosts"))?;
+        let hosts = AllowedHosts::parse(&list).map_err(|_| corrupt("allowed_hosts"))?;
+        let options = serde_json::from_str(&row.options).map_err(|_| corrupt("options"))?;
+        let policy = policy.map(ActivePolicy::parse).transpose()?;
+        Ok(Self { auth, hosts, options, policy, mode, row })
+    }
+}
+
+impl ActivePolicy {
+    /// Parses a stored policy document.
+    pub fn parse(document: &str) -> Result<Self> {
+        let policy = Policy::from_json(document.as_bytes())
+            .map_err(|_| corrupt("policies", "document", String::new()))?;
+        let compiled = policy.compile();
+        Ok(Self { policy, compiled })
+    }
+}
+
+fn corrupt(table: &'static str, column: &'static str, row: String) -> Error {
+    Error::Internal(Box::new(StoreError::Corrupt { table, column, row }))
+}
+
+/// An agent with what it may use.
+#[derive(Debug)]
+pub struct Agent {
+    /// The stored row.
+    pub row: AgentRow,
+    /// Its workspace.
+    pub workspace: WorkspaceRow,
+    credentials: RwLock<HashMap<String, Option<Arc<Credential>>>>,
+}
+
+impl Agent {
+    /// The agent's id.
+    pub fn id(&self) -> AgentId {
+        self.row.id
+    }
+
+    /// The workspace's id.
+    pub fn workspace_id(&self) -> WorkspaceId {
+        self.row.workspace_id
+    }
+}
+
+/// Parsed configuration of one generation.
+#[derive(Default)]
+pub(crate) struct Cache(RwLock<Snapshot>);
+
+#[derive(Default)]
+struct Snapshot {
+    generation: i64,
+    agents: HashMap<KeyHash, Arc<Agent>>,
+}
+
+impl Cache {
+    /// The enabled agent that holds `key`.
+    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<Arc<Agent>> {
+        let generation = generations::read(store).await?;
+        let hash = key_hash(key);
+        if let Some(agent) = self.cached(generation, &hash) {
+            return Ok(agent);
+        }
+        let row = agents::find_by_key_hash(store, &pyxis_core::entropy::hex(&hash)).await?;
+        let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
+        let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
+        let agent = Arc::new(Agent { row, workspace, credentials: RwLock::default() });
+        self.keep(generation, hash, &agent);
+        Ok(agent)
+    }
+
+    fn cached(&self, generation: i64, hash: &KeyHash) -> Option<Arc<Agent>> {
+        let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if snapshot.generation != generation {
+            return None;
+        }
+        snapshot.agents.get(hash).cloned()
+    }
+
+    /// Keeps what was loaded after `generation` was read. A newer snapshot is left alone: what is at
+    /// hand may be older than it.
+    fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<Agent>) {
+        let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if snapshot.generation < generation || snapshot.agents.len() >= MAX_ENTRIES {
+            *snapshot = Snapshot { generation, agents: HashMap::new() };
+        }
+        if snapshot.generation == generation {
+            snapshot.agents.insert(hash, Arc::clone(agent));
+        }
+    }
+}
+
+impl Agent {
+    /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
+    /// assigned are the same answer.
+    pub async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {
+        if let Some(found) = self.known(name) {
+            return found.ok_or(Error::CredentialNotFound);
+        }
+        let found = self.load(store, name).await?;
+        let mut known = self.credentials.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_ENTRIES {
+            known.clear();
+        }
+        known.insert(name.to_owned(), found.clone());
+        found.ok_or(Error::CredentialNotFound)
+    }
+
+    fn known(&self, name: &str) -> Option<Option<Arc<Credential>>> {
+        self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    async fn load(&self, store: &Store, name: &str) -> Result<Option<Arc<Credential>>> {
+        let workspace = self.workspace_id();
+        let Some(row) = credentials::find_by_name(store, workspace, name).await? else { return Ok(None) };
+        if !self.may_use(store, &row).await? {
+            return Ok(None);
+        }
+        let policy = policies::find(store, workspace, row.id).await?;
+        let document = policy.as_ref().map(|policy| policy.document.as_str());
+        Credential::parse(row, document, self.workspace.mode).map(|credential| Some(Arc::new(credential)))
+    }
+
+    async fn may_use(&self, store: &Store, credential: &CredentialRow) -> Result<bool> {
+        if self.row.all_credentials {
+            return Ok(true);
+        }
+        Ok(agents::may_use(store, self.workspace_id(), self.id(), credential.id).await?)
+    }
+}

@@ -1,0 +1,110 @@
+//! A credential's secret: one string, or an object of named strings.
+
+use std::collections::BTreeMap;
+
+use pyxis_core::secret::SecretBytes;
+use serde_json::Value;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::error::{Error, Result};
+
+/// A secret as it is written in a request body and, sealed, in the store.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub enum SecretValue {
+    /// One string.
+    Text(String),
+    /// Named strings, for kinds with several parts.
+    Fields(#[zeroize(skip)] BTreeMap<String, Zeroizing<String>>),
+}
+
+impl std::fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretValue(..)")
+    }
+}
+
+impl SecretValue {
+    /// Reads the `secret` member of a request body. Errors never repeat the value.
+    pub fn from_json(value: Value) -> Result<Self> {
+        match value {
+            Value::String(text) if !text.is_empty() => Ok(Self::Text(text)),
+            Value::Object(object) if !object.is_empty() => {
+                let mut fields = BTreeMap::new();
+                for (name, value) in object {
+                    let Value::String(text) = value else {
+                        return Err(Error::field(format!("secret.{name}"), "must be a string"));
+                    };
+                    fields.insert(name, Zeroizing::new(text));
+                }
+                Ok(Self::Fields(fields))
+            }
+            _ => Err(Error::field("secret", "must be a non-empty string or an object of strings")),
+        }
+    }
+
+    /// Reads what [`SecretValue::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &SecretBytes) -> Result<Self> {
+        let value = serde_json::from_slice(bytes.expose()).map_err(|error| Error::Internal(error.into()))?;
+        Self::from_json(value)
+    }
+
+    /// The form that is sealed.
+    pub fn to_bytes(&self) -> SecretBytes {
+        let text = match self {
+            Self::Text(text) => serde_json::to_vec(text),
+            Self::Fields(fields) => {
+                serde_json::to_vec(&fields.iter().map(|(k, v)| (k, v.as_str())).collect::<BTreeMap<_, _>>())
+            }
+        };
+        SecretBytes::new(text.unwrap_or_default())
+    }
+
+    /// The one string, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Fields(_) => None,
+        }
+    }
+
+    /// A named part.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        match self {
+            Self::Text(_) => None,
+            Self::Fields(fields) => fields.get(name).map(|value| value.as_str()),
+        }
+    }
+
+    /// Every string in it.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        let (text, fields) = match self {
+            Self::Text(text) => (Some(text.as_str()), None),
+            Self::Fields(fields) => (None, Some(fields.values().map(|value| value.as_str()))),
+        };
+        text.into_iter().chain(fields.into_iter().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_secret_survives_sealing_form_and_prints_nothing() {
+        for value in [json!("s3cret"), json!({"username": "u", "password": "p"})] {
+            let secret = SecretValue::from_json(value).unwrap();
+            let again = SecretValue::from_bytes(&secret.to_bytes()).unwrap();
+            assert!(again.parts().eq(secret.parts()));
+            assert_eq!(format!("{again:?}"), "SecretValue(..)");
+        }
+    }
+
+    #[test]
+    fn a_bad_secret_is_refused_without_repeating_it() {
+        for value in [json!(""), json!(12345), json!({}), json!({"a": 12345}), json!(["12345"])] {
+            let error = SecretValue::from_json(value).unwrap_err().to_string();
+            assert!(!error.contains("12345"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Agents and their keys.
+
+use pyxis_core::entropy;
+use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
+use pyxis_store::{StoreError, Tx, credentials, grants};
+use serde_json::json;
+
+use super::credentials::check_name;
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::resolve::key_hash;
+use crate::state::State;
+
+/// What every agent key starts with.
+pub const KEY_PREFIX: &str = "px_agent_";
+/// Characters of a key that are kept readable, to tell keys apart.
+const HINT: usize = KEY_PREFIX.len() + 6;
+
+/// Which credentials an agent may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of the workspace, also later ones.
+    All,
+    /// These, by name.
+    Named(Vec<String>),
+}
+
+/// What is wanted of a new agent.
+#[derive(Clone, Debug)]
+pub struct AgentInput {
+    /// Its name, unique in the workspace.
+    pub name: String,
+    /// Requests an hour; `None` means no cap.
+    pub rate_limit_per_hour: Option<u32>,
+    /// What it may use.
+    pub credentials: Scope,
+}
+
+/// What is to change about an agent; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPatch {
+    /// Another name.
+    pub name: Option<String>,
+    /// Another limit; `Some(None)` lifts it.
+    pub rate_limit_per_hour: Option<Option<u32>>,
+    /// Other credentials.
+    pub credentials: Option<Scope>,
+    /// On or off.
+    pub enabled: Option<bool>,
+}
+
+/// An agent as a person sees it.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The row.
+    pub row: AgentRow,
+    /// What it may use.
+    pub credentials: Scope,
+}
+
+/// Makes an agent. Its key is returned here and never again.
+pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(Agent, SecretString)> {
+    check_name("name", &input.name)?;
+    check_limit(input.rate_limit_per_hour)?;
+    let key = new_key(state);
+    let now = state.now();
+    let id = AgentId::new(now, &*state.entropy);
+    let mut change = Change::begin(state, actor).await?;
+    let assigned = resolve_scope(&mut change.tx, actor.workspace, &input.credentials).await?;
+    let new = NewAgent {
+        id,
+        workspace_id: actor.workspace,
+        name: input.name.clone(),
+        key_hash: hash_of(&key),
+        key_hint: key.expose()[..HINT].to_owned(),
+        rate_limit_per_hour: input.rate_limit_per_hour.map(i64::from),
+        all_credentials: input.credentials == Scope::All,
+        created_at: now,
+    };
+    match agents::insert(&mut change.tx, &new, &assigned).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
+        other => other?,
+    }
+    change.commit("agent.created", None, json!({ "agent": input.name, "id": id })).await?;
+    Ok((get(state, actor.workspace, id).await?, key))
+}
+
+/// One agent.
+pub async fn get(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
+    let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("agent"))?;
+    with_scope(state, row).await
+}
+
+/// One agent, by name.
+pub async fn by_name(state: &State, workspace: WorkspaceId, name: &str) -> Result<Agent> {
+    let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("agent"))?;
+    with_scope(state, row).await
+}
+
+/// Every agent of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
+    let mut all = Vec::new();
+    for row in agents::list(&state.store, workspace).await? {
+        all.push(with_scope(state, row).await?);
+    }
+    Ok(all)
+}
+
+/// Changes an agent. Disabling it ends its own grants.
+pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
+    let before = get(state, actor.workspace, id).await?;
+    if let Some(name) = &patch.name {
+        check_name("name", name)?;
+    }
+    check_limit(patch.rate_limit_per_hour.flatten())?;
+    let now = state.now();
+    let mut change = Change::begin(state, actor).await?;
+    let assigned = match &patch.credentials {
+        Some(scope) => Some(resolve_scope(&mut change.tx, actor.workspace, scope).await?),
+        None => None,
+    };
+    let wanted = AgentChange {
+        name: patch.name.clone(),
+        rate_limit_per_hour: patch.rate_limit_per_hour.map(|limit| limit.map(i64::from)),
+        all_credentials: patch.credentials.as_ref().map(|scope| *scope == Scope::All),
+        credentials: assigned,
+        disabled_at: patch.enabled.map(|enabled| (!enabled).then_some(now)),
+    };
+    match agents::update(&mut change.tx, actor.workspace, id, wanted).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(patch.name.unwrap_or_default())),
+        other => other?,
+    };
+    if patch.enabled == Some(false) {
+        grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
+    }
+    let kind = match patch.enabled {
+        Some(true) => "agent.enabled",
+        Some(false) => "agent.disabled",
+        None => "agent.updated",
+    };
+    change.commit(kind, None, json!({ "agent": before.row.name, "id": id })).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// Replaces the key. The old one stops working at once.
+pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent, SecretString)> {
+    let agent = get(state, actor.workspace, id).await?;
+    let key = new_key(state);
+    let mut change = Change::begin(state, actor).await?;
+    let hint = &key.expose()[..HINT];
+    agents::set_key(&mut change.tx, actor.workspace, id, &hash_of(&key), hint).await?;
+    change.commit("agent.rotated", None, json!({ "agent": agent.row.name, "id": id })).await?;
+    Ok((get(state, actor.workspace, id).await?, key))
+}
+
+/// Removes an agent, its key and its own grants.
+pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
+    let agent = get(state, actor.workspace, id).await?;
+    let mut change = Change::begin(state, actor).await?;
+    grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", state.now()).await?;
+    agents::remove(&mut change.tx, actor.workspace, id).await?;
+    change.commit("agent.removed", None, json!({ "agent": agent.row.name, "id": id })).await
+}
+
+fn new_key(state: &State) -> SecretString {
+    SecretString::new(entropy::token::<32>(&*state.entropy, KEY_PREFIX))
+}
+
+fn hash_of(key: &SecretString) -> String {
+    entropy::hex(&key_hash(key.expose()))
+}
+
+fn check_limit(limit: Option<u32>) -> Result<()> {
+    match limit {
+        Some(0) => Err(Error::field("rate_limit_per_hour", "must be at least 1; leave it out for no cap")),
+        _ => Ok(()),
+    }
+}
+
+async fn with_scope(state: &State, row: AgentRow) -> Result<Agent> {
+    if row.all_credentials {
+        return Ok(Agent { row, credentials: Scope::All });
+    }
+    let ids = agents::credential_ids(&state.store, row.workspace_id, row.id).await?;
+    let all = credentials::list(&state.store, row.workspace_id).await?;
+    let names = all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
+    Ok(Agent { credentials: Scope::Named(names.collect()), row })
+}
+
+async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &Scope) -> Result<Vec<CredentialId>> {
+    let Scope::Named(names) = scope else { return Ok(Vec::new()) };
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let found = credentials::find_by_name(&mut *tx, workspace, name).await?;
+        let found = found.ok_or_else(|| Error::field("credentials", format!("there is no credential {name}")))?;
+        if !ids.contains(&found.id) {
+            ids.push(found.id);
+        }
+    }
+    Ok(ids)
+}

@@ -1,0 +1,320 @@
+//! Stored credentials.
+
+use http::HeaderMap;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::hosts::AllowedHosts;
+use pyxis_core::id::{CredentialId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::policy::Method;
+use pyxis_core::target::Target;
+use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
+use pyxis_store::{StoreError, grants};
+use serde_json::json;
+
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::forward::inject;
+use crate::forward::outbound::{Outbound, dispatch};
+use crate::judge;
+use crate::resolve::{Credential, CredentialOptions};
+use crate::sealing;
+use crate::secret_value::SecretValue;
+use crate::state::State;
+
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 2000;
+/// Longest secret, in bytes.
+const MAX_SECRET: usize = 64 * 1024;
+
+/// What is wanted of a new credential.
+#[derive(Debug)]
+pub struct CredentialInput {
+    /// Its name, unique in the workspace whatever its case.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// Where its requests go.
+    pub connector: Connector,
+    /// The sidecar's address.
+    pub api_base: Option<String>,
+    /// How the secret is attached.
+    pub auth: Option<Auth>,
+    /// Where it may go.
+    pub allowed_hosts: Vec<String>,
+    /// Whether plain http targets are allowed.
+    pub allow_http: bool,
+    /// Switches.
+    pub options: CredentialOptions,
+    /// The secret.
+    pub secret: Option<SecretValue>,
+}
+
+/// What is to change about a credential; `None` leaves a thing as it is.
+#[derive(Debug, Default)]
+pub struct CredentialPatch {
+    /// Another description.
+    pub description: Option<String>,
+    /// Another sidecar address.
+    pub api_base: Option<String>,
+    /// Another way to attach the secret, which the stored secret must fit.
+    pub auth: Option<Auth>,
+    /// Other hosts.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Plain http.
+    pub allow_http: Option<bool>,
+    /// Switches.
+    pub options: Option<CredentialOptions>,
+}
+
+/// Stores a credential.
+pub async fn create(state: &State, actor: &Actor, input: CredentialInput) -> Result<CredentialRow> {
+    check_name("name", &input.name)?;
+    check_description(&input.description)?;
+    let allowed_hosts = check_hosts(&input.allowed_hosts)?;
+    check_connector(&input)?;
+    let now = state.now();
+    let id = CredentialId::new(now, &*state.entropy);
+    let aad = sealing::credential(actor.workspace, id);
+    let sealed = input.secret.as_ref().map(|secret| {
+        state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose())
+    });
+    let new = NewCredential {
+        id,
+        workspace_id: actor.workspace,
+        name: input.name.clone(),
+        description: input.description,
+        connector: input.connector,
+        api_base: input.api_base,
+        auth: input.auth.as_ref().map(to_json),
+        allowed_hosts,
+        allow_http: input.allow_http,
+        options: to_json(&input.options),
+        sealed_secret: sealed,
+        created_at: now,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    match credentials::insert(&mut change.tx, &new).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
+        other => other?,
+    }
+    let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
+    change.commit("credential.created", Some(&input.name), detail).await?;
+    get(state, actor.workspace, &input.name).await
+}
+
+/// One credential, by name.
+pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
+    credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
+}
+
+/// Every credential of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
+    Ok(credentials::list(&state.store, workspace).await?)
+}
+
+/// Changes configuration. The secret stays.
+pub async fn update(state: &State, actor: &Actor, name: &str, patch: CredentialPatch) -> Result<CredentialRow> {
+    let row = get(state, actor.workspace, name).await?;
+    if let Some(description) = &patch.description {
+        check_description(description)?;
+    }
+    let allowed_hosts = patch.allowed_hosts.as_deref().map(check_hosts).transpose()?;
+    if let Some(auth) = &patch.auth {
+        check_new_auth(state, &row, auth)?;
+    }
+    if let Some(api_base) = &patch.api_base {
+        check_api_base(row.connector, Some(api_base))?;
+    }
+    let wanted = CredentialChange {
+        description: patch.description,
+        api_base: patch.api_base,
+        auth: patch.auth.as_ref().map(to_json),
+        allowed_hosts,
+        allow_http: patch.allow_http,
+        options: patch.options.as_ref().map(to_json),
+        updated_at: state.now(),
+    };
+    let mut change = Change::begin(state, actor).await?;
+    credentials::update(&mut change.tx, actor.workspace, row.id, wanted).await?;
+    let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
+    change.commit("credential.updated", Some(&row.name), detail).await?;
+    get(state, actor.workspace, name).await
+}
+
+/// Replaces the secret, raises the version and ends the credential's grants. Returns the version.
+pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
+    let row = get(state, actor.workspace, name).await?;
+    check_secret(&secret)?;
+    match stored_auth(&row)? {
+        Some(auth) => inject::check(&auth, &secret)?,
+        None => check_token(&secret)?,
+    }
+    let now = state.now();
+    let aad = sealing::credential(actor.workspace, row.id);
+    let sealed = state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose());
+    let mut change = Change::begin(state, actor).await?;
+    let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
+    let version = version.ok_or(Error::NotFound("credential"))?;
+    grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
+    change.commit("credential.secret_replaced", Some(&row.name), json!({ "version": version })).await?;
+    Ok(version)
+}
+
+/// Removes a credential with its policy and grants. What waits for approval can no longer be sent.
+pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
+    let row = get(state, actor.workspace, name).await?;
+    let mut change = Change::begin(state, actor).await?;
+    let now = state.now();
+    grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
+    credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
+    change.commit("credential.removed", Some(&row.name), json!({})).await
+}
+
+/// Sends one GET with the credential to a URL within its allowed hosts. Only the status is told.
+pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
+    let row = get(state, actor.workspace, name).await?;
+    let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
+    let url = url.map_or_else(|| default_probe(&credential.row), |url| Ok(url.to_owned()))?;
+    let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    judge::bounds(&credential, &target)?;
+    state.net.check(&judge::host_port(&target)).await?;
+    let change = Change::begin(state, actor).await?;
+    let detail = json!({ "target": target.route() });
+    change.commit("credential.verify", Some(&credential.row.name), detail).await?;
+    let outbound =
+        Outbound { credential: &credential, method: Method::Get, target: &target, headers: HeaderMap::new() };
+    let answer = dispatch(state, outbound, pyxis_net::body::empty()).await.map_err(|failure| failure.error)?;
+    let status = answer.status.as_u16();
+    let (workspace, id) = (actor.workspace, credential.row.id);
+    credentials::record_verification(&state.store, workspace, id, i64::from(status), state.now()).await?;
+    Ok(status)
+}
+
+fn default_probe(row: &CredentialRow) -> Result<String> {
+    let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
+    let host = hosts.iter().find(|host| !host.starts_with('*'));
+    let host = host.ok_or_else(|| Error::field("url", "say which URL to try: no exact host is allowed"))?;
+    Ok(format!("https://{host}/"))
+}
+
+/// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.
+pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
+    let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let fits = name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if starts && fits {
+        return Ok(());
+    }
+    Err(Error::field(field, "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit"))
+}
+
+fn check_description(description: &str) -> Result<()> {
+    if description.len() > MAX_DESCRIPTION {
+        return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
+    }
+    Ok(())
+}
+
+fn check_hosts(hosts: &[String]) -> Result<String> {
+    AllowedHosts::parse(hosts).map_err(|error| Error::field("allowed_hosts", error.to_string()))?;
+    Ok(to_json(hosts))
+}
+
+fn check_connector(input: &CredentialInput) -> Result<()> {
+    check_api_base(input.connector, input.api_base.as_deref())?;
+    if let Some(secret) = &input.secret {
+        check_secret(secret)?;
+    }
+    match (input.connector, &input.auth, &input.secret) {
+        (Connector::Direct, None, _) => Err(Error::field("auth", "a direct credential needs it")),
+        (Connector::Direct, Some(_), None) => Err(Error::field("secret", "a direct credential needs it")),
+        (Connector::Direct, Some(auth), Some(secret)) => {
+            check_auth(auth)?;
+            inject::check(auth, secret)
+        }
+        (Connector::Sidecar, Some(_), _) => {
+            Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"))
+        }
+        (Connector::Sidecar, None, Some(secret)) => check_token(secret),
+        (Connector::Sidecar, None, None) => Ok(()),
+    }
+}
+
+fn check_token(secret: &SecretValue) -> Result<()> {
+    match secret.text() {
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(()),
+        _ => Err(Error::field("secret", "the sidecar's token is one string of printable characters")),
+    }
+}
+
+fn check_secret(secret: &SecretValue) -> Result<()> {
+    if secret.parts().map(str::len).sum::<usize>() > MAX_SECRET {
+        return Err(Error::field("secret", format!("at most {MAX_SECRET} bytes")));
+    }
+    Ok(())
+}
+
+fn check_api_base(connector: Connector, api_base: Option<&str>) -> Result<()> {
+    match (connector, api_base) {
+        (Connector::Direct, None) => Ok(()),
+        (Connector::Direct, Some(_)) => Err(Error::field("api_base", "only a sidecar credential has one")),
+        (Connector::Sidecar, None) => Err(Error::field("api_base", "a sidecar credential needs it")),
+        (Connector::Sidecar, Some(url)) => Target::parse(url)
+            .map(drop)
+            .map_err(|error| Error::field("api_base", format!("must be an http or https URL: {error}"))),
+    }
+}
+
+fn check_auth(auth: &Auth) -> Result<()> {
+    match auth {
+        Auth::Header(headers) => {
+            if headers.list().is_empty() {
+                return Err(Error::field("auth.headers", "name at least one header"));
+            }
+            headers.list().iter().try_for_each(|header| check_header(&header.name, &header.format))
+        }
+        Auth::Query { parameter } if parameter.is_empty() => Err(Error::field("auth.parameter", "must not be empty")),
+        Auth::Cookie { name } if !is_token(name) => {
+            Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
+        }
+        Auth::Bearer {} | Auth::Basic {} | Auth::Query { .. } | Auth::Cookie { .. } => Ok(()),
+    }
+}
+
+fn check_header(name: &str, format: &str) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    if !is_token(name) {
+        return Err(Error::field("auth.name", "must be a header name (RFC 9110 token)"));
+    }
+    if pyxis_core::headers::never_forwarded(&lower) && lower != "cookie" {
+        return Err(Error::field("auth.name", format!("{name} belongs to the connection or the proxy")));
+    }
+    if !format.contains("{secret") {
+        return Err(Error::field("auth.format", "must contain {secret} or {secret.field}"));
+    }
+    Ok(())
+}
+
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()> {
+    if row.connector == Connector::Sidecar {
+        return Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"));
+    }
+    check_auth(auth)?;
+    let Some(sealed) = &row.sealed_secret else { return Ok(()) };
+    let aad = sealing::credential(row.workspace_id, row.id);
+    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    inject::check(auth, &SecretValue::from_bytes(&bytes)?)
+}
+
+fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {
+    let parse = |text: &String| serde_json::from_str(text).map_err(|error| Error::Internal(error.into()));
+    row.auth.as_ref().map(parse).transpose()
+}
+
+/// These always serialise.
+fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

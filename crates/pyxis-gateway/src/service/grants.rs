@@ -1,0 +1,29 @@
+//! Grants: listed and revocable.
+
+use pyxis_core::id::{GrantId, WorkspaceId};
+use pyxis_store::grants::{self, GrantRow};
+use serde_json::json;
+
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Grants of a workspace, newest first; `ended` includes those that are over.
+pub async fn list(state: &State, workspace: WorkspaceId, ended: bool) -> Result<Vec<GrantRow>> {
+    let now = state.now();
+    let mut all = grants::list(&state.store, workspace, ended, 500).await?;
+    if !ended {
+        all.retain(|grant| grant.expires_at > now);
+    }
+    Ok(all)
+}
+
+/// Ends a grant now.
+pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
+    let mut change = Change::begin(state, actor).await?;
+    let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("grant"))?;
+    if !grants::revoke(&mut change.tx, actor.workspace, id, &actor.name, state.now()).await? {
+        return Err(Error::Conflict("the grant is over already"));
+    }
+    change.commit("grant.revoked", None, json!({ "grant": id, "route": found.route })).await
+}

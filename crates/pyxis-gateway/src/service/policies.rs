@@ -1,0 +1,256 @@
+//! Policies: written as a whole, explained, and replayed over what happened.
+
+use pyxis_core::grant;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule, Verdict};
+use pyxis_core::target::Target;
+use pyxis_store::credentials::CredentialRow;
+use pyxis_store::policies::{self, PolicyRow};
+use pyxis_store::{audit, grants, workspaces};
+use serde::Serialize;
+use serde_json::json;
+
+use super::credentials;
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::judge;
+use crate::resolve::Credential;
+use crate::state::State;
+
+/// Most requests that a replay looks at.
+const MAX_REPLAY: i64 = 1000;
+
+/// What would happen with a request, by the function that `/forward` uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// `auto_approve`, `require_approval`, `deny` or `refuse`.
+    pub decision: &'static str,
+    /// The rule that decided.
+    pub rule: &'static str,
+    /// The pattern that matched.
+    pub pattern: Option<String>,
+    /// One sentence.
+    pub detail: String,
+}
+
+/// What a draft would change about requests that were made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Replay {
+    /// Requests looked at.
+    pub checked: usize,
+    /// Those whose decision would differ, newest first.
+    pub changed: Vec<Changed>,
+}
+
+/// One request whose decision would differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Changed {
+    /// The audit record.
+    pub seq: i64,
+    /// When.
+    pub at: String,
+    /// Method.
+    pub method: String,
+    /// URL without its query.
+    pub target: String,
+    /// The decision under the present policy.
+    pub now: Explanation,
+    /// The decision under the draft.
+    pub draft: Explanation,
+}
+
+/// The 422 or 400 of a policy document.
+pub fn invalid(error: PolicyError) -> Error {
+    match error {
+        PolicyError::Json(detail) => Error::InvalidJson(detail),
+        PolicyError::Field { field, detail } => Error::field(field, detail),
+    }
+}
+
+/// The policy of a credential, if it has one.
+pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
+    let credential = credentials::get(state, workspace, name).await?;
+    load(state, workspace, &credential).await
+}
+
+async fn load(
+    state: &State,
+    workspace: WorkspaceId,
+    credential: &CredentialRow,
+) -> Result<Option<(PolicyRow, Policy)>> {
+    let Some(row) = policies::find(&state.store, workspace, credential.id).await? else { return Ok(None) };
+    let policy =
+        Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))?;
+    Ok(Some((row, policy)))
+}
+
+/// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.
+pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
+    let credential = credentials::get(state, actor.workspace, name).await?;
+    let before = load(state, actor.workspace, &credential).await?.map(|(_, policy)| policy);
+    let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
+    let mut change = Change::begin(state, actor).await?;
+    let now = state.now();
+    let version =
+        policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
+    let ended = end_grants(state, &mut change, &credential, before.as_ref(), policy).await?;
+    let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
+    change.commit("policy.changed", Some(&credential.name), detail).await?;
+    Ok(version)
+}
+
+async fn end_grants(
+    state: &State,
+    change: &mut Change<'_>,
+    credential: &CredentialRow,
+    before: Option<&Policy>,
+    after: &Policy,
+) -> Result<usize> {
+    let tightened = policy::tightened(before, after);
+    let mut ended = 0;
+    for grant in grants::list(&mut change.tx, credential.workspace_id, false, 1000).await? {
+        if grant.credential_id != credential.id {
+            continue;
+        }
+        let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
+        // A grant that cannot even be read must not outlive a change of policy.
+        if covered.is_none_or(|(method, target)| tightened.kills(method, &target)) {
+            let reason = "policy tightened";
+            grants::end(&mut change.tx, credential.workspace_id, grant.id, reason, state.now()).await?;
+            ended += 1;
+        }
+    }
+    Ok(ended)
+}
+
+/// Removes a policy; the workspace's mode counts again.
+pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
+    let credential = credentials::get(state, actor.workspace, name).await?;
+    let mut change = Change::begin(state, actor).await?;
+    if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
+        return Err(Error::NotFound("policy"));
+    }
+    change.commit("policy.removed", Some(&credential.name), json!({})).await
+}
+
+/// Says what `/forward` would do, before any network look-up.
+pub async fn explain(
+    state: &State,
+    workspace: WorkspaceId,
+    name: &str,
+    method: &str,
+    url: &str,
+    agent: Option<&str>,
+) -> Result<Explanation> {
+    let row = credentials::get(state, workspace, name).await?;
+    let mode = mode(state, workspace).await?;
+    let policy = policies::find(&state.store, workspace, row.id).await?;
+    let credential = Credential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
+    let agent = match agent {
+        None => None,
+        Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row.id),
+    };
+    let Some(method) = Method::parse(method) else {
+        return Ok(refuse(Rule::Target, "the method cannot be forwarded".to_owned()));
+    };
+    let target = match Target::parse(url) {
+        Ok(target) => target,
+        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
+    };
+    match judge::bounds(&credential, &target) {
+        Err(error @ Error::HostNotAllowed(_)) => return Ok(refuse(Rule::AllowedHosts, error.to_string())),
+        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
+        Ok(()) => {}
+    }
+    let decision = judge::decide(&credential, method, &target);
+    if decision.verdict == Verdict::RequireApproval && grant::may_shortcut(&decision, judge::settings(&credential)) {
+        let row = &credential.row;
+        let (route, now) = (target.route(), state.now());
+        let covering = grants::covering(
+            &state.store,
+            workspace,
+            row.id,
+            row.version,
+            method.as_str(),
+            &route,
+            agent,
+            now,
+        );
+        if let Some(found) = covering.await? {
+            return Ok(Explanation {
+                decision: "auto_approve",
+                rule: Rule::Grant.as_str(),
+                pattern: None,
+                detail: format!("a grant covers it until {}", found.expires_at.to_rfc3339()),
+            });
+        }
+    }
+    Ok(told(&decision))
+}
+
+fn refuse(rule: Rule, detail: String) -> Explanation {
+    Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail }
+}
+
+fn told(decision: &policy::Decision<'_>) -> Explanation {
+    Explanation {
+        decision: match decision.verdict {
+            Verdict::AutoApprove => "auto_approve",
+            Verdict::RequireApproval => "require_approval",
+            Verdict::Deny => "deny",
+        },
+        rule: decision.rule.as_str(),
+        pattern: decision.pattern.map(str::to_owned),
+        detail: decision.rule.detail().to_owned(),
+    }
+}
+
+/// Judges the last requests with this credential by `draft` and says which would go otherwise.
+pub async fn replay(
+    state: &State,
+    workspace: WorkspaceId,
+    name: &str,
+    draft: &Policy,
+    last: i64,
+) -> Result<Replay> {
+    let credential = credentials::get(state, workspace, name).await?;
+    let mode = mode(state, workspace).await?;
+    let present = load(state, workspace, &credential).await?.map(|(_, policy)| policy.compile());
+    let draft = draft.compile();
+    let last = last.clamp(1, MAX_REPLAY);
+    let records = audit::recent_forwards(&state.store, workspace, &credential.name, last).await?;
+    let mut replay = Replay { checked: 0, changed: Vec::new() };
+    for record in records {
+        let Some((method, target)) = request_of(&record) else { continue };
+        replay.checked += 1;
+        let now = judged(present.as_ref(), mode, method, &target);
+        let then = judged(Some(&draft), mode, method, &target);
+        if now.decision != then.decision {
+            replay.changed.push(Changed {
+                seq: record.seq,
+                at: record.at.to_rfc3339(),
+                method: method.as_str().to_owned(),
+                target: target.to_string(),
+                now,
+                draft: then,
+            });
+        }
+    }
+    Ok(replay)
+}
+
+fn request_of(record: &audit::Record) -> Option<(Method, Target)> {
+    let detail: serde_json::Value = serde_json::from_str(&record.detail).ok()?;
+    let target = Target::parse(detail.get("target")?.as_str()?).ok()?;
+    Some((Method::parse(record.method.as_deref()?)?, target))
+}
+
+fn judged(policy: Option<&CompiledPolicy>, mode: ApprovalMode, method: Method, target: &Target) -> Explanation {
+    told(&policy::evaluate(policy, mode, method, target))
+}
+
+async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
+    let found = workspaces::find(&state.store, workspace).await?;
+    Ok(found.ok_or(Error::NotFound("workspace"))?.mode)
+}

@@ -1,0 +1,245 @@
+//! Signing in: passwords, one-time links, sessions.
+
+use std::time::Duration;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use pyxis_core::entropy;
+use pyxis_core::id::{SessionId, UserId, WorkspaceId};
+use pyxis_core::mode::Role;
+use pyxis_core::secret::SecretString;
+use pyxis_store::audit::{self, Record};
+use pyxis_store::sessions::{self, NewSession, SessionRow};
+use pyxis_store::users::{self, UserRow};
+use pyxis_store::{Executor, sign_in_links};
+
+use crate::actor::Actor;
+use crate::approvals::decide::Approver;
+use crate::error::{Error, Result};
+use crate::resolve::key_hash;
+use crate::state::State;
+use pyxis_core::grant::Surface;
+
+/// How long a session lasts.
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// Failures before a lock.
+const MAX_FAILURES: i64 = 5;
+/// How long a lock holds.
+const LOCK: Duration = Duration::from_secs(15 * 60);
+/// Password lengths, in characters.
+const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
+
+/// A signed-in person.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// The session.
+    pub session: SessionRow,
+    /// Who it is.
+    pub user: UserRow,
+}
+
+impl Person {
+    /// Their workspace.
+    pub fn workspace(&self) -> WorkspaceId {
+        self.user.workspace_id
+    }
+
+    /// As the maker of changes.
+    pub fn actor(&self) -> Actor {
+        Actor::user(self.workspace(), self.user.id, &self.user.email)
+    }
+
+    /// As a decider.
+    pub fn approver(&self, surface: Surface) -> Approver {
+        Approver {
+            workspace: self.workspace(),
+            user: self.user.id,
+            email: self.user.email.clone(),
+            role: self.user.role,
+            surface,
+        }
+    }
+
+    /// Refuses whoever is not an owner or admin.
+    pub fn require_manager(&self) -> Result<()> {
+        if self.user.role.is_manager() { Ok(()) } else { Err(Error::Forbidden("for owners and admins")) }
+    }
+
+    /// Whether this is an owner.
+    pub fn is_owner(&self) -> bool {
+        self.user.role == Role::Owner
+    }
+}
+
+/// A session that was just opened.
+pub struct Opened {
+    /// The token, shown once.
+    pub token: SecretString,
+    /// The session.
+    pub session: SessionRow,
+}
+
+/// What kind of client holds the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A browser, in a cookie.
+    Browser,
+    /// A script, as a bearer token.
+    Bearer,
+}
+
+impl Holder {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Browser => "browser",
+            Self::Bearer => "bearer",
+        }
+    }
+}
+
+/// The person behind a session token.
+pub async fn find(state: &State, token: &str) -> Result<Person> {
+    let hash = entropy::hex(&key_hash(token));
+    let found = sessions::find_live(&state.store, &hash, state.now()).await?;
+    found.map(|(session, user)| Person { session, user }).ok_or(Error::Unauthenticated)
+}
+
+/// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
+/// unknown address takes as long and answers the same.
+pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder: Holder) -> Result<Opened> {
+    let now = state.now();
+    let candidates = users::find_all_by_email(&state.store, email).await?;
+    if let Some(until) = candidates.iter().filter_map(|user| user.locked_until).filter(|until| *until > now).max() {
+        return Err(Error::Locked { until });
+    }
+    let mut fitting = Vec::new();
+    for user in &candidates {
+        if user.disabled_at.is_none() && verify(user.password_hash.clone(), password.clone()).await? {
+            fitting.push(user);
+        }
+    }
+    if candidates.is_empty() {
+        verify(None, password.clone()).await?;
+    }
+    match fitting.as_slice() {
+        [] => {
+            for user in &candidates {
+                users::record_failure(&state.store, user.workspace_id, user.id, now, MAX_FAILURES, LOCK).await?;
+                record(state, user, "sign_in.failed").await?;
+            }
+            Err(Error::WrongPassword)
+        }
+        [user] => {
+            users::record_success(&state.store, user.workspace_id, user.id, now).await?;
+            open(state, user, holder, SESSION_LIFETIME).await
+        }
+        _ => Err(Error::Conflict("this address and password fit several workspaces; use different passwords")),
+    }
+}
+
+/// Signs in with a one-time link's token.
+pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(Opened, UserRow)> {
+    let hash = entropy::hex(&key_hash(token));
+    let now = state.now();
+    let link = sign_in_links::consume(&state.store, &hash, now).await?;
+    let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
+    let user = users::find(&state.store, link.workspace_id, link.user_id).await?;
+    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::NotFound("user"))?;
+    users::record_success(&state.store, user.workspace_id, user.id, now).await?;
+    Ok((open(state, &user, holder, SESSION_LIFETIME).await?, user))
+}
+
+/// Whose link this is, without using it up.
+pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
+    let hash = entropy::hex(&key_hash(token));
+    let Some(link) = sign_in_links::peek(&state.store, &hash, state.now()).await? else { return Ok(None) };
+    Ok(users::find(&state.store, link.workspace_id, link.user_id).await?)
+}
+
+/// Opens a session for somebody who has proved who they are.
+pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Duration) -> Result<Opened> {
+    let now = state.now();
+    let token = SecretString::new(entropy::token::<32>(&*state.entropy, "px_session_"));
+    let hash = entropy::hex(&key_hash(token.expose()));
+    let new = NewSession {
+        id: SessionId::new(now, &*state.entropy),
+        token_hash: hash.clone(),
+        workspace_id: user.workspace_id,
+        user_id: user.id,
+        kind: holder.as_str().to_owned(),
+        csrf: entropy::token::<16>(&*state.entropy, ""),
+        created_at: now,
+        expires_at: now.plus(lifetime),
+        user_agent: None,
+    };
+    sessions::insert(&state.store, &new).await?;
+    record(state, user, "sign_in").await?;
+    let found = sessions::find_live(&state.store, &hash, now).await?;
+    let (session, _) = found.ok_or(Error::Unauthenticated)?;
+    Ok(Opened { token, session })
+}
+
+/// Ends a session.
+pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
+    sessions::remove(&state.store, person.workspace(), person.session.id).await?;
+    record(state, &person.user, "sign_out").await
+}
+
+/// Sets the password and ends every other session of the person.
+pub async fn set_password(state: &State, person: &Person, password: &SecretString) -> Result<()> {
+    let hash = hash_password(state, password).await?;
+    set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
+    for session in sessions::list_for_user(&state.store, person.workspace(), person.user.id).await? {
+        if session.id != person.session.id {
+            sessions::remove(&state.store, person.workspace(), session.id).await?;
+        }
+    }
+    record(state, &person.user, "user.password_set").await
+}
+
+async fn set_password_of(executor: impl Executor, workspace: WorkspaceId, user: UserId, hash: &str) -> Result<()> {
+    users::set_password(executor, workspace, user, hash).await?;
+    Ok(())
+}
+
+async fn record(state: &State, user: &UserRow, kind: &'static str) -> Result<()> {
+    let mut record = Record::new(state.now(), kind);
+    record.workspace_id = Some(user.workspace_id);
+    record.actor = format!("user:{}", user.id);
+    record.actor_name.clone_from(&user.email);
+    state.audit.append(record).await?;
+    Ok(())
+}
+
+/// Argon2id with the library's recommended parameters, off the async threads.
+async fn hash_password(state: &State, password: &SecretString) -> Result<String> {
+    let length = password.expose().chars().count();
+    if !PASSWORD.contains(&length) {
+        return Err(Error::field("password", "12 to 256 characters"));
+    }
+    let salt = entropy::bytes::<16>(&*state.entropy);
+    let password = password.clone();
+    blocking(move || {
+        let hashed = Argon2::default().hash_password_with_salt(password.expose().as_bytes(), &salt);
+        hashed.map(|hash| hash.to_string()).map_err(|error| Error::Internal(error.to_string().into()))
+    })
+    .await?
+}
+
+/// Whether the password fits; without a stored hash the same work is done for nothing.
+async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> {
+    blocking(move || {
+        let Some(stored) = stored else {
+            let _ = Argon2::default().hash_password_with_salt(password.expose().as_bytes(), b"no such account!");
+            return false;
+        };
+        PasswordHash::new(&stored).is_ok_and(|hash| {
+            Argon2::default().verify_password(password.expose().as_bytes(), &hash).is_ok()
+        })
+    })
+    .await
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.into()))
+}

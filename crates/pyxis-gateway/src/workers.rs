@@ -1,0 +1,235 @@
+//! What runs beside the requests: one loop each, none per transaction.
+//!
+//! Every loop has a `tick` that does its work once, so that tests need no time to pass.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::{Event, approvals, audit, idempotency, limits, nodes, sessions, sign_in_links};
+use tokio::sync::{Notify, Semaphore, broadcast, watch};
+use tokio::task::JoinSet;
+
+use crate::approvals::{execute, expire};
+use crate::error::Result;
+use crate::state::State;
+
+/// Approved requests under way at once in this process.
+const SENDING_AT_ONCE: usize = 64;
+/// A node that has not been heard of for this long is dead.
+const DEAD_AFTER: Duration = Duration::from_secs(20);
+/// How often a node is heard of.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Longest sleep of the expiry loop, in case another process stored something.
+const EXPIRY_NAP: Duration = Duration::from_secs(5);
+/// How often last-use times are written and the audit head is signed.
+const BOOKKEEPING: Duration = Duration::from_secs(15);
+/// How often what is past its retention is removed.
+const CLEANING: Duration = Duration::from_secs(600);
+
+/// Nudges for the loops.
+pub(crate) struct Work {
+    approved: Notify,
+    expiry: Notify,
+    slots: Arc<Semaphore>,
+    queue: std::sync::Mutex<Vec<(WorkspaceId, TxnId)>>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            approved: Notify::new(),
+            expiry: Notify::new(),
+            slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
+            queue: std::sync::Mutex::default(),
+        }
+    }
+}
+
+impl Work {
+    /// A transaction was approved here: send it now, do not wait to find it in the store.
+    pub(crate) fn approved(&self, workspace: WorkspaceId, txn: TxnId) {
+        self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((workspace, txn));
+        self.approved.notify_one();
+    }
+
+    /// A transaction may now be the first to expire.
+    pub(crate) fn expiry_changed(&self) {
+        self.expiry.notify_one();
+    }
+
+    fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
+        std::mem::take(&mut *self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// Tells the loops to stop.
+pub type Stop = watch::Receiver<bool>;
+
+/// Starts every loop; they end when `stop` turns true. Recovery has run when this returns.
+pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
+    nodes::heartbeat(&state.store, state.node, state.now()).await?;
+    recover(state).await?;
+    let mut loops = JoinSet::new();
+    loops.spawn(wake_waiters(state.clone(), stop.clone()));
+    loops.spawn(send_approved(state.clone(), stop.clone()));
+    loops.spawn(expire_on_time(state.clone(), stop.clone()));
+    loops.spawn(every(HEARTBEAT, state.clone(), stop.clone(), |state| Box::pin(heartbeat_tick(state))));
+    loops.spawn(every(BOOKKEEPING, state.clone(), stop.clone(), |state| Box::pin(bookkeeping_tick(state))));
+    loops.spawn(every(CLEANING, state.clone(), stop.clone(), |state| Box::pin(cleaning_tick(state))));
+    Ok(loops)
+}
+
+type Tick<'a> = std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
+
+async fn every(period: Duration, state: State, mut stop: Stop, tick: for<'a> fn(&'a State) -> Tick<'a>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(period) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        if let Err(error) = tick(&state).await {
+            tracing::warn!(%error, "background work failed; it will be tried again");
+        }
+    }
+}
+
+/// Passes the store's news on to the requests that wait.
+async fn wake_waiters(state: State, mut stop: Stop) {
+    let mut news = state.store.subscribe();
+    loop {
+        let event = tokio::select! {
+            event = news.recv() => event,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        match event {
+            Ok(Event::Approval { txn, .. }) => state.waiters.wake(txn),
+            Ok(Event::Configuration) => {}
+            Ok(Event::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                state.waiters.wake_all();
+                state.work.approved.notify_one();
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Sends what was approved: at once what was approved here, and whatever is found in the store.
+async fn send_approved(state: State, mut stop: Stop) {
+    let mut under_way = JoinSet::new();
+    loop {
+        if let Err(error) = send_tick(&state, &mut under_way).await {
+            tracing::warn!(%error, "approved requests could not be read; they will be tried again");
+        }
+        tokio::select! {
+            () = state.work.approved.notified() => {}
+            () = tokio::time::sleep(HEARTBEAT) => {}
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+        while under_way.try_join_next().is_some() {}
+    }
+    // What is on its way is finished; the process waits for it within its drain time.
+    while under_way.join_next().await.is_some() {}
+}
+
+async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
+    let mut todo = state.work.take();
+    if todo.is_empty() {
+        let free = i64::try_from(state.work.slots.available_permits()).unwrap_or(1);
+        todo = approvals::ready(&state.store, state.now(), free.max(1)).await?;
+    }
+    for (workspace, txn) in todo {
+        let Ok(slot) = Arc::clone(&state.work.slots).acquire_owned().await else { return Ok(()) };
+        let state = state.clone();
+        under_way.spawn(async move {
+            if let Err(error) = execute::execute(&state, workspace, txn).await {
+                tracing::warn!(%txn, %error, "an approved request could not be carried out yet");
+            }
+            drop(slot);
+        });
+    }
+    Ok(())
+}
+
+/// Carries out everything that is approved and waits, and returns when it is done.
+pub async fn send_all(state: &State) -> Result<()> {
+    let mut under_way = JoinSet::new();
+    send_tick(state, &mut under_way).await?;
+    while under_way.join_next().await.is_some() {}
+    Ok(())
+}
+
+async fn expire_on_time(state: State, mut stop: Stop) {
+    loop {
+        let nap = match expire_tick(&state).await {
+            Ok(next) => next.map_or(EXPIRY_NAP, |next| next.since(state.now()).min(EXPIRY_NAP)),
+            Err(error) => {
+                tracing::warn!(%error, "expiry failed; it will be tried again");
+                EXPIRY_NAP
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(nap.max(Duration::from_millis(1))) => {}
+            () = state.work.expiry.notified() => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}
+
+/// Expires what is due and says when the next one is.
+pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
+    expire::expire_due(state).await?;
+    Ok(approvals::next_expiry(&state.store).await?)
+}
+
+/// After a start: what a dead process left half done is settled.
+pub async fn recover(state: &State) -> Result<()> {
+    let dead_before = if state.config.sole_node { None } else { Some(state.now().minus(DEAD_AFTER)) };
+    abandon(state, dead_before).await
+}
+
+async fn heartbeat_tick(state: &State) -> Result<()> {
+    let now = state.now();
+    nodes::heartbeat(&state.store, state.node, now).await?;
+    abandon(state, Some(now.minus(DEAD_AFTER))).await
+}
+
+async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
+    let mut tx = state.store.begin().await?;
+    let lost = approvals::abandon(&mut tx, state.node, dead_before, state.now()).await?;
+    for &(workspace, txn) in &lost {
+        let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
+        record.workspace_id = Some(workspace);
+        record.actor = "system".to_owned();
+        record.txn_id = Some(txn);
+        audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+        tx.notify(Event::Approval { workspace, txn });
+    }
+    idempotency::abandon(&mut tx, state.node, dead_before).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Writes last-use times and signs the head of the audit trail.
+pub async fn bookkeeping_tick(state: &State) -> Result<()> {
+    state.touched.write(&state.store).await?;
+    let mut tx = state.store.begin().await?;
+    let checkpoint = audit::checkpoint(&mut tx, &state.audit_keys, state.now()).await?;
+    tx.commit().await?;
+    if let Some(path) = &state.config.anchor {
+        crate::anchor::write(path, &checkpoint).await;
+    }
+    Ok(())
+}
+
+/// Removes what is past its retention.
+pub async fn cleaning_tick(state: &State) -> Result<()> {
+    let now = state.now();
+    approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
+    idempotency::purge(&state.store, now).await?;
+    limits::purge(&state.store, now.minus(Duration::from_secs(2 * 3600))).await?;
+    sessions::purge(&state.store, now).await?;
+    sign_in_links::purge(&state.store, now).await?;
+    Ok(())
+}
