@@ -6,7 +6,12 @@
 
 pub mod auth;
 pub mod clock;
+pub mod digest;
 pub mod entropy;
+pub mod headers;
+pub mod hosts;
 pub mod id;
 pub mod mode;
 pub mod secret;
+pub mod target;
+pub mod window;

@@ -1,0 +1,167 @@
+//! Which headers cross the proxy, and which are hidden in logs.
+//!
+//! A name is judged by its *key*: lower case, with every byte that is not a letter or digit read as
+//! `-`. Many servers hand `X_HTTP_Method_Override` to the application under the same name as
+//! `X-HTTP-Method-Override` (RFC 3875, section 4.1.18), so a rule for one spelling must hold for all.
+
+/// The longest name that a rule writes out; what follows it matters to no rule but [`is_sensitive`].
+const KEY_BYTES: usize = 40;
+
+/// Whether a request header of the agent never goes upstream: what belongs to the proxy, to the
+/// connection, or changes which method, host or path the upstream sees behind the policy's back.
+///
+/// `accept-encoding`, `authorization`, `range` and headers that the credential sets are decided by
+/// the gateway. `name` is lower case.
+pub fn never_forwarded(name: &str) -> bool {
+    with_key(name, |key| {
+        is_connection_bound(key) || is_control(key) || is_rerouting(key) || is_provenance(key)
+    })
+}
+
+/// Whether a response header of the upstream never reaches the agent: what belongs to the connection
+/// or to the proxy, and what would act on the proxy's own origin or on the server in front of it.
+///
+/// `set-cookie` is decided by the gateway. `name` is lower case.
+pub fn never_relayed(name: &str) -> bool {
+    with_key(name, |key| {
+        is_connection_bound(key)
+            || key.starts_with("px-")
+            || key.starts_with("x-px-")
+            || is_origin_policy(key)
+            || is_server_command(key)
+    })
+}
+
+/// Whether the value of a header is a secret by its name, and must be redacted in audit rows and
+/// previews. Errs on the side of hiding. `name` is lower case.
+pub fn is_sensitive(name: &str) -> bool {
+    !matches!(name, "idempotency-key" | "sec-websocket-key")
+        && name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_secret_word)
+}
+
+/// RFC 9110, section 7.6.1, its predecessors, and the framing that this proxy rebuilds.
+fn is_connection_bound(key: &str) -> bool {
+    matches!(
+        key,
+        "connection"
+            | "content-length"
+            | "http2-settings"
+            | "keep-alive"
+            | "te"
+            | "trailer"
+            | "trailers"
+            | "transfer-encoding"
+            | "upgrade"
+    ) || key.starts_with("proxy-")
+}
+
+/// The proxy's and the signer's own, and what the proxy sets or answers itself.
+fn is_control(key: &str) -> bool {
+    matches!(key, "cookie" | "cookie2" | "expect" | "host")
+        || key.starts_with("x-px-")
+        || key.starts_with("x-oauth-")
+}
+
+/// Some frameworks replace the method, host or path of a request by these. Policy judged the original.
+fn is_rerouting(key: &str) -> bool {
+    matches!(
+        key,
+        "x-host"
+            | "x-host-override"
+            | "x-http-host-override"
+            | "x-http-method"
+            | "x-http-method-override"
+            | "x-method"
+            | "x-method-override"
+            | "x-ms-original-url"
+            | "x-override-url"
+            | "x-rewrite-uri"
+            | "x-rewrite-url"
+            | "x-waws-unencoded-url"
+    ) || key.starts_with("x-original-")
+        || key.starts_with("x-envoy-")
+}
+
+/// Where a request came from. The agent could only invent it, and the proxy does not tell.
+fn is_provenance(key: &str) -> bool {
+    matches!(
+        key,
+        "cf-connecting-ip"
+            | "fastly-client-ip"
+            | "forwarded"
+            | "true-client-ip"
+            | "via"
+            | "x-client-ip"
+            | "x-cluster-client-ip"
+            | "x-forwarded"
+            | "x-real-ip"
+    ) || key.starts_with("x-forwarded-")
+}
+
+/// Browsers and clients apply these to the origin that they spoke to. That is the proxy's, where the
+/// dashboard lives, and the upstream has no say there: HSTS or a pin could lock people out, `Alt-Svc`
+/// leads traffic past the proxy, `Clear-Site-Data` ends sessions, CORS opens answers to other sites.
+fn is_origin_policy(key: &str) -> bool {
+    matches!(
+        key,
+        "alt-svc"
+            | "clear-site-data"
+            | "expect-ct"
+            | "nel"
+            | "origin-agent-cluster"
+            | "public-key-pins"
+            | "public-key-pins-report-only"
+            | "report-to"
+            | "reporting-endpoints"
+            | "service-worker-allowed"
+            | "set-cookie2"
+            | "strict-transport-security"
+    ) || key.starts_with("access-control-")
+}
+
+/// A web server in front of the proxy would obey these and, for example, send a local file.
+fn is_server_command(key: &str) -> bool {
+    matches!(key, "x-lighttpd-send-file" | "x-reproxy-url" | "x-sendfile" | "x-sendfile2")
+        || key.starts_with("x-accel-")
+}
+
+fn is_secret_word(word: &str) -> bool {
+    matches!(
+        word,
+        "auth"
+            | "authentication"
+            | "authorization"
+            | "bearer"
+            | "cookie"
+            | "cookie2"
+            | "credentials"
+            | "jwt"
+            | "key"
+            | "otp"
+            | "passwd"
+            | "pwd"
+            | "session"
+            | "sessionid"
+            | "sid"
+            | "sig"
+            | "signature"
+    ) || ["apikey", "password", "secret", "token"].iter().any(|end| word.ends_with(end))
+}
+
+/// Calls `judge` with the key of `name`, cut at [`KEY_BYTES`]. Nothing is allocated.
+fn with_key(name: &str, judge: impl FnOnce(&str) -> bool) -> bool {
+    if name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-')) {
+        return judge(name);
+    }
+    let mut key = [0; KEY_BYTES];
+    let mut length = 0;
+    for (slot, byte) in key.iter_mut().zip(name.bytes()) {
+        *slot = if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' };
+        length += 1;
+    }
+    // ASCII by construction; were it not, the header would not cross.
+    std::str::from_utf8(&key[..length]).map_or(true, judge)
+}
+
+#[cfg(test)]
+mod tests;

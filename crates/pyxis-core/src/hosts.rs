@@ -1,0 +1,103 @@
+//! `allowed_hosts`: which hosts a credential may be sent to (decisions, Credentials).
+
+use crate::target::{Host, Target};
+
+/// Why an entry of `allowed_hosts` is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// More than a host and a port, or not a host at all.
+    #[error(
+        "allowed_hosts entry is not a host: {0:?}: write example.com, example.com:8443, *.example.com, 192.0.2.1 or [2001:db8::1], without scheme, path or final dot"
+    )]
+    Malformed(String),
+    /// A `*` that is not a leading `*.`, or one before an address or a top-level domain.
+    #[error(
+        "allowed_hosts entry has a misplaced star: {0:?}: write *. before a name of two or more labels, as in *.example.com"
+    )]
+    Wildcard(String),
+    /// Not a number from 1 to 65535.
+    #[error(
+        "allowed_hosts entry has a bad port: {0:?}: write a number from 1 to 65535, or no port to admit every port"
+    )]
+    Port(String),
+}
+
+/// The hosts that a credential is bound to. Empty admits nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedHosts(Vec<Entry>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    host: HostPattern,
+    /// `None` admits every port.
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HostPattern {
+    Exact(Host),
+    /// Every name that ends in this text, which starts with a dot.
+    Under(String),
+}
+
+impl AllowedHosts {
+    /// Reads the entries: a host or `host:port`, the host exact or `*.` and a name, which admits the
+    /// subdomains at any depth but not the name itself.
+    pub fn parse(entries: &[String]) -> Result<Self, HostError> {
+        entries.iter().map(|entry| Entry::parse(entry)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether the credential may be sent to `target`.
+    pub fn admits(&self, target: &Target) -> bool {
+        self.0.iter().any(|entry| entry.admits(target))
+    }
+
+    /// Whether there is no entry, so that nothing is admitted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Entry {
+    fn parse(entry: &str) -> Result<Self, HostError> {
+        let (host, port) = split_port(entry).ok_or_else(|| HostError::Port(entry.to_owned()))?;
+        let host = match host.strip_prefix("*.") {
+            Some(parent) => match Host::parse(parent) {
+                Some(Host::Name(name)) if name.contains('.') => HostPattern::Under(format!(".{name}")),
+                _ => return Err(HostError::Wildcard(entry.to_owned())),
+            },
+            None if host.contains('*') => return Err(HostError::Wildcard(entry.to_owned())),
+            None => Host::parse(host)
+                .map(HostPattern::Exact)
+                .ok_or_else(|| HostError::Malformed(entry.to_owned()))?,
+        };
+        Ok(Self { host, port })
+    }
+
+    fn admits(&self, target: &Target) -> bool {
+        self.port.is_none_or(|port| port == target.port())
+            && match (&self.host, target.host()) {
+                (HostPattern::Exact(admitted), host) => admitted == host,
+                (HostPattern::Under(suffix), Host::Name(name)) => {
+                    name.len() > suffix.len() && name.ends_with(suffix.as_str())
+                }
+                (HostPattern::Under(_), Host::V4(_) | Host::V6(_)) => false,
+            }
+    }
+}
+
+/// Host and port of an entry; `None` if the port is not one.
+fn split_port(entry: &str) -> Option<(&str, Option<u16>)> {
+    match entry.rsplit_once(':') {
+        // An IPv6 address without brackets is a malformed host, not a bad port.
+        Some((host, _)) if !entry.ends_with(']') && (host.ends_with(']') || !host.contains(':')) => {
+            let digits = &entry[host.len() + 1..];
+            let port = digits.parse().ok().filter(|port| *port != 0 && !digits.starts_with('+'))?;
+            Some((host, Some(port)))
+        }
+        _ => Some((entry, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

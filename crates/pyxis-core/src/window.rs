@@ -1,0 +1,68 @@
+//! Fixed windows of time, aligned to UTC.
+
+use crate::clock::UnixMillis;
+
+const HOUR: i64 = 60 * 60 * 1000;
+const QUARTER: i64 = HOUR / 4;
+
+/// The start of the hour that `now` lies in (Spec 3, Limits).
+#[must_use]
+pub fn hour_start(now: UnixMillis) -> UnixMillis {
+    start(now, HOUR)
+}
+
+/// The end of the hour that `now` lies in, which is the start of the next one.
+#[must_use]
+pub fn hour_end(now: UnixMillis) -> UnixMillis {
+    UnixMillis(hour_start(now).0.saturating_add(HOUR))
+}
+
+/// The start of the quarter of an hour that `now` lies in.
+#[must_use]
+pub fn quarter_start(now: UnixMillis) -> UnixMillis {
+    start(now, QUARTER)
+}
+
+fn start(now: UnixMillis, length: i64) -> UnixMillis {
+    UnixMillis(now.0.saturating_sub(now.0.rem_euclid(length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> UnixMillis {
+        UnixMillis::parse_rfc3339(text).expect("a timestamp")
+    }
+
+    #[test]
+    fn hours_start_on_the_hour_and_end_where_the_next_one_starts() {
+        for (now, start, end) in [
+            ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z"),
+            ("2026-03-01T10:59:59.999Z", "2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z"),
+            ("2026-03-01T23:30:00Z", "2026-03-01T23:00:00Z", "2026-03-02T00:00:00Z"),
+            ("1969-12-31T23:59:59.999Z", "1969-12-31T23:00:00Z", "1970-01-01T00:00:00Z"),
+        ] {
+            assert_eq!((hour_start(at(now)), hour_end(at(now))), (at(start), at(end)), "{now}");
+        }
+    }
+
+    #[test]
+    fn quarters_start_every_fifteen_minutes() {
+        for (now, start) in [
+            ("2026-03-01T10:14:59.999Z", "2026-03-01T10:00:00Z"),
+            ("2026-03-01T10:15:00Z", "2026-03-01T10:15:00Z"),
+            ("2026-03-01T10:59:00Z", "2026-03-01T10:45:00Z"),
+        ] {
+            assert_eq!(quarter_start(at(now)), at(start), "{now}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_do_not_overflow() {
+        for now in [UnixMillis(i64::MIN), UnixMillis(i64::MAX)] {
+            assert!(hour_start(now) <= now);
+            assert!(hour_end(now) >= now);
+        }
+    }
+}
