@@ -139,3 +139,10 @@ impl From<hyper::Error> for Error {
         }
     }
 }
+
+/// A body of bytes in hand cannot fail.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

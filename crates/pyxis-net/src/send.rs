@@ -122,3 +122,34 @@ impl http_body::Body for Watched {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_the_wait() {
+        let started = Instant::now();
+        assert_eq!(within(LIMIT, None, std::future::pending::<()>()).await, None);
+        assert_eq!(within(LIMIT, Some(&Upload::new()), std::future::pending::<()>()).await, None);
+        assert_eq!(started.elapsed(), 2 * LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_upload_is_not_silence_but_the_wait_after_it_is() {
+        let upload = Upload::new();
+        let started = Instant::now();
+        let exchange = async {
+            for _ in 0..10 {
+                sleep(Duration::from_secs(20)).await;
+                upload.mark();
+            }
+            std::future::pending::<()>().await;
+        };
+        assert_eq!(within(LIMIT, Some(&upload), exchange).await, None);
+        assert_eq!(started.elapsed().as_secs(), 10 * 20 + 30);
+    }
+}

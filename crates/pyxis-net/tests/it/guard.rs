@@ -91,7 +91,9 @@ fn every_special_block_is_refused_to_its_edges_and_not_beyond() {
 
 #[test]
 fn well_known_public_addresses_pass() {
-    for ip in ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e", "2400:cb00::1"] {
+    for ip in
+        ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e", "2400:cb00::1"]
+    {
         assert!(is_public(ip), "{ip}");
     }
 }
@@ -124,33 +126,100 @@ proptest! {
 fn an_odd_spelling_of_an_address_is_never_resolved_even_when_everything_is_allowed() {
     let open = Guard::new(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()], vec![]);
     let numeric = [
-        "2130706433", "017700000001", "0x7f000001", "0X7F000001", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1",
-        "127.0.0.01", "127.0x0.0.1", "0", "1.2.3.4.5", "256.256.256.256", "1.2.3.256", "foo.1", "foo.0x7f", "0x",
-        "192.168.257", "00.0.0.0", "4294967296",
+        "2130706433",
+        "017700000001",
+        "0x7f000001",
+        "0X7F000001",
+        "127.1",
+        "127.0.1",
+        "0177.0.0.1",
+        "0x7f.0.0.1",
+        "127.0.0.01",
+        "127.0x0.0.1",
+        "0",
+        "1.2.3.4.5",
+        "256.256.256.256",
+        "1.2.3.256",
+        "foo.1",
+        "foo.0x7f",
+        "0x",
+        "192.168.257",
+        "00.0.0.0",
+        "4294967296",
     ];
     for host in numeric {
-        assert_eq!(open.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::NumericHost), "{host}");
+        assert_eq!(
+            open.check_literal_or_form(&at(host, 443)),
+            Verdict::Refused(Blocked::NumericHost),
+            "{host}"
+        );
     }
     for host in ["127.0.0.1.", "example.com.", "localhost.", "."] {
-        assert_eq!(open.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::TrailingDot), "{host}");
+        assert_eq!(
+            open.check_literal_or_form(&at(host, 443)),
+            Verdict::Refused(Blocked::TrailingDot),
+            "{host}"
+        );
     }
     let malformed = [
-        "", "[::1", "::1", "[::1%25lo]", "[fe80::1%eth0]", "[::1%lo]", "[127.0.0.1]", "[]", "[::1]x", "[[::1]]",
-        "１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1", "exämple.com", "127%2e0%2e0%2e1", "%6c%6fcalhost", "a..b.com", ".com",
-        "a b.com", "user@example.com", "example.com:80", "exa\0mple.com", "-a.com", "a-.com", "*.example.com",
-        "example.com/", "example.com\\", "ex\tample.com",
+        "",
+        "[::1",
+        "::1",
+        "[::1%25lo]",
+        "[fe80::1%eth0]",
+        "[::1%lo]",
+        "[127.0.0.1]",
+        "[]",
+        "[::1]x",
+        "[[::1]]",
+        "１２７.0.0.1",
+        "127。0。0。1",
+        "①②⑦.0.0.1",
+        "exämple.com",
+        "127%2e0%2e0%2e1",
+        "%6c%6fcalhost",
+        "a..b.com",
+        ".com",
+        "a b.com",
+        "user@example.com",
+        "example.com:80",
+        "exa\0mple.com",
+        "-a.com",
+        "a-.com",
+        "*.example.com",
+        "example.com/",
+        "example.com\\",
+        "ex\tample.com",
     ];
     for host in malformed {
-        assert_eq!(open.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::MalformedHost), "{host}");
+        assert_eq!(
+            open.check_literal_or_form(&at(host, 443)),
+            Verdict::Refused(Blocked::MalformedHost),
+            "{host}"
+        );
     }
     for host in [format!("{}.com", "a".repeat(64)), format!("{}com", "a.".repeat(126))] {
-        assert_eq!(open.check_literal_or_form(&at(&host, 443)), Verdict::Refused(Blocked::MalformedHost), "{host}");
+        assert_eq!(
+            open.check_literal_or_form(&at(&host, 443)),
+            Verdict::Refused(Blocked::MalformedHost),
+            "{host}"
+        );
     }
 }
 
 #[test]
 fn ordinary_names_wait_for_their_addresses() {
-    for host in ["example.com", "EXAMPLE.Com", "xn--exmple-cua.com", "a_b.example.com", "a--b.co", "3com.com", "local.example.com", "notlocalhost.com", "0x7g.com"] {
+    for host in [
+        "example.com",
+        "EXAMPLE.Com",
+        "xn--exmple-cua.com",
+        "a_b.example.com",
+        "a--b.co",
+        "3com.com",
+        "local.example.com",
+        "notlocalhost.com",
+        "0x7g.com",
+    ] {
         assert_eq!(Guard::default().check_literal_or_form(&at(host, 443)), Verdict::Name, "{host}");
     }
 }
@@ -213,14 +282,19 @@ fn ports_of_other_protocols_are_refused_except_inside_the_allow_list() {
         assert_eq!(guard.admit(&name, &[inside]).is_ok(), port != 0, "{port}");
     }
     for port in [80, 443, 3000, 5000, 8000, 8080, 8443, 8700, 9000, 9200, 65535] {
-        assert_eq!(Guard::default().check_literal_or_form(&at("api.example.com", port)), Verdict::Name, "{port}");
+        assert_eq!(
+            Guard::default().check_literal_or_form(&at("api.example.com", port)),
+            Verdict::Name,
+            "{port}"
+        );
     }
 }
 
 #[test]
 fn an_exact_address_is_opened_without_its_neighbours() {
     let guard = Guard::new(vec![], vec!["127.0.0.1:4010".parse().unwrap()]);
-    let passes = |host: &str, port| matches!(guard.check_literal_or_form(&at(host, port)), Verdict::Literal(_));
+    let passes =
+        |host: &str, port| matches!(guard.check_literal_or_form(&at(host, port)), Verdict::Literal(_));
     assert!(passes("127.0.0.1", 4010));
     assert!(!passes("127.0.0.1", 4011));
     assert!(!passes("127.0.0.2", 4010));
@@ -232,17 +306,31 @@ fn an_exact_address_is_opened_without_its_neighbours() {
 fn an_allowed_ipv4_network_does_not_open_its_ipv6_disguises() {
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], vec![]);
     for host in ["[::ffff:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[::1]"] {
-        assert!(matches!(guard.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::Address(_))), "{host}");
+        assert!(
+            matches!(guard.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::Address(_))),
+            "{host}"
+        );
     }
 }
 
 #[test]
 fn the_private_guard_opens_loopback_and_private_networks_but_never_metadata() {
     let guard = Guard::default().with_private();
-    for host in ["127.0.0.1", "[::1]", "10.0.0.7", "172.20.0.2", "192.168.1.4", "[fd12:3456::1]", "93.184.216.34"] {
+    for host in
+        ["127.0.0.1", "[::1]", "10.0.0.7", "172.20.0.2", "192.168.1.4", "[fd12:3456::1]", "93.184.216.34"]
+    {
         assert!(matches!(guard.check_literal_or_form(&at(host, 8080)), Verdict::Literal(_)), "{host}");
     }
-    for host in ["169.254.169.254", "[fd00:ec2::254]", "100.100.100.200", "192.0.0.192", "0.0.0.0", "[::]", "224.0.0.1", "168.63.129.16"] {
+    for host in [
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "100.100.100.200",
+        "192.0.0.192",
+        "0.0.0.0",
+        "[::]",
+        "224.0.0.1",
+        "168.63.129.16",
+    ] {
         assert!(matches!(guard.check_literal_or_form(&at(host, 80)), Verdict::Refused(_)), "{host}");
     }
     assert!(guard.admit(&at("signer", 8080), &["172.20.0.2".parse().unwrap()]).is_ok());
@@ -255,7 +343,13 @@ fn host_and_port_come_from_the_uri_as_written() {
     assert_eq!(read("http://example.com").as_deref(), Some("example.com:80"));
     assert_eq!(read("http://[::1]:8080/").as_deref(), Some("[::1]:8080"));
     assert_eq!(read("https://[2606:4700::1111]/").as_deref(), Some("[2606:4700::1111]:443"));
-    for uri in ["/path", "ftp://example.com/", "example.com:80", "https://example.com:/", "https://example.com:99999/"] {
+    for uri in [
+        "/path",
+        "ftp://example.com/",
+        "example.com:80",
+        "https://example.com:/",
+        "https://example.com:99999/",
+    ] {
         assert_eq!(uri.parse().ok().and_then(|uri| HostPort::from_uri(&uri).ok()), None, "{uri}");
     }
 }

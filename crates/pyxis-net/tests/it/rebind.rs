@@ -19,7 +19,9 @@ fn guarded(resolver: &Arc<ScriptedResolver>) -> Client {
 #[tokio::test]
 async fn a_name_that_rebinds_between_check_and_dial_reaches_nobody() {
     let upstream = Upstream::http().await;
-    let resolver = ScriptedResolver::new().answer("api.example.com", &[PUBLIC]).answer("api.example.com", &["127.0.0.1"]);
+    let resolver = ScriptedResolver::new()
+        .answer("api.example.com", &[PUBLIC])
+        .answer("api.example.com", &["127.0.0.1"]);
     let client = guarded(&Arc::new(resolver));
     client.check(&at("api.example.com", upstream.port())).await.unwrap();
 
@@ -76,7 +78,8 @@ async fn the_check_asks_the_resolver_once_and_every_dial_asks_again() {
 
 #[tokio::test]
 async fn the_check_forgets_an_answer_after_its_time() {
-    let resolver = ScriptedResolver::new().answer("a.example.com", &[PUBLIC]).answer("a.example.com", &["10.0.0.1"]);
+    let resolver =
+        ScriptedResolver::new().answer("a.example.com", &[PUBLIC]).answer("a.example.com", &["10.0.0.1"]);
     let config = ClientConfig { check_ttl: Duration::ZERO, ..config(resolver) };
     let client = Client::new(&config).unwrap();
     client.check(&at("a.example.com", 443)).await.unwrap();
@@ -131,7 +134,9 @@ async fn the_private_client_reaches_loopback_over_connections_of_its_own() {
 #[tokio::test]
 async fn a_pooled_connection_never_serves_another_name() {
     let upstream = Upstream::http().await;
-    let resolver = ScriptedResolver::new().answer("a.example.com", &["127.0.0.1"]).answer("b.example.com", &["10.0.0.1"]);
+    let resolver = ScriptedResolver::new()
+        .answer("a.example.com", &["127.0.0.1"])
+        .answer("b.example.com", &["10.0.0.1"]);
     let client = Client::new(&config(resolver)).unwrap();
     read(client.send(get(&upstream.url_at("a.example.com", "/")), PATIENCE).await.unwrap()).await;
     let error = failure(&client, get(&upstream.url_at("b.example.com", "/"))).await;
