@@ -111,8 +111,10 @@ impl Client {
 
     /// Sends `request` and returns the head of the response, with its body still to be read.
     ///
-    /// The URI is absolute; its path and query go out byte for byte. `Host` comes from the URI,
-    /// whatever the headers say. Redirects are answers like any other.
+    /// The URI is absolute; its path and query go out byte for byte. `Host` comes from the URI and
+    /// `Content-Length` or `Transfer-Encoding` from the body's size hint, whatever the headers say.
+    /// All other headers go out as given, so connection headers are the caller's to remove. Redirects
+    /// are answers like any other.
     ///
     /// `first_byte` limits the silence until the response begins: connecting counts, and so does
     /// waiting after the last piece of the request body was taken, but not the time that a long

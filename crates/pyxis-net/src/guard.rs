@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+pub(crate) use host::origin;
 pub use host::{HostPort, NotAnOrigin};
 pub use ranges::Special;
 

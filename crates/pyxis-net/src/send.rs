@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::HOST;
-use http::{Method, Request, Response, Version};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, Request, Response, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::body::{self, Body, BoxError};
 use crate::connect::Connector;
 use crate::error::{Error, InvalidRequest, Wait};
-use crate::guard::HostPort;
+use crate::guard::origin;
 
 /// Sends `request` once; see [`crate::Client::send`].
 pub(crate) async fn send(
@@ -42,18 +42,39 @@ pub(crate) async fn send(
 }
 
 fn prepare(request: &mut Request<Body>) -> Result<(), InvalidRequest> {
-    HostPort::from_uri(request.uri())?;
+    origin(request.uri())?;
     if request.uri().authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(InvalidRequest::UserInfo);
     }
     if request.method() == Method::CONNECT {
         return Err(InvalidRequest::Connect);
     }
+    let headers = request.headers_mut();
     // The connection was judged by the URI, so the virtual host must be the same one.
-    request.headers_mut().remove(HOST);
+    headers.remove(HOST);
     // The version that an inbound request came with says nothing about this connection.
     *request.version_mut() = Version::HTTP_11;
+    frame(request);
     Ok(())
+}
+
+/// Framing follows from the body: a length that somebody else counted is how requests are smuggled
+/// into a pooled connection. hyper does it right from here, except for two cases that it leaves open.
+fn frame(request: &mut Request<Body>) {
+    let empty = request.body().is_end_stream();
+    let unknown_length = !empty && request.body().size_hint().exact().is_none();
+    let method = request.method().clone();
+    let headers = request.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(TRANSFER_ENCODING);
+    if empty && matches!(method, Method::POST | Method::PUT | Method::PATCH) {
+        // RFC 9110, section 8.6: methods that mean to have a body say that it is empty.
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    } else if unknown_length && matches!(method, Method::GET | Method::HEAD) {
+        // Without this, hyper takes it that these never have a body and drops it. Over HTTP/2 it
+        // removes the header again.
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
 }
 
 /// Waits for `future`, but no longer than `limit` after the start or after the last piece of the

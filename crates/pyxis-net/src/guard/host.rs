@@ -28,19 +28,7 @@ impl HostPort {
 
     /// Host and port of an absolute URI, with the default port of its scheme.
     pub fn from_uri(uri: &Uri) -> Result<Self, NotAnOrigin> {
-        let default = match uri.scheme_str() {
-            Some("http") => 80,
-            Some("https") => 443,
-            _ => return Err(NotAnOrigin),
-        };
-        let authority = uri.authority().ok_or(NotAnOrigin)?;
-        // `http::Uri` reads `host:` and `host:99999` as "no port"; that is not what was written.
-        let port = match authority.port() {
-            Some(port) => port.as_u16(),
-            None if authority.as_str().ends_with(authority.host()) => default,
-            None => return Err(NotAnOrigin),
-        };
-        Ok(Self::new(authority.host(), port))
+        origin(uri).map(|(host, port)| Self::new(host, port))
     }
 
     /// The host, as written.
@@ -51,6 +39,23 @@ impl HostPort {
     /// The port.
     pub fn port(&self) -> u16 {
         self.port
+    }
+}
+
+/// What [`HostPort::from_uri`] reads, borrowed.
+pub(crate) fn origin(uri: &Uri) -> Result<(&str, u16), NotAnOrigin> {
+    let default = match uri.scheme_str() {
+        Some("http") => 80,
+        Some("https") => 443,
+        _ => return Err(NotAnOrigin),
+    };
+    let authority = uri.authority().ok_or(NotAnOrigin)?;
+    let host = authority.host();
+    // `http::Uri` reads `host:` and `host:99999` as "no port"; that is not what was written.
+    match authority.port() {
+        Some(port) => Ok((host, port.as_u16())),
+        None if authority.as_str().ends_with(host) => Ok((host, default)),
+        None => Err(NotAnOrigin),
     }
 }
 

@@ -77,6 +77,38 @@ async fn the_virtual_host_is_the_one_that_was_judged() {
 }
 
 #[tokio::test]
+async fn framing_comes_from_the_body_and_not_from_the_headers() {
+    let upstream = Upstream::http().await;
+    for (name, value) in [("content-length", "3"), ("content-length", "99"), ("transfer-encoding", "chunked")]
+    {
+        let mut request = post(&upstream.url("/"), "hello");
+        request.headers_mut().insert(name, value.parse().unwrap());
+        client().send(request, PATIENCE).await.unwrap();
+    }
+    client().send(post(&upstream.url("/"), ""), PATIENCE).await.unwrap();
+    for (request, length) in upstream.received(4).await.iter().zip(["5", "5", "5", "0"]) {
+        assert_eq!(request.header("content-length"), Some(length));
+        assert_eq!(request.header("transfer-encoding"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_unknown_length_arrives_whatever_the_method() {
+    let upstream = Upstream::http().await;
+    for method in [Method::GET, Method::POST, Method::DELETE] {
+        let (feed, body) = fed();
+        feed.send(Ok(Frame::data("query".into()))).unwrap();
+        drop(feed);
+        let request = Request::builder().method(method).uri(upstream.url("/")).body(body).unwrap();
+        client().send(request, PATIENCE).await.unwrap();
+    }
+    for request in upstream.received(3).await {
+        assert_eq!(request.text(), "query", "{}", request.method);
+        assert_eq!(request.header("transfer-encoding"), Some("chunked"));
+    }
+}
+
+#[tokio::test]
 async fn method_headers_and_body_arrive_as_sent() {
     let upstream = Upstream::http().await;
     let request = Request::builder()

@@ -79,6 +79,18 @@ async fn trailers_travel_both_ways_over_http2() {
 }
 
 #[tokio::test]
+async fn a_get_with_a_body_of_unknown_length_is_well_formed_over_http2() {
+    let authority = Authority::new();
+    let upstream = Upstream::https(&authority, &[NAME]).await;
+    let frames: Vec<Result<Frame<Bytes>, BoxError>> = vec![Ok(Frame::data("query".into()))];
+    let body = body::boxed(StreamBody::new(stream::iter(frames)));
+    let request = Request::get(upstream.url_at(NAME, "/")).body(body).unwrap();
+    let response = trusting(&authority).send(request, PATIENCE).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(upstream.received(1).await[0].text(), "query");
+}
+
+#[tokio::test]
 async fn a_certificate_for_another_name_is_refused_before_anything_is_sent() {
     let authority = Authority::new();
     let upstream = Upstream::https(&authority, &["b.example.com", "127.0.0.1"]).await;
