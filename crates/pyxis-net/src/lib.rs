@@ -1,1 +1,20 @@
-//! The only crate that opens outbound sockets: egress guard, resolver, HTTP client
+//! The only crate that opens outbound sockets: egress guard, resolver, HTTP client.
+//!
+//! A request leaves through [`Client::send`]. Its connector resolves the name, asks the [`Guard`]
+//! about every answer and dials one of exactly the addresses that were judged, so nothing that a
+//! resolver says between the check and the dial can lead to another machine (DNS rebinding).
+
+pub mod body;
+mod client;
+mod connect;
+mod error;
+pub mod guard;
+pub mod resolve;
+mod send;
+pub mod tls;
+
+pub use body::{Body, BoxError};
+pub use client::{Client, ClientConfig};
+pub use error::{Error, InvalidRequest, Wait};
+pub use guard::{Blocked, Guard, HostPort, Verdict};
+pub use resolve::{Resolve, SystemResolver};

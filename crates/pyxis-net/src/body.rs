@@ -1,0 +1,130 @@
+//! Bodies: boxing, idle time, and reading up to a limit.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::error::{Error, Wait};
+
+/// Any error of a body that a caller streams out.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A request body, whatever its source.
+pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Boxes any body, so that clients and pools are compiled once.
+pub fn boxed<B>(body: B) -> Body
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    body.map_err(Into::into).boxed_unsync()
+}
+
+/// A body of bytes in hand.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    boxed(Full::new(bytes.into()))
+}
+
+/// No body.
+pub fn empty() -> Body {
+    full(Bytes::new())
+}
+
+/// Reads a whole body of at most `max` bytes; trailers are dropped. Fails with [`Error::TooLarge`]
+/// as soon as it is known to be longer, before reading anything if it says so itself.
+pub async fn read_capped<B>(mut body: B, max: usize) -> Result<Bytes, Error>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<Error>,
+{
+    if body.size_hint().lower() > max as u64 {
+        return Err(Error::TooLarge { max });
+    }
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Into::into)?.into_data() else { continue };
+        if first.len() + rest.len() + data.len() > max {
+            return Err(Error::TooLarge { max });
+        }
+        // Most bodies arrive in one piece, which then is handed on without a copy.
+        if first.is_empty() {
+            first = data;
+        } else {
+            rest.extend_from_slice(&data);
+        }
+    }
+    if rest.is_empty() {
+        return Ok(first);
+    }
+    let mut whole = BytesMut::with_capacity(first.len() + rest.len());
+    whole.extend_from_slice(&first);
+    whole.extend_from_slice(&rest);
+    Ok(whole.freeze())
+}
+
+/// A body that fails with [`Error::Timeout`] when its source stays silent for too long. Only time
+/// spent waiting for the source counts, not time in which the reader does not ask.
+pub struct IdleTimeout<B> {
+    body: B,
+    idle: Duration,
+    // Made at the first wait: a body that is already there never touches the timer.
+    timer: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+    over: bool,
+}
+
+impl<B> IdleTimeout<B> {
+    /// Lets `body` be silent for at most `idle`.
+    pub fn new(body: B, idle: Duration) -> Self {
+        Self { body, idle, timer: None, waiting: false, over: false }
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = Instant::now() + self.idle;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if !self.waiting {
+            self.waiting = true;
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+impl<B> http_body::Body for IdleTimeout<B>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<Error>,
+{
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        if this.over {
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.waiting = false;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        ready!(this.poll_timer(cx));
+        this.over = true;
+        Poll::Ready(Some(Err(Error::Timeout(Wait::Idle))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.over || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}

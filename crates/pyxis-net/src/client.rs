@@ -1,0 +1,169 @@
+//! The HTTP client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls_pki_types::CertificateDer;
+use tokio::time::timeout;
+
+use crate::body::{self, Body, BoxError};
+use crate::connect::Connector;
+use crate::error::Error;
+use crate::guard::{Guard, HostPort, Verdict};
+use crate::resolve::{Remembered, Resolve, SystemResolver};
+use crate::{send, tls};
+
+/// How a [`Client`] behaves. Start from [`ClientConfig::new`] and change what matters.
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// What may be dialled.
+    pub guard: Guard,
+    /// Who turns names into addresses; the machine's resolver by default.
+    pub resolver: Arc<dyn Resolve>,
+    /// Roots trusted besides the public ones (`PX_EGRESS_CA_FILE`, see [`tls::roots_from_pem`]).
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// For resolving, dialling and the TLS handshake together; 10 s.
+    pub connect_timeout: Duration,
+    /// For dialling one address of several; 5 s.
+    pub address_timeout: Duration,
+    /// How long an unused connection is kept; 90 s.
+    pub pool_idle: Duration,
+    /// How long [`Client::check`] may use an answer of the resolver; 5 s.
+    pub check_ttl: Duration,
+    /// How long [`Client::check`] waits for the resolver; 2 s.
+    pub check_timeout: Duration,
+}
+
+impl ClientConfig {
+    /// The defaults, with `guard`.
+    pub fn new(guard: Guard) -> Self {
+        Self {
+            guard,
+            resolver: Arc::new(SystemResolver),
+            extra_roots: Vec::new(),
+            connect_timeout: Duration::from_secs(10),
+            address_timeout: Duration::from_secs(5),
+            pool_idle: Duration::from_secs(90),
+            check_ttl: Duration::from_secs(5),
+            check_timeout: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A pooled HTTP/1.1 and HTTP/2 client behind the egress guard. Cheap to clone; clones share the
+/// pool. It reads no proxy settings and follows no redirect.
+#[derive(Clone)]
+pub struct Client {
+    zone: Arc<Zone>,
+    private: Arc<Zone>,
+}
+
+/// A guard and the connections that it admitted. The pool finds a connection by scheme, host and
+/// port, and zones share none, so a connection serves only the name for which it was admitted.
+struct Zone {
+    guard: Guard,
+    remembered: Remembered,
+    check_timeout: Duration,
+    http: legacy::Client<Connector, Body>,
+}
+
+/// Unused connections kept per origin.
+const IDLE_CONNECTIONS: usize = 128;
+/// Largest response header section over HTTP/2, in bytes.
+const HEADER_LIST: u32 = 128 * 1024;
+
+impl Client {
+    /// A client. Fails if an extra root is not a usable certificate. Opens no connection.
+    pub fn new(config: &ClientConfig) -> Result<Self, tls::RootsError> {
+        let tls = tls::client_config(&config.extra_roots)?;
+        let zone = |guard| Arc::new(Zone::new(config, guard, tls.clone()));
+        Ok(Self { zone: zone(config.guard.clone()), private: zone(config.guard.with_private()) })
+    }
+
+    /// The client for addresses that the operator configured, such as a sidecar's: loopback and
+    /// private networks are admitted. It has connections of its own.
+    #[must_use]
+    pub fn private(&self) -> Self {
+        Self { zone: self.private.clone(), private: self.private.clone() }
+    }
+
+    /// Asks the guard before anything is stored or sent. Only ever fails with [`Error::Blocked`]: a
+    /// name that does not resolve (in time) passes here and fails at the dial, where the guard is
+    /// asked again about a fresh answer.
+    pub async fn check(&self, target: &HostPort) -> Result<(), Error> {
+        let zone = &*self.zone;
+        let name_refused = match zone.guard.check_literal_or_form(target) {
+            Verdict::Refused(reason) => return Err(reason.into()),
+            Verdict::Literal(_) => return Ok(()),
+            Verdict::Name => None,
+            Verdict::NameInsideAllowOnly(reason) => Some(reason),
+        };
+        match timeout(zone.check_timeout, zone.remembered.resolve(target.host())).await {
+            Ok(Ok(resolved)) => zone.guard.admit(target, &resolved).map(drop).map_err(Error::from),
+            Ok(Err(_)) | Err(_) => name_refused.map_or(Ok(()), |reason| Err(reason.into())),
+        }
+    }
+
+    /// Sends `request` and returns the head of the response, with its body still to be read.
+    ///
+    /// The URI is absolute; its path and query go out byte for byte. `Host` comes from the URI and
+    /// `Content-Length` or `Transfer-Encoding` from the body's size hint, whatever the headers say.
+    /// All other headers go out as given, so connection headers are the caller's to remove. Redirects
+    /// are answers like any other.
+    ///
+    /// `first_byte` limits the silence until the response begins: connecting counts, and so does
+    /// waiting after the last piece of the request body was taken, but not the time that a long
+    /// upload needs. The request is never sent twice; [`Error::was_sent`] tells whether it may have
+    /// been sent once.
+    pub async fn send<B>(
+        &self,
+        request: Request<B>,
+        first_byte: Duration,
+    ) -> Result<Response<Incoming>, Error>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        send::send(&self.zone.http, request.map(body::boxed), first_byte).await
+    }
+}
+
+impl Zone {
+    fn new(config: &ClientConfig, guard: Guard, tls: Arc<rustls::ClientConfig>) -> Self {
+        let connector = Connector {
+            guard: guard.clone(),
+            resolver: config.resolver.clone(),
+            tls,
+            connect_timeout: config.connect_timeout,
+            address_timeout: config.address_timeout,
+        };
+        Self {
+            guard,
+            remembered: Remembered::new(config.resolver.clone(), config.check_ttl),
+            check_timeout: config.check_timeout,
+            http: pool(connector, config.pool_idle),
+        }
+    }
+}
+
+fn pool(connector: Connector, idle: Duration) -> legacy::Client<Connector, Body> {
+    legacy::Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(idle)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .http2_max_header_list_size(HEADER_LIST)
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        // A pooled connection can be closed by the other side at the moment a request is queued on
+        // it. hyper then gives the request back, but only if it was still in the queue with nothing
+        // of it encoded (`TrySendError::take_message`), and only such a request, meant for a reused
+        // connection, is tried again. A request of which one byte was handed to the socket is never
+        // given back and ends as `Error::Closed { sent: true }`. So this cannot send twice.
+        .retry_canceled_requests(true)
+        .build(connector)
+}

@@ -1,0 +1,183 @@
+//! The connector: resolve, ask the guard, dial exactly what was judged.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::error::{Error, InvalidRequest, Wait};
+use crate::guard::{Guard, HostPort, Verdict};
+use crate::resolve::Resolve;
+
+/// Opens connections for one zone. A value: a zone with a client certificate is another connector
+/// with another TLS configuration, and so with another pool.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) guard: Guard,
+    pub(crate) resolver: Arc<dyn Resolve>,
+    pub(crate) tls: Arc<rustls::ClientConfig>,
+    /// For everything up to a usable connection.
+    pub(crate) connect_timeout: Duration,
+    /// For one address of several.
+    pub(crate) address_timeout: Duration,
+}
+
+impl Connector {
+    async fn connect(self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
+        let target = HostPort::from_uri(&origin).map_err(InvalidRequest::from)?;
+        let dialled = timeout(self.connect_timeout, async {
+            let stream = self.dial(&self.admitted(&target).await?).await?;
+            if origin.scheme_str() == Some("https") {
+                self.handshake(&target, stream).await
+            } else {
+                Ok(Stream::Plain(stream))
+            }
+        });
+        let result = dialled.await.unwrap_or(Err(Error::Timeout(Wait::Connect)));
+        if let Err(Error::Blocked(reason)) = &result {
+            tracing::debug!(host = target.host(), port = target.port(), %reason, "egress refused");
+        }
+        result.map(TokioIo::new)
+    }
+
+    /// What may be dialled for `target`, from an answer given just now.
+    async fn admitted(&self, target: &HostPort) -> Result<Vec<SocketAddr>, Error> {
+        let resolved = match self.guard.check_literal_or_form(target) {
+            Verdict::Refused(reason) => return Err(reason.into()),
+            Verdict::Literal(addr) => return Ok(vec![addr]),
+            Verdict::Name | Verdict::NameInsideAllowOnly(_) => self.resolver.resolve(target.host()).await,
+        };
+        let admitted = self.guard.admit(target, &resolved.map_err(|e| Error::Resolve(Arc::new(e)))?)?;
+        if admitted.is_empty() { Err(no_address()) } else { Ok(admitted) }
+    }
+
+    /// The first of `addrs` that answers, tried in order.
+    async fn dial(&self, addrs: &[SocketAddr]) -> Result<TcpStream, Error> {
+        let mut failure = no_address();
+        for addr in addrs {
+            #[expect(clippy::disallowed_methods, reason = "the one place that dials, after the guard")]
+            let connecting = TcpStream::connect(*addr);
+            match timeout(self.address_timeout, connecting).await {
+                Ok(Ok(stream)) => {
+                    stream.set_nodelay(true).map_err(|e| Error::Connect(Arc::new(e)))?;
+                    return Ok(stream);
+                }
+                Ok(Err(refused)) => failure = Error::Connect(Arc::new(refused)),
+                Err(_elapsed) => failure = Error::Timeout(Wait::Connect),
+            }
+        }
+        Err(failure)
+    }
+
+    async fn handshake(&self, target: &HostPort, stream: TcpStream) -> Result<Stream, Error> {
+        let tls = TlsConnector::from(self.tls.clone()).connect(server_name(target.host())?, stream).await;
+        tls.map(|tls| Stream::Tls(Box::new(tls))).map_err(|e| Error::Tls(Arc::new(e)))
+    }
+}
+
+fn no_address() -> Error {
+    Error::Resolve(Arc::new(io::Error::new(io::ErrorKind::NotFound, "no address for the name")))
+}
+
+/// The name that the certificate must carry.
+fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(ServerName::IpAddress(ip.into()));
+    }
+    let invalid = |e| Error::Tls(Arc::new(io::Error::new(io::ErrorKind::InvalidInput, e)));
+    ServerName::try_from(bare.to_owned()).map_err(invalid)
+}
+
+impl tower::Service<Uri> for Connector {
+    type Response = TokioIo<Stream>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Error>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, origin: Uri) -> Self::Future {
+        Box::pin(self.clone().connect(origin))
+    }
+}
+
+/// A connection, with or without TLS.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Connection for Stream {
+    fn connected(&self) -> Connected {
+        match self {
+            Self::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                Connected::new().negotiated_h2()
+            }
+            Self::Plain(_) | Self::Tls(_) => Connected::new(),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Self::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
+            Self::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
+            Self::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(tcp) => tcp.is_write_vectored(),
+            Self::Tls(tls) => tls.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Self::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Self::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}

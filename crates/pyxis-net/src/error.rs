@@ -1,0 +1,148 @@
+//! What can go wrong on the way out and back.
+
+use std::error::Error as StdError;
+use std::io;
+use std::sync::Arc;
+
+use crate::guard::{Blocked, NotAnOrigin};
+
+/// Where time ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Resolving, dialling or the TLS handshake.
+    Connect,
+    /// The head of the response.
+    FirstByte,
+    /// The next piece of a body.
+    Idle,
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connecting",
+            Self::FirstByte => "waiting for the first byte",
+            Self::Idle => "waiting for more of the body",
+        })
+    }
+}
+
+/// The request could not be sent as given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRequest {
+    /// Not an absolute http or https URI with a host.
+    #[error(transparent)]
+    Uri(#[from] NotAnOrigin),
+    /// The URI has a user name or password.
+    #[error("url with user information")]
+    UserInfo,
+    /// CONNECT would turn the connection into a tunnel.
+    #[error("method CONNECT")]
+    Connect,
+}
+
+/// A failure of an outbound request. Cheap to clone; shows no header, path or address.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The egress guard refused the target.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
+    /// The name has no address, or the resolver failed.
+    #[error("the name does not resolve")]
+    Resolve(#[source] Arc<io::Error>),
+    /// No address of the target took the connection.
+    #[error("cannot connect")]
+    Connect(#[source] Arc<io::Error>),
+    /// The TLS handshake failed, for example over the certificate.
+    #[error("the tls handshake failed")]
+    Tls(#[source] Arc<io::Error>),
+    /// Time ran out.
+    #[error("timed out: {0}")]
+    Timeout(Wait),
+    /// The connection ended before the message did.
+    #[error("the connection was closed early")]
+    Closed {
+        /// Whether the upstream may have got any of the request.
+        sent: bool,
+        /// The cause.
+        #[source]
+        source: Arc<dyn StdError + Send + Sync>,
+    },
+    /// What came back is not HTTP.
+    #[error("the answer is not valid http")]
+    Protocol(#[source] Arc<dyn StdError + Send + Sync>),
+    /// The caller's own request body failed.
+    #[error("the request body failed")]
+    RequestBody(#[source] Arc<dyn StdError + Send + Sync>),
+    /// More bytes than the caller wanted.
+    #[error("the body is too large: over {max} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        max: usize,
+    },
+    /// The request cannot be sent as it is.
+    #[error(transparent)]
+    Invalid(#[from] InvalidRequest),
+}
+
+impl Error {
+    /// Whether any byte of the request may have reached the upstream. `false` is a promise: the
+    /// same request may be sent again without ever being executed twice.
+    pub fn was_sent(&self) -> bool {
+        match self {
+            Self::Blocked(_)
+            | Self::Resolve(_)
+            | Self::Connect(_)
+            | Self::Tls(_)
+            | Self::Invalid(_)
+            | Self::Timeout(Wait::Connect) => false,
+            Self::Closed { sent, .. } => *sent,
+            Self::Timeout(Wait::FirstByte | Wait::Idle)
+            | Self::Protocol(_)
+            | Self::RequestBody(_)
+            | Self::TooLarge { .. } => true,
+        }
+    }
+
+    /// Why the egress guard refused, if it was the guard.
+    pub fn blocked(&self) -> Option<Blocked> {
+        if let Self::Blocked(reason) = self { Some(*reason) } else { None }
+    }
+
+    /// The failure behind an error of hyper; `assigned` tells whether the request had been given to
+    /// a connection.
+    pub(crate) fn from_client(error: hyper_util::client::legacy::Error, assigned: bool) -> Self {
+        let source = StdError::source(&error);
+        if error.is_connect()
+            && let Some(dial) = source.and_then(<dyn StdError>::downcast_ref::<Self>)
+        {
+            return dial.clone();
+        }
+        match source.and_then(<dyn StdError>::downcast_ref::<hyper::Error>) {
+            // hyper says "canceled" only when it hands the whole request back: it was still in the
+            // connection's queue and nothing of it had been encoded.
+            Some(cause) if cause.is_canceled() => Self::Closed { sent: false, source: Arc::new(error) },
+            Some(cause) if cause.is_user() => Self::RequestBody(Arc::new(error)),
+            Some(cause) if cause.is_parse() => Self::Protocol(Arc::new(error)),
+            _ => Self::Closed { sent: assigned, source: Arc::new(error) },
+        }
+    }
+}
+
+/// A failure while the response body streams.
+impl From<hyper::Error> for Error {
+    fn from(error: hyper::Error) -> Self {
+        if error.is_parse() {
+            Self::Protocol(Arc::new(error))
+        } else {
+            Self::Closed { sent: true, source: Arc::new(error) }
+        }
+    }
+}
+
+/// A body of bytes in hand cannot fail.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

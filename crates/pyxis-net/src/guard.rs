@@ -1,0 +1,150 @@
+//! The egress guard: which hosts, ports and addresses may be dialled (decisions, Egress guard).
+//!
+//! The rule is positive: an address passes when it is plainly public, and everything else is refused.
+//! The operator opens single networks of their own with the allow list, which nothing else widens.
+
+mod host;
+mod ports;
+mod ranges;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use ipnet::IpNet;
+
+pub(crate) use host::origin;
+pub use host::{HostPort, NotAnOrigin};
+pub use ranges::Special;
+
+use host::Form;
+
+/// Why a target is refused. Safe to show: it names the rule, never what a name resolved to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Blocked {
+    /// Neither a canonical IPv4 address, a bracketed IPv6 address nor a DNS name.
+    #[error("host is not a DNS name, a dotted IPv4 address or a bracketed IPv6 address")]
+    MalformedHost,
+    /// A number, octal, hex or short spelling of an address.
+    #[error("host is a number: write an IPv4 address as four decimal parts")]
+    NumericHost,
+    /// `name.` with the final dot of the DNS root.
+    #[error("host ends in a dot")]
+    TrailingDot,
+    /// A name without a dot.
+    #[error("host is a single label")]
+    SingleLabel,
+    /// `localhost` or a name under a suffix that only means something locally.
+    #[error("host is a local name")]
+    LocalName,
+    /// A port of a well-known protocol that is not HTTP.
+    #[error("port belongs to another protocol than http: {0}")]
+    Port(u16),
+    /// The address, or one of the addresses of the name, is not plainly public.
+    #[error("address is not public: {0}")]
+    Address(Special),
+}
+
+/// What can be said about a host and port without resolving anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// An IP literal that may be dialled.
+    Literal(SocketAddr),
+    /// A name: its addresses decide.
+    Name,
+    /// A name refused for this reason, unless every address of it is inside the allow list.
+    NameInsideAllowOnly(Blocked),
+    /// Refused, whatever it resolves to.
+    Refused(Blocked),
+}
+
+/// The egress guard. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Guard {
+    allow: Arc<[IpNet]>,
+    allow_addrs: Arc<[SocketAddr]>,
+    private: bool,
+}
+
+impl Guard {
+    /// A guard that also admits the networks `allow` (any port) and exactly the addresses and ports
+    /// `allow_addrs`. Both empty is the safe default.
+    pub fn new(allow: Vec<IpNet>, allow_addrs: Vec<SocketAddr>) -> Self {
+        Self { allow: allow.into(), allow_addrs: allow_addrs.into(), private: false }
+    }
+
+    /// The same guard for addresses that the operator configured, such as a sidecar's: loopback and
+    /// private networks are admitted on any port. Link-local, metadata and multicast are not.
+    #[must_use]
+    pub fn with_private(&self) -> Self {
+        Self { private: true, ..self.clone() }
+    }
+
+    /// Judges what needs no resolver: the spelling of the host, the port, and an IP literal.
+    pub fn check_literal_or_form(&self, target: &HostPort) -> Verdict {
+        match Form::of(target.host()) {
+            Err(refused) => Verdict::Refused(refused),
+            Ok(Form::Ip(ip)) => {
+                let addr = SocketAddr::new(ip, target.port());
+                self.judge(addr).map_or_else(Verdict::Refused, |()| Verdict::Literal(addr))
+            }
+            Ok(Form::Name(objection)) => {
+                match objection
+                    .or_else(|| ports::is_refused(target.port()).then_some(Blocked::Port(target.port())))
+                {
+                    None => Verdict::Name,
+                    Some(reason) if self.allows_something() => Verdict::NameInsideAllowOnly(reason),
+                    Some(reason) => Verdict::Refused(reason),
+                }
+            }
+        }
+    }
+
+    /// Judges a host together with everything it resolved to, and returns what may be dialled, in
+    /// the same order. One special address refuses the whole name: an answer that mixes public and
+    /// internal addresses is an attack, not a choice. For a literal, `resolved` is not looked at.
+    pub fn admit(&self, target: &HostPort, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, Blocked> {
+        let addrs = || resolved.iter().map(|ip| SocketAddr::new(*ip, target.port()));
+        match self.check_literal_or_form(target) {
+            Verdict::Refused(reason) => Err(reason),
+            Verdict::Literal(addr) => Ok(vec![addr]),
+            Verdict::Name => {
+                addrs().try_for_each(|addr| self.judge(addr))?;
+                Ok(addrs().collect())
+            }
+            // No answer at all must not count as "every answer is allowed".
+            Verdict::NameInsideAllowOnly(reason) if resolved.is_empty() => Err(reason),
+            Verdict::NameInsideAllowOnly(reason) => {
+                if addrs().all(|addr| self.is_allowed(addr)) {
+                    Ok(addrs().collect())
+                } else {
+                    Err(reason)
+                }
+            }
+        }
+    }
+
+    fn judge(&self, addr: SocketAddr) -> Result<(), Blocked> {
+        if self.is_allowed(addr) {
+            return Ok(());
+        }
+        if let Some(special) = ranges::special(addr.ip()) {
+            return Err(Blocked::Address(special));
+        }
+        if ports::is_refused(addr.port()) {
+            return Err(Blocked::Port(addr.port()));
+        }
+        Ok(())
+    }
+
+    fn is_allowed(&self, addr: SocketAddr) -> bool {
+        // Port 0 cannot be dialled anywhere.
+        addr.port() != 0
+            && (self.allow.iter().any(|net| net.contains(&addr.ip()))
+                || self.allow_addrs.contains(&addr)
+                || (self.private && ranges::is_private(addr.ip())))
+    }
+
+    fn allows_something(&self) -> bool {
+        self.private || !self.allow.is_empty() || !self.allow_addrs.is_empty()
+    }
+}

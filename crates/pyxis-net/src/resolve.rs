@@ -1,0 +1,56 @@
+//! From names to addresses.
+
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answer of a resolver, some time later.
+pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+
+/// A resolver. Returns every address of a name, in the order in which they should be tried.
+pub trait Resolve: Send + Sync + 'static {
+    /// Addresses of `host`, a DNS name without a trailing dot. `Err` or an empty list if it has none.
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a>;
+}
+
+/// The resolver of the machine, with its hosts file and search rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a> {
+        Box::pin(async move {
+            #[expect(clippy::disallowed_methods, reason = "the one place that resolves names")]
+            let answers = tokio::net::lookup_host((host, 0)).await?;
+            Ok(answers.map(|addr| addr.ip()).collect())
+        })
+    }
+}
+
+/// How many names the cache of the pre-check remembers.
+const REMEMBERED_NAMES: u64 = 4096;
+
+/// Answers remembered for a few seconds, so that the check in front of every request does not cost a
+/// query each. Never used to dial: a connection always goes to a fresh answer.
+#[derive(Clone)]
+pub(crate) struct Remembered {
+    resolver: Arc<dyn Resolve>,
+    answers: moka::future::Cache<String, Arc<[IpAddr]>>,
+}
+
+impl Remembered {
+    pub(crate) fn new(resolver: Arc<dyn Resolve>, ttl: Duration) -> Self {
+        let answers = moka::future::Cache::builder().max_capacity(REMEMBERED_NAMES).time_to_live(ttl).build();
+        Self { resolver, answers }
+    }
+
+    /// Addresses of `host`; concurrent callers share one query. Failures are not remembered.
+    pub(crate) async fn resolve(&self, host: &str) -> Result<Arc<[IpAddr]>, Arc<io::Error>> {
+        self.answers
+            .try_get_with_by_ref(host, async { self.resolver.resolve(host).await.map(Arc::from) })
+            .await
+    }
+}

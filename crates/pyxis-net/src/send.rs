@@ -1,0 +1,176 @@
+//! One request, one attempt.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, Request, Response, Version};
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{self, connect::capture_connection};
+use tokio::time::{Instant, timeout_at};
+
+use crate::body::{self, Body, BoxError};
+use crate::connect::Connector;
+use crate::error::{Error, InvalidRequest, Wait};
+use crate::guard::origin;
+
+/// Sends `request` once; see [`crate::Client::send`].
+pub(crate) async fn send(
+    http: &legacy::Client<Connector, Body>,
+    request: Request<Body>,
+    first_byte: Duration,
+) -> Result<Response<Incoming>, Error> {
+    let upload = (!request.body().is_end_stream()).then(Upload::new);
+    let mut request = match &upload {
+        Some(upload) => request.map(|body| body::boxed(Watched { body, upload: upload.clone() })),
+        None => request,
+    };
+    prepare(&mut request)?;
+    // Set when a connection is about to be given the request: until then nothing was sent.
+    let connection = capture_connection(&mut request);
+    match within(first_byte, upload.as_deref(), http.request(request)).await {
+        Some(answer) => answer.map_err(|e| Error::from_client(e, connection.connection_metadata().is_some())),
+        None if connection.connection_metadata().is_some() => Err(Error::Timeout(Wait::FirstByte)),
+        None => Err(Error::Timeout(Wait::Connect)),
+    }
+}
+
+fn prepare(request: &mut Request<Body>) -> Result<(), InvalidRequest> {
+    origin(request.uri())?;
+    if request.uri().authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(InvalidRequest::UserInfo);
+    }
+    if request.method() == Method::CONNECT {
+        return Err(InvalidRequest::Connect);
+    }
+    let headers = request.headers_mut();
+    // The connection was judged by the URI, so the virtual host must be the same one.
+    headers.remove(HOST);
+    // The version that an inbound request came with says nothing about this connection.
+    *request.version_mut() = Version::HTTP_11;
+    frame(request);
+    Ok(())
+}
+
+/// Framing follows from the body: a length that somebody else counted is how requests are smuggled
+/// into a pooled connection. hyper does it right from here, except for two cases that it leaves open.
+fn frame(request: &mut Request<Body>) {
+    let empty = request.body().is_end_stream();
+    let unknown_length = !empty && request.body().size_hint().exact().is_none();
+    let method = request.method().clone();
+    let headers = request.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(TRANSFER_ENCODING);
+    if empty && matches!(method, Method::POST | Method::PUT | Method::PATCH) {
+        // RFC 9110, section 8.6: methods that mean to have a body say that it is empty.
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    } else if unknown_length && matches!(method, Method::GET | Method::HEAD) {
+        // Without this, hyper takes it that these never have a body and drops it. Over HTTP/2 it
+        // removes the header again.
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+}
+
+/// Waits for `future`, but no longer than `limit` after the start or after the last piece of the
+/// upload was taken.
+async fn within<F: Future>(limit: Duration, upload: Option<&Upload>, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut deadline = Instant::now() + limit;
+    loop {
+        if let Ok(output) = timeout_at(deadline, future.as_mut()).await {
+            return Some(output);
+        }
+        let later = upload.map_or(deadline, |upload| upload.last_piece() + limit);
+        if later <= deadline {
+            return None;
+        }
+        deadline = later;
+    }
+}
+
+/// When the connection last took a piece of the request body.
+struct Upload {
+    start: Instant,
+    micros: AtomicU64,
+}
+
+impl Upload {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { start: Instant::now(), micros: AtomicU64::new(0) })
+    }
+
+    fn mark(&self) {
+        let micros = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.micros.store(micros, Ordering::Relaxed);
+    }
+
+    fn last_piece(&self) -> Instant {
+        self.start + Duration::from_micros(self.micros.load(Ordering::Relaxed))
+    }
+}
+
+struct Watched {
+    body: Body,
+    upload: Arc<Upload>,
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if frame.is_ready() {
+            self.upload.mark();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_the_wait() {
+        let started = Instant::now();
+        assert_eq!(within(LIMIT, None, std::future::pending::<()>()).await, None);
+        assert_eq!(within(LIMIT, Some(&Upload::new()), std::future::pending::<()>()).await, None);
+        assert_eq!(started.elapsed(), 2 * LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_upload_is_not_silence_but_the_wait_after_it_is() {
+        let upload = Upload::new();
+        let started = Instant::now();
+        let exchange = async {
+            for _ in 0..10 {
+                sleep(Duration::from_secs(20)).await;
+                upload.mark();
+            }
+            std::future::pending::<()>().await;
+        };
+        assert_eq!(within(LIMIT, Some(&upload), exchange).await, None);
+        assert_eq!(started.elapsed().as_secs(), 10 * 20 + 30);
+    }
+}

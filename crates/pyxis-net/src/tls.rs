@@ -1,0 +1,45 @@
+//! Trust: which certificates an upstream may show.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+
+/// The file of additional roots cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RootsError {
+    /// Not PEM.
+    #[error("not a PEM file")]
+    Pem(#[source] rustls_pki_types::pem::Error),
+    /// PEM, but no certificate in it.
+    #[error("no certificate in the PEM file")]
+    Empty,
+    /// A certificate that cannot serve as a root.
+    #[error("certificate cannot be used as a root")]
+    Certificate(#[source] rustls::Error),
+}
+
+/// Reads the certificates of a PEM file (`PX_EGRESS_CA_FILE`).
+pub fn roots_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RootsError> {
+    let roots =
+        CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(RootsError::Pem)?;
+    if roots.is_empty() { Err(RootsError::Empty) } else { Ok(roots) }
+}
+
+/// TLS 1.2 and 1.3 with the Mozilla roots and `extra`, HTTP/2 preferred. Certificates are always
+/// verified; there is no switch to turn that off.
+pub(crate) fn client_config(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, RootsError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for root in extra {
+        roots.add(root.clone()).map_err(RootsError::Certificate)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(RootsError::Certificate)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

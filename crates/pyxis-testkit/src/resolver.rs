@@ -1,0 +1,91 @@
+//! A resolver that says what the test tells it to, and may change its mind between calls.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyxis_net::resolve::{Resolve, Resolving};
+
+/// Answers by script. A name without a script does not exist.
+#[derive(Debug, Default)]
+pub struct ScriptedResolver(Mutex<HashMap<String, Script>>);
+
+#[derive(Debug, Default)]
+struct Script {
+    answers: VecDeque<Answer>,
+    queries: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Answer {
+    Addresses(Vec<IpAddr>),
+    Failure,
+    Silence,
+}
+
+impl ScriptedResolver {
+    /// A resolver that knows no name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next answer for `name`; the last one of a script is repeated. An empty list is an answer
+    /// without addresses. Panics on text that is not an address.
+    #[must_use]
+    pub fn answer(self, name: &str, addresses: &[&str]) -> Self {
+        let parse = |text: &&str| text.parse().expect("an IP address");
+        self.push(name, Answer::Addresses(addresses.iter().map(parse).collect()))
+    }
+
+    /// Next, the query for `name` fails.
+    #[must_use]
+    pub fn fail(self, name: &str) -> Self {
+        self.push(name, Answer::Failure)
+    }
+
+    /// Next, the query for `name` gets no answer, ever.
+    #[must_use]
+    pub fn silence(self, name: &str) -> Self {
+        self.push(name, Answer::Silence)
+    }
+
+    /// How often `name` was asked for.
+    pub fn queries(&self, name: &str) -> usize {
+        self.scripts().get(name).map_or(0, |script| script.queries)
+    }
+
+    fn push(self, name: &str, answer: Answer) -> Self {
+        self.scripts().entry(name.to_owned()).or_default().answers.push_back(answer);
+        self
+    }
+
+    fn next(&self, name: &str) -> Answer {
+        let mut scripts = self.scripts();
+        let script = scripts.entry(name.to_owned()).or_default();
+        script.queries += 1;
+        let next = if script.answers.len() > 1 {
+            script.answers.pop_front()
+        } else {
+            script.answers.front().cloned()
+        };
+        next.unwrap_or(Answer::Failure)
+    }
+
+    fn scripts(&self) -> MutexGuard<'_, HashMap<String, Script>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Resolve for ScriptedResolver {
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a> {
+        let answer = self.next(host);
+        Box::pin(async move {
+            match answer {
+                Answer::Addresses(addresses) => Ok(addresses),
+                Answer::Failure => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
+                Answer::Silence => std::future::pending().await,
+            }
+        })
+    }
+}
