@@ -1,1 +1,48 @@
-//! Removes secrets from streams of bytes, whatever their encoding
+//! Removes secrets from streams of bytes, whatever their encoding.
+//!
+//! Specification 3, "sanitization". A credential that Pyxis put into a request must not come back to
+//! the agent in the answer. [`Needles`] knows the secrets of one request, [`Scrubber`] replaces them
+//! in a stream, [`Needles::scrub_text`] and [`Needles::scrub_bytes`] in a single value, and
+//! [`Decoder`] undoes the content codings in front of them. Everything is pure: no I/O, no clock.
+//!
+//! # What is found
+//!
+//! | form | from secrets of | spellings |
+//! |---|---|---|
+//! | raw | 1 byte | the bytes themselves |
+//! | hex | 4 bytes | all lower or all upper case |
+//! | base64, base64url | 4 bytes | all three alignments, padded or not |
+//!
+//! Each of these is found plain and also when any of its characters is escaped: percent (`%2F`,
+//! `%2f`, `+` for a space), JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate
+//! pairs), HTML (`&amp;`, `&#47;`, `&#x2F;`, with or without `;`). Which characters are escaped, and in
+//! which spelling, may differ from one character to the next. Escapes of escapes (`%252F`, `\\\"`,
+//! `&amp;quot;`) are undone three deep.
+//!
+//! # What is not found
+//!
+//! Base64 broken into lines, base32, UTF-16, hex with separators or in mixed case, a secret whose
+//! case was changed, that was cut, reversed, encrypted, or encoded twice in different ways (base64 of
+//! hex). At most one base64 character at either end, which also holds bits of the neighboring
+//! bytes, can stay beside the replacement. Scrubbing is defense in depth; the boundary is the list of
+//! allowed hosts.
+
+mod accept;
+mod base64;
+mod decoder;
+mod escape;
+mod forms;
+mod grams;
+mod gzip;
+mod inflate;
+mod matching;
+mod needles;
+mod scrubber;
+mod stage;
+mod tag;
+
+pub use accept::acceptable;
+pub use decoder::{DecodeError, Decoder, UnknownCoding};
+pub use forms::MIN_ENCODED_LEN;
+pub use needles::Needles;
+pub use scrubber::{Pieces, Scrubber};

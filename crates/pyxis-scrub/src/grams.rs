@@ -1,0 +1,151 @@
+//! A filter that skims through text and stops where a form may stand unescaped.
+//!
+//! Every form contributes the grams (short blocks of up to four bytes) at its first `stride` offsets.
+//! An occurrence of a form is then sure to show one of them when text is probed every `stride` bytes.
+//! Unlike a shift table (Wu-Manber) no probe waits for the one before, so the processor overlaps them.
+
+use zeroize::Zeroize;
+
+use crate::forms::Forms;
+
+const HEADS: usize = 4096;
+const MAX_STRIDE: usize = 16;
+const GRAM: usize = 4;
+
+/// A gram and where it stands: `offset` bytes into the form number `form`.
+#[derive(Clone, Copy)]
+struct Entry {
+    gram: u32,
+    form: u16,
+    offset: u16,
+    /// One more than the index of the next entry with the same hash; 0 ends the list.
+    next: u16,
+}
+
+pub(crate) struct Grams {
+    mask: u32,
+    len: usize,
+    stride: usize,
+    /// One more than the index of the first entry with this hash; 0 is none.
+    heads: Box<[u16; HEADS]>,
+    entries: Vec<Entry>,
+}
+
+impl Grams {
+    /// # Panics
+    /// With more than 4,095 forms, which is more than 450 secrets in one request.
+    pub(crate) fn of(forms: &Forms) -> Self {
+        assert!(forms.len() * MAX_STRIDE < usize::from(u16::MAX), "too many secrets for one request");
+        let shortest = forms.iter().map(|(_, core)| core).min().unwrap_or(GRAM);
+        let len = shortest.midpoint(2).clamp(1, GRAM);
+        let stride = (shortest + 1 - len).min(MAX_STRIDE);
+        let heads: Box<[u16]> = vec![0; HEADS].into_boxed_slice();
+        let mut grams = Self {
+            mask: u32::MAX >> (8 * (GRAM - len)),
+            len,
+            stride,
+            heads: heads.try_into().expect("the length is the constant above"),
+            entries: Vec::with_capacity(stride * forms.len()),
+        };
+        for (index, (form, _)) in forms.iter().enumerate() {
+            for offset in 0..stride {
+                grams.insert(index, form, offset);
+            }
+        }
+        grams
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "`of` has checked the product")]
+    fn insert(&mut self, form: usize, bytes: &[u8], offset: usize) {
+        let gram = self.read(bytes, offset);
+        let head = &mut self.heads[hash(gram)];
+        self.entries.push(Entry { gram, form: form as u16, offset: offset as u16, next: *head });
+        *head = self.entries.len() as u16;
+    }
+
+    /// Reads the gram at `at`; what lies beyond the end counts as zero bytes.
+    fn read(&self, text: &[u8], at: usize) -> u32 {
+        let rest = &text[at..];
+        let word = if let Some(word) = rest.first_chunk() {
+            *word
+        } else {
+            let mut word = [0; GRAM];
+            word[..rest.len()].copy_from_slice(rest);
+            word
+        };
+        u32::from_le_bytes(word) & self.mask
+    }
+
+    /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
+    pub(crate) fn candidates(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+        let mut at = 0;
+        // Four probes at a time, one branch.
+        let batch = 3 * self.stride + GRAM;
+        while let Some(window) = text.get(at..at + batch) {
+            let probe = |i: usize| {
+                let start = i * self.stride;
+                let word = window[start..start + GRAM].try_into().expect("four bytes were asked for");
+                self.heads[hash(u32::from_le_bytes(word) & self.mask)]
+            };
+            if probe(0) | probe(1) | probe(2) | probe(3) != 0 {
+                for i in 0..4 {
+                    self.visit(text, at + i * self.stride, &mut found);
+                }
+            }
+            at += 4 * self.stride;
+        }
+        while at + self.len <= text.len() {
+            self.visit(text, at, &mut found);
+            at += self.stride;
+        }
+    }
+
+    fn visit(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, usize)) {
+        let gram = self.read(text, at);
+        let mut next = self.heads[hash(gram)];
+        while let Some(entry) = usize::from(next).checked_sub(1).map(|index| self.entries[index]) {
+            next = entry.next;
+            if entry.gram == gram
+                && let Some(start) = at.checked_sub(usize::from(entry.offset))
+            {
+                found(start, usize::from(entry.form));
+            }
+        }
+    }
+}
+
+/// Multiplicative hashing to the 12 bits of an index into `heads`.
+fn hash(gram: u32) -> usize {
+    (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
+}
+
+impl Drop for Grams {
+    fn drop(&mut self) {
+        self.heads.zeroize();
+        for entry in &mut self.entries {
+            entry.gram.zeroize();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_occurrence_of_every_length_is_a_candidate_at_every_offset() {
+        for len in 1..40 {
+            let secret: Vec<u8> = (0..len).map(|i| b'A' + i).collect();
+            let forms = Forms::derive(&[&secret]);
+            let grams = Grams::of(&forms);
+            for offset in 0..100 {
+                let mut text = vec![b'.'; 160];
+                text[offset..offset + secret.len()].copy_from_slice(&secret);
+                text.truncate(offset + secret.len() + offset % 7);
+                let mut seen = false;
+                grams.candidates(&text, |start, form| seen |= start == offset && form == 0);
+                assert!(seen, "length {len}, offset {offset}");
+            }
+        }
+    }
+}

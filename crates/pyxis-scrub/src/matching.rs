@@ -1,0 +1,246 @@
+//! Finds every place in a window of text where a form stands, plain or escaped.
+
+use memchr::{memchr_iter, memchr3_iter};
+use smallvec::SmallVec;
+
+use crate::escape::{MAX_ESCAPE_LEN, each_reading, is_lead};
+use crate::forms::Forms;
+use crate::grams::Grams;
+use zeroize::Zeroize;
+
+/// A half-open range of offsets into the window.
+pub(crate) type Span = (usize, usize);
+
+/// What a window holds.
+pub(crate) struct Found {
+    /// Sorted; those that overlap or touch are one.
+    pub(crate) spans: SmallVec<[Span; 4]>,
+    /// From here on the text may be the start of something that goes on behind the window.
+    pub(crate) hold: usize,
+}
+
+/// Looks for the forms of the secrets of one request.
+///
+/// Two filters propose starts, one exact test decides. A form that stands in the text without escapes
+/// in its first bytes shows one of its [`Grams`]. Any other has a first escape, with plain bytes
+/// before it: the filter over `pairs` compares that escape and the byte before it with all neighbors
+/// in the forms.
+pub(crate) struct Matcher {
+    forms: Forms,
+    grams: Grams,
+    /// Bit set of the bytes that forms start with.
+    first: [u64; 4],
+    /// Hashed bit set of the neighboring bytes in forms.
+    pairs: [u64; 64],
+    /// Length of the longest form.
+    longest: usize,
+    /// Whether any form holds a space, which may be written `+`.
+    space: bool,
+}
+
+impl Matcher {
+    pub(crate) fn of(secrets: &[&[u8]]) -> Self {
+        let forms = Forms::derive(secrets);
+        let grams = Grams::of(&forms);
+        let mut matcher = Self {
+            grams,
+            first: [0; 4],
+            pairs: [0; 64],
+            longest: forms.iter().map(|(form, _)| form.len()).max().unwrap_or(0),
+            space: secrets.iter().any(|secret| secret.contains(&b' ')),
+            forms,
+        };
+        for (form, _) in matcher.forms.iter() {
+            matcher.first[usize::from(form[0] >> 6)] |= 1 << (form[0] & 63);
+            for pair in form.windows(2) {
+                let bit = pair_bit(pair[0], pair[1]);
+                matcher.pairs[bit / 64] |= 1 << (bit % 64);
+            }
+        }
+        matcher
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.forms.len() == 0
+    }
+
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.forms
+    }
+
+    fn starts_form(&self, byte: u8) -> bool {
+        self.first[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    fn is_pair(&self, left: u8, right: u8) -> bool {
+        let bit = pair_bit(left, right);
+        self.pairs[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// All matches in `text`. With `last` nothing follows it, so that nothing is held back.
+    pub(crate) fn find(&self, text: &[u8], last: bool) -> Found {
+        let mut spans = SmallVec::new();
+        if self.is_empty() {
+            return Found { spans, hold: text.len() };
+        }
+        let mut check = |start: usize| {
+            if let Some(end) = self.match_at(text, start).end {
+                add(&mut spans, (start, end));
+            }
+        };
+        self.grams.candidates(text, |start, form| {
+            let (form, core) = self.forms.get(form);
+            // An escape further on is found from the escape.
+            if text[start..].starts_with(&form[..core]) {
+                check(start);
+            }
+        });
+        for lead in memchr3_iter(b'%', b'\\', b'&', text) {
+            self.starts_before(text, lead, &mut check);
+        }
+        if self.space {
+            for lead in memchr_iter(b'+', text) {
+                self.starts_before(text, lead, &mut check);
+            }
+        }
+        let hold = if last { text.len() } else { self.hold(text) };
+        Found { spans: merge(spans), hold }
+    }
+
+    /// Proposes the starts of all forms whose first escape may be the one at `lead`.
+    fn starts_before(&self, text: &[u8], lead: usize, check: &mut impl FnMut(usize)) {
+        let before = lead.checked_sub(1).map(|at| text[at]);
+        each_reading(text, lead, |unit, _| {
+            for byte in unit.first_bytes().into_iter().flatten() {
+                if self.starts_form(byte) {
+                    check(lead);
+                }
+                if before.is_some_and(|before| self.is_pair(before, byte)) {
+                    self.plain_before(text, lead, byte, check);
+                }
+            }
+        });
+    }
+
+    /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
+    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, check: &mut impl FnMut(usize)) {
+        for (form, _) in self.forms.iter() {
+            for index in memchr_iter(byte, form) {
+                if index > 0 && text[..lead].ends_with(&form[..index]) {
+                    check(lead - index);
+                }
+            }
+        }
+    }
+
+    /// The longest match that starts at `start`, over all forms.
+    fn match_at(&self, text: &[u8], start: usize) -> Walk {
+        let mut walk = Walk::default();
+        let byte = text[start];
+        for (form, core) in self.forms.iter() {
+            if byte == form[0] || is_lead(byte) {
+                walk.follow(text, start, form, core);
+            }
+        }
+        walk
+    }
+
+    /// The first offset whose text runs into the end of the window and may go on as a match.
+    fn hold(&self, text: &[u8]) -> usize {
+        let plain = text.len().saturating_sub(self.longest - 1);
+        let escaped = text.len().saturating_sub(self.longest.saturating_mul(MAX_ESCAPE_LEN));
+        let has_lead = memchr3_iter(b'%', b'\\', b'&', &text[escaped..]).next().is_some();
+        let from = if has_lead { escaped } else { plain };
+        (from..text.len())
+            .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at).cut_short)
+            .unwrap_or(text.len())
+    }
+
+    /// A quick look at two bytes.
+    fn may_start_at(&self, text: &[u8], at: usize) -> bool {
+        let byte = text[at];
+        if is_lead(byte) {
+            return true;
+        }
+        self.starts_form(byte)
+            && text.get(at + 1).is_none_or(|next| is_lead(*next) || self.is_pair(byte, *next))
+    }
+}
+
+impl Drop for Matcher {
+    fn drop(&mut self) {
+        self.first.zeroize();
+        self.pairs.zeroize();
+    }
+}
+
+fn pair_bit(left: u8, right: u8) -> usize {
+    (usize::from(left) << 4 ^ usize::from(right)) & 4095
+}
+
+/// Compares text with forms, byte by byte, trying every reading of every escape.
+#[derive(Default)]
+struct Walk {
+    /// Where the longest match ends.
+    end: Option<usize>,
+    /// Whether the text ended before a form did.
+    cut_short: bool,
+}
+
+impl Walk {
+    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize) {
+        // Empty, thus without allocation, until an escape agrees with the form.
+        let mut pending: Vec<(usize, usize)> = Vec::new();
+        // A form made of escape characters can agree in exponentially many ways.
+        let mut fuel = 256 + 4 * form.len();
+        let mut state = Some((start, 0));
+        while let Some((mut at, mut done)) = state.take().or_else(|| pending.pop()) {
+            loop {
+                if done >= core {
+                    self.end = self.end.max(Some(at));
+                }
+                if done == form.len() {
+                    break;
+                }
+                let Some(&byte) = text.get(at) else {
+                    self.cut_short = true;
+                    break;
+                };
+                if is_lead(byte) {
+                    fuel -= 1;
+                    if fuel == 0 {
+                        // Fail closed: what agreed so far counts as a match.
+                        self.end = self.end.max(Some(at + 1));
+                        return;
+                    }
+                    self.cut_short |= each_reading(text, at, |unit, end| {
+                        let taken = unit.prefix_of(&form[done..]).into_iter().flatten();
+                        pending.extend(taken.map(|taken| (end, done + taken)));
+                    });
+                }
+                if byte != form[done] {
+                    break;
+                }
+                at += 1;
+                done += 1;
+            }
+        }
+    }
+}
+
+/// Adds `span`; the frequent case, an overlap with the one before, costs no memory.
+fn add(spans: &mut SmallVec<[Span; 4]>, span: Span) {
+    match spans.last_mut() {
+        Some(last) if last.0 <= span.0 && span.0 <= last.1 => last.1 = last.1.max(span.1),
+        _ => spans.push(span),
+    }
+}
+
+fn merge(mut spans: SmallVec<[Span; 4]>) -> SmallVec<[Span; 4]> {
+    spans.sort_unstable();
+    let mut merged = SmallVec::new();
+    for span in spans {
+        add(&mut merged, span);
+    }
+    merged
+}

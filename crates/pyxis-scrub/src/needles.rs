@@ -1,0 +1,93 @@
+//! The secrets of one request, ready to be looked for.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::matching::{Matcher, Span};
+use crate::tag::safe_tag;
+
+/// The secrets of one request, ready to be looked for. Wiped when dropped.
+///
+/// Building one costs about as much as reading a few kilobytes of text, so it need not outlive the
+/// request. Share it as `Arc` between the [`Scrubber`](crate::Scrubber)s of body and trailers.
+pub struct Needles {
+    label: String,
+    matcher: Matcher,
+}
+
+impl Needles {
+    /// Prepares to look for each of `secrets` in all its forms (see the crate documentation).
+    ///
+    /// `label` is the name of the credential; it stands in the replacement `[REDACTED:<label>]`.
+    /// A secret is looked for raw whatever its length, so do not pass a dummy such as the `x` of
+    /// `Authorization: Basic` user names. Empty secrets are left out.
+    ///
+    /// # Panics
+    /// With more than 450 secrets.
+    pub fn new(label: &str, secrets: &[&[u8]]) -> Self {
+        Self { label: label.to_owned(), matcher: Matcher::of(secrets) }
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.matcher.is_empty()
+    }
+
+    /// Whether `text` shows a secret.
+    pub fn found_in(&self, text: &[u8]) -> bool {
+        !self.matcher.find(text, true).spans.is_empty()
+    }
+
+    /// Replaces the secrets in one complete text, such as an error message or a status line.
+    pub fn scrub_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut spans = self.matcher.find(text.as_bytes(), true).spans;
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        // A secret that is not UTF-8 may match inside of a character.
+        for (start, end) in &mut spans {
+            *start = text.floor_char_boundary(*start);
+            *end = text.ceil_char_boundary(*end);
+        }
+        let scrubbed = replace(text.as_bytes(), &spans, &self.tag());
+        Cow::Owned(String::from_utf8_lossy(&scrubbed).into_owned())
+    }
+
+    /// Replaces the secrets in one complete value, such as that of a header or trailer.
+    pub fn scrub_bytes<'t>(&self, value: &'t [u8]) -> Cow<'t, [u8]> {
+        let spans = self.matcher.find(value, true).spans;
+        if spans.is_empty() {
+            return Cow::Borrowed(value);
+        }
+        Cow::Owned(replace(value, &spans, &self.tag()))
+    }
+
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+
+    /// The replacement. Made when there is something to replace, which is rare.
+    pub(crate) fn tag(&self) -> Vec<u8> {
+        safe_tag(&self.label, self.matcher.forms())
+    }
+}
+
+fn replace(text: &[u8], spans: &[Span], tag: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + tag.len());
+    let mut at = 0;
+    for &(start, end) in spans {
+        out.extend_from_slice(&text[at..start.max(at)]);
+        if start >= at {
+            out.extend_from_slice(tag);
+        }
+        at = at.max(end);
+    }
+    out.extend_from_slice(&text[at..]);
+    out
+}
+
+impl fmt::Debug for Needles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Needles").field("label", &self.label).finish_non_exhaustive()
+    }
+}

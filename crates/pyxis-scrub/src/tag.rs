@@ -1,0 +1,64 @@
+//! The text that replaces a secret.
+
+use memchr::memmem;
+
+use crate::forms::Forms;
+
+/// `[REDACTED:<label>]`, or something plainer when a secret could be read out of that.
+///
+/// The tag neither holds a form, nor is part of one, nor starts with the end of one or ends with the
+/// start of one. Then no text around it can make a form together with it.
+pub(crate) fn safe_tag(label: &str, forms: &Forms) -> Vec<u8> {
+    let label: String = label.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let worded = ["[]", "()", "{}", "<>"].into_iter().flat_map(|brackets| {
+        let (open, close) = brackets.split_at(1);
+        [format!("{open}REDACTED:{label}{close}"), format!("{open}REDACTED{close}")]
+    });
+    // Of the single bytes none can continue an escape. With so few forms one is at no end of any.
+    let printable = b"*-_.~=|^!?$@,: ".iter().copied();
+    let single = printable.chain(0x80..=0xff);
+    worded
+        .map(String::into_bytes)
+        .chain(single.map(|byte| vec![byte]))
+        .find(|tag| forms.iter().all(|(form, core)| is_safe(tag, &form[..core])))
+        .unwrap_or_default()
+}
+
+/// No escape starts with one of these.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-:@/".contains(c)
+}
+
+fn is_safe(tag: &[u8], form: &[u8]) -> bool {
+    let overlap = 1..=tag.len().min(form.len());
+    memmem::find(tag, form).is_none()
+        && memmem::find(form, tag).is_none()
+        && overlap
+            .into_iter()
+            .all(|len| !tag.starts_with(&form[form.len() - len..]) && !tag.ends_with(&form[..len]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(secret: &[u8]) -> String {
+        String::from_utf8(safe_tag("cred", &Forms::derive(&[secret]))).expect("the tag is text")
+    }
+
+    #[test]
+    fn the_label_stands_in_the_tag_unless_it_would_show_a_secret() {
+        assert_eq!(tag(b"hunter2"), "[REDACTED:cred]");
+        assert_eq!(tag(b"cred"), "[REDACTED]");
+        assert_eq!(tag(b"E"), "*");
+        assert_eq!(tag(b"abc["), "(REDACTED:cred)");
+        assert_eq!(tag(b"]abc"), "(REDACTED:cred)");
+        assert_eq!(tag(b"x[REDACTED:cred]y"), "[REDACTED]");
+    }
+
+    #[test]
+    fn a_label_cannot_smuggle_an_escape() {
+        let tag = safe_tag("a%41\\u0041&amp;", &Forms::derive(&[b"hunter2"]));
+        assert_eq!(tag, b"[REDACTED:a_41_u0041_amp_]");
+    }
+}
