@@ -123,9 +123,9 @@ impl Problems {
         self.0.iter().find(|(name, _)| *name == field).map(|(_, message)| message.as_str())
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
+    /// `1 field`, `2 fields`.
+    pub fn counted(&self) -> String {
+        text::counted(self.0.len() as u64, "field")
     }
 }
 
