@@ -1,0 +1,148 @@
+// What makes a finished page nicer. Every page works without this file.
+// Only textContent and attributes are written; no HTML, no inline style.
+
+const SECOND = 1000;
+const announcer = document.querySelector("[data-announce]");
+
+function announce(text) {
+  if (announcer) announcer.textContent = text;
+}
+
+// Moments in the reader's own time zone; the server wrote UTC.
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+
+for (const time of document.querySelectorAll("time[datetime]")) {
+  const at = new Date(time.dateTime);
+  if (!Number.isNaN(at.getTime())) time.title = local.format(at);
+}
+for (const place of document.querySelectorAll("[data-clock]")) {
+  place.textContent = `at ${clock.format(new Date(place.dataset.clock))}`;
+}
+
+// Countdowns. The absolute time stands beside them and stays.
+const countdowns = [...document.querySelectorAll("[data-countdown]")];
+
+function remaining(milliseconds) {
+  const seconds = Math.ceil(milliseconds / SECOND);
+  if (seconds <= 0) return "expired, ";
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  if (hours > 0) return `in ${hours} h ${minutes} min, `;
+  if (minutes > 0) return `in ${minutes} min ${String(seconds % 60).padStart(2, "0")} s, `;
+  return `in ${seconds} s, `;
+}
+
+function tick() {
+  const now = Date.now();
+  for (const place of countdowns) {
+    const left = Date.parse(place.dataset.countdown) - now;
+    place.textContent = remaining(left);
+    place.classList.toggle("urgent", left < 300 * SECOND);
+  }
+}
+if (countdowns.length > 0) {
+  tick();
+  setInterval(tick, SECOND);
+}
+
+// Copy buttons appear only where copying can work.
+if (navigator.clipboard) {
+  for (const box of document.querySelectorAll("[data-copyable]")) {
+    const button = box.querySelector("[data-copy]");
+    const label = box.querySelector("[data-copy-label]");
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(box.querySelector("[data-copy-source]").textContent);
+        label.textContent = "Copied";
+      } catch {
+        label.textContent = "Select and copy by hand";
+      }
+      announce(label.textContent);
+      setTimeout(() => { label.textContent = "Copy"; }, 2 * SECOND);
+    });
+  }
+}
+
+// A form is sent once, however often the button is hit. Going back makes it usable again.
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (event.target.dataset.sent) event.preventDefault();
+  else event.target.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
+});
+
+// Panels close when the person turns elsewhere or presses Escape.
+function closePanels(except) {
+  for (const panel of document.querySelectorAll("details.pop[open], details.more[open]")) {
+    if (!except || !panel.contains(except)) panel.open = false;
+  }
+}
+document.addEventListener("pointerdown", (event) => closePanels(event.target));
+
+function typing(element) {
+  return element instanceof HTMLElement && element.matches("input, textarea, select");
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    const open = document.querySelector("details.pop[open]");
+    closePanels();
+    open?.querySelector("summary").focus();
+    return;
+  }
+  if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "?") {
+    document.getElementById("help")?.togglePopover();
+  } else if (event.key === "/") {
+    const search = document.querySelector("[data-search]");
+    if (search) search.focus();
+    else if (document.body.classList.contains("app")) location.assign("/app/audit");
+    event.preventDefault();
+  }
+});
+
+// Requests: j and k move, a goes to Approve (Enter confirms), d opens Deny.
+const requests = [...document.querySelectorAll("[data-request]")];
+
+function current() {
+  return requests.find((request) => request.contains(document.activeElement)) ?? (requests.length === 1 ? requests[0] : undefined);
+}
+
+function move(step) {
+  const at = requests.indexOf(current());
+  const next = requests[Math.min(Math.max(at + step, 0), requests.length - 1)];
+  closePanels();
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function decide(selector, words) {
+  const request = current() ?? requests[0];
+  const control = request?.querySelector(selector);
+  if (!control) return;
+  closePanels();
+  if (control.matches("summary")) {
+    control.parentElement.open = true;
+    control.parentElement.querySelector("textarea").focus();
+  } else {
+    control.focus();
+  }
+  announce(`${words} ${request.dataset.what}`);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = {
+    j: () => move(1),
+    k: () => move(-1),
+    a: () => decide("[data-approve]", "Press Enter to approve"),
+    d: () => decide("[data-deny]", "Deny"),
+  }[event.key];
+  if (!action || requests.length === 0) return;
+  event.preventDefault();
+  action();
+});

@@ -1,0 +1,73 @@
+// The live inbox. The server says how many requests wait; the page reloads itself only when that
+// cannot move anything under a finger or take away what the person is doing. Else it offers a button.
+
+const CALM = 5000;
+const inbox = document.querySelector("[data-inbox]");
+const news = document.querySelector("[data-news]");
+const newsText = document.querySelector("[data-news-text]");
+const shown = Number(inbox.dataset.pending);
+const title = document.title;
+let lastTouch = 0;
+let changed = false;
+let first = true;
+
+for (const kind of ["pointermove", "pointerdown", "keydown", "scroll"]) {
+  addEventListener(kind, () => { lastTouch = Date.now(); }, { passive: true });
+}
+
+function busy() {
+  const active = document.activeElement;
+  return (active && active !== document.body)
+    || document.querySelector("main details[open], :popover-open")
+    || String(getSelection())
+    || inbox.querySelector("[data-request]:hover")
+    || Date.now() - lastTouch < CALM;
+}
+
+function words(pending) {
+  const more = pending - shown;
+  if (more === 1) return "1 new request";
+  return more > 1 ? `${more} new requests` : "The inbox has changed";
+}
+
+function showCount(pending) {
+  for (const count of document.querySelectorAll("[data-pending-count]")) {
+    count.textContent = String(pending);
+    count.hidden = pending === 0;
+  }
+  document.title = pending > 0 ? `(${pending}) ${title}` : title;
+}
+
+function settle() {
+  if (!changed) return;
+  if (!document.hidden && busy()) setTimeout(settle, CALM);
+  else location.reload();
+}
+
+function onInbox(event) {
+  const { pending } = JSON.parse(event.data);
+  showCount(pending);
+  // The first message repeats what the page already shows; each later one means a change.
+  const same = first && pending === shown;
+  first = false;
+  if (same) return;
+  newsText.textContent = words(pending);
+  changed = true;
+  if (document.hidden || !busy()) location.reload();
+  else {
+    news.hidden = false;
+    setTimeout(settle, CALM);
+  }
+}
+
+document.querySelector("[data-news-show]").addEventListener("click", (event) => {
+  event.preventDefault();
+  location.reload();
+});
+
+showCount(shown);
+const events = new EventSource("/app/events");
+events.addEventListener("inbox", onInbox);
+// After a lost connection the next message is a repetition again.
+events.addEventListener("error", () => { first = true; });
+addEventListener("pagehide", () => events.close());

@@ -1,0 +1,46 @@
+//! Every page with sample data, on loopback: `cargo run -p pyxis-dashboard --example preview`.
+
+mod sample;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{Uri, header};
+use axum::response::sse::{Event, Sse};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_dashboard::assets::{self, CONTENT_SECURITY_POLICY};
+use sample::Sample;
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let app = Router::new()
+        .route(assets::ROUTE, get(|Path(file): Path<String>| async move { assets::serve(&file) }))
+        .route("/app/events", get(events))
+        .fallback(page);
+    let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;
+    #[expect(clippy::print_stdout, reason = "tells the person where to look")]
+    {
+        println!("http://{}/app/inbox", listener.local_addr()?);
+    }
+    axum::serve(listener, app).await
+}
+
+/// The page at this path; any other path lists all of them as plain text.
+async fn page(uri: Uri) -> Response {
+    let pages = Sample { hostile: "", now: SystemClock.now() }.all();
+    let csp = [(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)];
+    match pages.iter().find(|(path, _)| *path == uri.path()) {
+        Some((_, html)) => (csp, Html(html.clone())).into_response(),
+        None => pages.iter().map(|(path, _)| *path).collect::<Vec<_>>().join("\n").into_response(),
+    }
+}
+
+/// Says once that five requests wait, so that the inbox shows its news.
+async fn events() -> impl IntoResponse {
+    let once = Event::default().event("inbox").data(r#"{"pending":5}"#);
+    let told = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(once)]);
+    Sse::new(futures_util::StreamExt::chain(told, futures_util::stream::pending()))
+}

@@ -1,0 +1,123 @@
+//! The files that pages load: built in, named by their content, cached for ever.
+
+use std::sync::LazyLock;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::text::hex;
+
+/// What a page may load and do. No inline script or style, no HTML from script, no framing.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The route that [`serve`] answers: the last segment of an asset's URL.
+pub const ROUTE: &str = "/static/{file}";
+
+const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// One file of the dashboard.
+#[derive(Debug)]
+pub struct Asset {
+    /// `/static/{name}.{first 16 hex digits of its SHA-256}.{extension}`.
+    pub url: String,
+    /// Value of `Content-Type`.
+    pub content_type: &'static str,
+    /// The file.
+    pub bytes: Bytes,
+}
+
+impl Asset {
+    fn new(name: &str, extension: &str, bytes: &'static [u8]) -> Self {
+        let digest = hex(&Sha256::digest(bytes));
+        let content_type = match extension {
+            "css" => "text/css; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            _ => "image/svg+xml",
+        };
+        let url = format!("/static/{name}.{}.{extension}", &digest[..16]);
+        Self { url, content_type, bytes: Bytes::from_static(bytes) }
+    }
+}
+
+/// Every file, hashed once.
+#[derive(Debug)]
+pub struct Assets {
+    /// The one stylesheet.
+    pub style: Asset,
+    /// On every page with a person behind it: copy buttons, local times, countdowns, shortcuts.
+    pub enhance: Asset,
+    /// On the inbox: live updates and moving between cards.
+    pub inbox: Asset,
+    /// The sprite.
+    pub icons: Asset,
+    /// The mark in the tab.
+    pub mark: Asset,
+}
+
+/// The files of this build.
+pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
+    style: Asset::new("pyxis", "css", include_bytes!("../assets/pyxis.css")),
+    enhance: Asset::new("enhance", "js", include_bytes!("../assets/enhance.js")),
+    inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
+    icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
+    mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
+});
+
+impl Assets {
+    /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
+    pub fn find(&self, file: &str) -> Option<&Asset> {
+        [&self.style, &self.enhance, &self.inbox, &self.icons, &self.mark]
+            .into_iter()
+            .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
+    }
+}
+
+/// Answers `GET /static/{file}`: the file with immutable caching, or 404 (an old hash included, so
+/// that no cache keeps new bytes under an old name).
+pub fn serve(file: &str) -> Response {
+    let Some(asset) = ASSETS.find(file) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, asset.content_type),
+        (header::CACHE_CONTROL, FOREVER),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, asset.bytes.clone()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_asset_is_found_by_its_own_hash_only() {
+        let file = ASSETS.style.url.strip_prefix("/static/").expect("under /static");
+        assert_eq!(ASSETS.find(file).map(|a| a.content_type), Some("text/css; charset=utf-8"));
+        assert!(ASSETS.find("pyxis.css").is_none());
+        assert!(ASSETS.find("pyxis.0000000000000000.css").is_none());
+    }
+
+    #[test]
+    fn an_asset_is_served_immutable_and_a_stale_name_is_not_found() {
+        let file = ASSETS.icons.url.strip_prefix("/static/").expect("under /static");
+        let found = serve(file);
+        assert_eq!(found.status(), StatusCode::OK);
+        assert_eq!(found.headers()[header::CACHE_CONTROL], FOREVER);
+        assert_eq!(serve("icons.0.svg").status(), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn no_script_writes_html() {
+        for script in [&ASSETS.enhance, &ASSETS.inbox] {
+            let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
+            for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"] {
+                assert!(!source.contains(sink), "{} uses {sink}", script.url);
+            }
+        }
+    }
+}

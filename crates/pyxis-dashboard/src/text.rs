@@ -1,0 +1,276 @@
+//! Text of strangers, made fit for a person to judge.
+//!
+//! An approver decides by what is on the screen, so nothing may hide there: control, bidi and
+//! invisible characters are written out as `⟨U+202E⟩`, long paths lose their middle and never their
+//! ends, and every number has its unit.
+
+use std::fmt::{self, Write};
+
+use pyxis_core::clock::UnixMillis;
+
+/// The escaper of all templates (`askama.toml`): HTML, with hidden characters made visible.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Escape;
+
+impl askama::filters::Escaper for Escape {
+    fn write_escaped_str<W: Write>(&self, mut dest: W, string: &str) -> fmt::Result {
+        let mut before = None;
+        let mut rest = string.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '<' => dest.write_str("&lt;")?,
+                '>' => dest.write_str("&gt;")?,
+                '&' => dest.write_str("&amp;")?,
+                '"' => dest.write_str("&quot;")?,
+                '\'' => dest.write_str("&#39;")?,
+                _ if is_hidden(c, before, rest.peek().copied()) => {
+                    write!(dest, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c))?;
+                }
+                _ => dest.write_char(c)?,
+            }
+            before = Some(c);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a reader could not see `c`, or would see its neighbors in another order.
+///
+/// Joiners (U+200C, U+200D) are part of ordinary words in several scripts and of emoji; they stay
+/// between two characters outside ASCII and are shown anywhere else. Line feed and tab stay.
+fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
+    let outside_ascii = |side: Option<char>| side.is_some_and(|s| !s.is_ascii());
+    match c {
+        '\n' | '\t' => false,
+        '\u{200c}' | '\u{200d}' => !(outside_ascii(before) && outside_ascii(after)),
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' => true,
+        '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => c.is_control(),
+    }
+}
+
+/// `text` with its hidden characters written out, for places that are not templates.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if is_hidden(c, before, rest.peek().copied()) {
+            let _infallible = write!(out, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// A long text without its middle: how it begins and how it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Middle {
+    /// The beginning; the whole text if nothing was left out.
+    pub head: String,
+    /// The end, if the middle was left out.
+    pub tail: Option<String>,
+    /// The whole text.
+    pub full: String,
+}
+
+impl Middle {
+    /// Keeps at most about `keep` characters of `full`, more of the end than of the beginning
+    /// because the end of a path says what it does.
+    pub fn new(full: &str, keep: usize) -> Self {
+        let length = full.chars().count();
+        if length <= keep {
+            return Self { head: full.to_owned(), tail: None, full: full.to_owned() };
+        }
+        let head = keep * 2 / 5;
+        let tail = keep - head;
+        Self {
+            head: full.chars().take(head).collect(),
+            tail: Some(full.chars().skip(length - tail).collect()),
+            full: full.to_owned(),
+        }
+    }
+}
+
+/// How far `at` is from `now`, in one unit: `in 12 min`, `3 h ago`, `just now`.
+pub fn relative(at: UnixMillis, now: UnixMillis) -> String {
+    let seconds = at.0.saturating_sub(now.0) / 1000;
+    let span = match seconds.unsigned_abs() {
+        0..5 => return "just now".to_owned(),
+        s @ 5..60 => format!("{s} s"),
+        s @ 60..3600 => format!("{} min", s / 60),
+        s @ 3600..86_400 => format!("{} h", s / 3600),
+        s => counted(s / 86_400, "day"),
+    };
+    if seconds > 0 { format!("in {span}") } else { format!("{span} ago") }
+}
+
+/// `2026-01-31 09:05:00 UTC`.
+pub fn absolute(at: UnixMillis) -> String {
+    let iso = at.to_rfc3339();
+    match (iso.get(..10), iso.get(11..19)) {
+        (Some(date), Some(time)) => format!("{date} {time} UTC"),
+        _ => iso,
+    }
+}
+
+/// `09:05 UTC`, for moments within a day.
+pub fn time_of_day(at: UnixMillis) -> String {
+    at.to_rfc3339().get(11..16).map_or_else(|| absolute(at), |time| format!("{time} UTC"))
+}
+
+/// `0 bytes`, `1 byte`, `512 bytes`, `1.5 KiB`, `10 MiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return counted(bytes, "byte");
+    }
+    // Tenths of the unit, in whole numbers: no rounding surprises at the borders.
+    let mut tenths = u128::from(bytes) * 10 / 1024;
+    let mut unit = 0;
+    while tenths >= 10 * 1024 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    let (whole, tenth) = (tenths / 10, tenths % 10);
+    if tenth == 0 || whole >= 100 {
+        format!("{whole} {}", UNITS[unit])
+    } else {
+        format!("{whole}.{tenth} {}", UNITS[unit])
+    }
+}
+
+/// `1 request`, `2 requests`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// A duration in words: `30 minutes`, `1 hour`, `90 seconds`.
+pub fn duration(seconds: u64) -> String {
+    match seconds {
+        s if s > 0 && s.is_multiple_of(3600) => counted(s / 3600, "hour"),
+        s if s > 0 && s.is_multiple_of(60) => counted(s / 60, "minute"),
+        s => counted(s, "second"),
+    }
+}
+
+/// Sixteen bytes a line: offset, hexadecimal, and the printable ASCII of them.
+pub fn hex_dump(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 5);
+    for (line, chunk) in bytes.chunks(16).enumerate() {
+        let _infallible = write!(out, "{:08x} ", line * 16);
+        for column in 0..16 {
+            let gap = if column % 8 == 0 { " " } else { "" };
+            let _infallible = match chunk.get(column) {
+                Some(byte) => write!(out, "{gap}{byte:02x} "),
+                None => write!(out, "{gap}   "),
+            };
+        }
+        out.push(' ');
+        out.extend(chunk.iter().map(|b| if matches!(b, b' '..=b'~') { char::from(*b) } else { '.' }));
+        out.push('\n');
+    }
+    out
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _infallible = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askama::filters::Escaper;
+
+    fn escaped(text: &str) -> String {
+        let mut out = String::new();
+        Escape.write_escaped_str(&mut out, text).expect("a String takes everything");
+        out
+    }
+
+    #[test]
+    fn markup_is_escaped_in_text_and_attributes() {
+        assert_eq!(escaped(r#"<a b="c" d='e'>&"#), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
+    }
+
+    #[test]
+    fn bidi_and_control_characters_are_written_out() {
+        assert_eq!(escaped("pay\u{202e}gpj.exe\u{7}"), "pay⟨U+202E⟩gpj.exe⟨U+0007⟩");
+        assert_eq!(visible("a\u{200b}b\u{feff}\r\n\tc"), "a⟨U+200B⟩b⟨U+FEFF⟩⟨U+000D⟩\n\tc");
+        assert_eq!(visible("tag\u{e0041}"), "tag⟨U+E0041⟩");
+    }
+
+    #[test]
+    fn joiners_stay_inside_words_that_need_them_and_show_between_ascii() {
+        let persian = "می\u{200c}خواهم";
+        assert_eq!(visible(persian), persian);
+        assert_eq!(visible("adm\u{200d}in"), "adm⟨U+200D⟩in");
+        assert_eq!(visible("\u{200d}"), "⟨U+200D⟩");
+    }
+
+    #[test]
+    fn a_long_path_keeps_both_ends() {
+        let cut = Middle::new("/v1/accounts/0123456789/transfers", 20);
+        assert_eq!((cut.head.as_str(), cut.tail.as_deref()), ("/v1/acco", Some("89/transfers")));
+        assert_eq!(cut.full, "/v1/accounts/0123456789/transfers");
+        assert_eq!(Middle::new("/v1", 20).tail, None);
+        assert_eq!(Middle::new("ääääää", 5).tail.as_deref(), Some("äää"));
+    }
+
+    #[test]
+    fn relative_time_names_one_unit_and_a_direction() {
+        let now = UnixMillis(1_767_225_600_000);
+        let at = |seconds: i64| relative(UnixMillis(now.0 + seconds * 1000), now);
+        assert_eq!(at(0), "just now");
+        assert_eq!(at(59), "in 59 s");
+        assert_eq!(at(61), "in 1 min");
+        assert_eq!(at(-7199), "1 h ago");
+        assert_eq!(at(-86_400), "1 day ago");
+        assert_eq!(at(-864_000), "10 days ago");
+    }
+
+    #[test]
+    fn absolute_time_is_utc_and_says_so() {
+        let at = UnixMillis(1_767_225_600_250);
+        assert_eq!(absolute(at), "2026-01-01 00:00:00 UTC");
+        assert_eq!(time_of_day(at), "00:00 UTC");
+    }
+
+    #[test]
+    fn sizes_change_unit_at_1024() {
+        let cases = [(0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1024, "1 KiB"), (1536, "1.5 KiB")];
+        for (bytes, words) in cases {
+            assert_eq!(size(bytes), words);
+        }
+        assert_eq!(size(10 << 20), "10 MiB");
+        assert_eq!(size((1 << 20) - 1), "1023 KiB");
+        assert_eq!(size(u64::MAX), "16777215 TiB");
+    }
+
+    #[test]
+    fn durations_use_the_largest_whole_unit() {
+        assert_eq!(duration(900), "15 minutes");
+        assert_eq!(duration(3600), "1 hour");
+        assert_eq!(duration(90), "90 seconds");
+        assert_eq!(duration(0), "0 seconds");
+    }
+
+    #[test]
+    fn a_hex_dump_shows_offset_bytes_and_printable_text() {
+        let dump = hex_dump(b"\x00PNG<\xff0123456789ab");
+        let mut lines = dump.lines();
+        assert_eq!(
+            lines.next(),
+            Some("00000000  00 50 4e 47 3c ff 30 31  32 33 34 35 36 37 38 39  .PNG<.0123456789")
+        );
+        assert_eq!(lines.next().map(|l| &l[..17]), Some("00000010  61 62  "));
+    }
+}

@@ -1,0 +1,204 @@
+//! The inbox, the approval page, the standalone approval page, and the card they share.
+
+use askama::Template;
+
+use super::body::BodyView;
+use super::{Outcome, Shell, When, in_section};
+use crate::text::Middle;
+
+/// `GET /app/inbox`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "inbox.html")]
+pub struct InboxPage {
+    /// The frame.
+    pub shell: Shell,
+    /// Requests that wait, in the chosen order.
+    pub pending: Vec<Card>,
+    /// Requests decided lately, newest first.
+    pub decided: Vec<Card>,
+    /// Whether the newest pending one stands first (`?order=newest`); else the oldest, so that
+    /// nothing moves when one arrives.
+    pub newest_first: bool,
+    /// Shown when there was never a request: a `curl` that makes one.
+    pub first_request: String,
+}
+
+/// `GET /app/approvals/{txn_id}`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "approval.html")]
+pub struct ApprovalPage {
+    /// The frame.
+    pub shell: Shell,
+    /// The request.
+    pub card: Card,
+}
+
+/// `GET /approve/{txn_id}`, signed in. Signed out, show [`super::sign_in::SignInPage`] with `next`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "standalone.html")]
+pub struct StandalonePage {
+    /// CSRF token, user and workspace; there is no navigation.
+    pub shell: Shell,
+    /// The request; its `place` is [`Place::Standalone`].
+    pub card: Card,
+}
+
+in_section!(InboxPage => Inbox, ApprovalPage => Inbox);
+
+/// The page a card stands on; sent back as `from`, so that the answer returns there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The inbox.
+    Inbox,
+    /// The approval page.
+    Approval,
+    /// The standalone approval page.
+    Standalone,
+}
+
+impl Place {
+    /// The value of the `from` field.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Inbox => "inbox",
+            Self::Approval => "approval",
+            Self::Standalone => "standalone",
+        }
+    }
+}
+
+/// One request for approval.
+///
+/// Posts to `/app/approvals/{txn_id}/approve` with `csrf`, `from`, and, if a grant is wanted,
+/// `grant_seconds` (900, 1800, 3600, 7200, 14400; the standalone page's checkbox sends 1800) and
+/// `agent_only=on`; to `/app/approvals/{txn_id}/deny` with `csrf`, `from`, `reason` (may be empty).
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// Transaction id.
+    pub txn_id: String,
+    /// Where it is shown.
+    pub place: Place,
+    /// HTTP method, upper case.
+    pub method: String,
+    /// Host, with the port if it is not the default.
+    pub host: String,
+    /// Path and query, shortened in the middle.
+    pub path: Middle,
+    /// Whether the request goes over plain http: shown as a warning.
+    pub plain_http: bool,
+    /// Name of the agent.
+    pub agent: String,
+    /// Name of the credential.
+    pub credential: String,
+    /// What the agent gave as its reason.
+    pub reason: Option<String>,
+    /// The rule that paused it, in words: `POST needs approval`, `matches /payments`.
+    pub rule: String,
+    /// The body.
+    pub body: BodyView,
+    /// When the agent asked.
+    pub requested: When,
+    /// When the window ends.
+    pub expires: When,
+    /// Approvals needed.
+    pub min_approvals: u32,
+    /// Approvals so far.
+    pub approvals: Vec<Vote>,
+    /// Where it stands.
+    pub state: CardState,
+}
+
+/// One person's yes.
+#[derive(Clone, Debug)]
+pub struct Vote {
+    /// E-mail address.
+    pub by: String,
+    /// When.
+    pub at: When,
+}
+
+/// Where a request stands, and what this person may do.
+#[derive(Clone, Debug)]
+pub enum CardState {
+    /// Waits, and this person may decide.
+    Open {
+        /// The grant this person may open with the approval.
+        grant: GrantOffer,
+    },
+    /// Waits for somebody else: this person has approved, or is not eligible.
+    Watching {
+        /// Why there are no buttons: `You approved 2 min ago. One more person must approve.`
+        why: String,
+    },
+    /// Approved.
+    Approved {
+        /// Who completed the quorum.
+        by: String,
+        /// When.
+        at: When,
+        /// What came of it: `200 from upstream`, `being sent`, `upstream did not answer in 30 s`.
+        result: String,
+        /// Whether the call failed or its outcome is unknown.
+        failed: bool,
+    },
+    /// Denied; nothing was sent.
+    Denied {
+        /// Who.
+        by: String,
+        /// When.
+        at: When,
+        /// The reason given.
+        reason: Option<String>,
+    },
+    /// Expired or withdrawn; nothing was sent.
+    Expired {
+        /// When.
+        at: When,
+        /// Whether the agent withdrew it.
+        withdrawn: bool,
+    },
+}
+
+/// Whether a grant can be opened with an approval.
+#[derive(Clone, Debug)]
+pub enum GrantOffer {
+    /// Yes, for one of `choices` (the standalone page offers 30 minutes only).
+    Choices {
+        /// What it covers, to be followed by `until 14:30 UTC`:
+        /// `any POST to api.example.com/v1/items with billing-api`.
+        covers: String,
+        /// Durations, shortest first.
+        choices: Vec<GrantChoice>,
+    },
+    /// No, and why: `A grant cannot stand in for two approvals.`
+    Unavailable(String),
+}
+
+/// A duration of a grant.
+#[derive(Clone, Debug)]
+pub struct GrantChoice {
+    /// Value of `grant_seconds`.
+    pub seconds: u64,
+    /// `30 minutes`.
+    pub label: String,
+    /// When it would end if approved now: `14:30 UTC`.
+    pub until: String,
+}
+
+impl Card {
+    /// The badge.
+    const fn outcome(&self) -> Outcome {
+        match &self.state {
+            CardState::Open { .. } | CardState::Watching { .. } => Outcome::Pending,
+            CardState::Approved { failed: true, .. } => Outcome::Failed,
+            CardState::Approved { .. } => Outcome::Approved,
+            CardState::Denied { .. } => Outcome::Denied,
+            CardState::Expired { .. } => Outcome::Expired,
+        }
+    }
+
+    /// Whether it still waits.
+    pub const fn is_pending(&self) -> bool {
+        matches!(self.state, CardState::Open { .. } | CardState::Watching { .. })
+    }
+}

@@ -1,0 +1,80 @@
+//! Audit: what happened, by whom.
+
+use askama::Template;
+
+use super::{Choice, Outcome, Shell, When, in_section};
+use crate::chart::StackedBars;
+
+/// `GET /app/audit` with the fields of [`AuditFilter`] in the query.
+#[derive(Clone, Debug, Template)]
+#[template(path = "audit.html")]
+pub struct AuditPage {
+    /// The frame.
+    pub shell: Shell,
+    /// The filter as used.
+    pub filter: AuditFilter,
+    /// Requests by decision over the time of the filter.
+    pub chart: StackedBars,
+    /// One page of events.
+    pub rows: Vec<AuditRow>,
+    /// `events 1 to 50`, `no events`.
+    pub summary: String,
+    /// Link to the page of newer events: a path with query.
+    pub newer: Option<String>,
+    /// Link to the page of older events.
+    pub older: Option<String>,
+    /// Link that turns the order around.
+    pub turn_order: String,
+    /// Whether the newest stands first.
+    pub newest_first: bool,
+    /// Links to the same events as a file: `/app/audit/export.csv?…`.
+    pub export_csv: String,
+    /// `/app/audit/export.jsonl?…`.
+    pub export_jsonl: String,
+}
+
+/// GET fields: `q`, `agent`, `credential`, `outcome`, `event`, `from`, `to` (dates, `2026-01-31`, UTC).
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// Text in host, path, actor or reason.
+    pub q: String,
+    /// Agents; the first choice is "any" with an empty value.
+    pub agents: Vec<Choice>,
+    /// Credentials, likewise.
+    pub credentials: Vec<Choice>,
+    /// Outcomes, likewise.
+    pub outcomes: Vec<Choice>,
+    /// Kinds of event, likewise.
+    pub events: Vec<Choice>,
+    /// First day.
+    pub from: String,
+    /// Last day.
+    pub to: String,
+    /// Whether anything is filtered.
+    pub active: bool,
+}
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct AuditRow {
+    /// When.
+    pub at: When,
+    /// What, in words: `Request`, `Approved`, `Secret replaced`.
+    pub event: String,
+    /// Badge, for requests and decisions.
+    pub outcome: Option<Outcome>,
+    /// Agent or person.
+    pub actor: String,
+    /// Credential or other thing concerned; may be empty.
+    pub subject: String,
+    /// `POST api.example.com/v1/items`; empty if the event is no request.
+    pub request: String,
+    /// Why: the rule in words, with the grant or reason.
+    pub why: String,
+    /// `200 · 84 ms`; empty if nothing was sent.
+    pub result: String,
+    /// Transaction id, if it went through approval.
+    pub txn_id: Option<String>,
+}
+
+in_section!(AuditPage => Audit);

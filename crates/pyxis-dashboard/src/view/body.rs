@@ -1,0 +1,227 @@
+//! A request body as an approver sees it.
+//!
+//! What is shown must be what is sent. JSON is therefore indented token by token, never parsed and
+//! written again: duplicate keys, number spellings and escapes stay as the agent wrote them.
+
+use percent_encoding::percent_decode;
+use serde::de::IgnoredAny;
+use sha2::{Digest, Sha256};
+
+use crate::text;
+
+/// How much of a binary body the dump shows.
+const DUMP: usize = 1024;
+
+/// A body, its size and its fingerprint.
+#[derive(Clone, Debug)]
+pub struct BodyView {
+    /// `1.5 KiB`.
+    pub size: String,
+    /// The `Content-Type` the agent sent.
+    pub content_type: Option<String>,
+    /// First 12 hexadecimal digits of the SHA-256 of the whole body.
+    pub digest_short: String,
+    /// All 64 of them.
+    pub digest: String,
+    /// The content.
+    pub shown: Shown,
+    /// Set if only the beginning is shown: `the first 8 KiB of 1.2 MiB`.
+    pub cut: Option<String>,
+}
+
+/// The content in its most readable form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// No body.
+    Empty,
+    /// JSON, indented, and as sent.
+    Json {
+        /// One value a line.
+        pretty: String,
+        /// As sent.
+        raw: String,
+    },
+    /// A form (`application/x-www-form-urlencoded`), and as sent.
+    Form {
+        /// Names and values, decoded, in order.
+        fields: Vec<(String, String)>,
+        /// As sent.
+        raw: String,
+    },
+    /// Any other UTF-8 text.
+    Text {
+        /// As sent.
+        raw: String,
+    },
+    /// Not UTF-8: the head as a hex dump.
+    Binary {
+        /// Offset, bytes and printable text.
+        dump: String,
+    },
+}
+
+impl BodyView {
+    /// The view of `bytes`. At most `limit` bytes of text are shown (a card in the inbox shows the
+    /// head; the approval page passes `usize::MAX`); a cut body is shown as sent, not indented.
+    pub fn new(content_type: Option<&str>, bytes: &[u8], limit: usize) -> Self {
+        let digest = text::hex(&Sha256::digest(bytes));
+        let size = text::size(bytes.len() as u64);
+        let (shown, shown_bytes) = Shown::new(content_type.unwrap_or(""), bytes, limit);
+        let cut = (shown_bytes < bytes.len())
+            .then(|| format!("the first {} of {size}", text::size(shown_bytes as u64)));
+        Self {
+            size,
+            content_type: content_type.map(str::to_owned),
+            digest_short: digest[..12].to_owned(),
+            digest,
+            shown,
+            cut,
+        }
+    }
+}
+
+impl Shown {
+    /// The content and how many bytes of it are covered.
+    fn new(content_type: &str, bytes: &[u8], limit: usize) -> (Self, usize) {
+        if bytes.is_empty() {
+            return (Self::Empty, 0);
+        }
+        let Ok(raw) = std::str::from_utf8(bytes) else {
+            let head = &bytes[..bytes.len().min(DUMP)];
+            return (Self::Binary { dump: text::hex_dump(head) }, head.len());
+        };
+        if raw.len() > limit {
+            let head = &raw[..raw.floor_char_boundary(limit)];
+            return (Self::Text { raw: head.to_owned() }, head.len());
+        }
+        let media = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        let raw = raw.to_owned();
+        let shown = if media == "application/x-www-form-urlencoded" {
+            Self::Form { fields: form_fields(&raw), raw }
+        } else if serde_json::from_str::<IgnoredAny>(&raw).is_ok() {
+            Self::Json { pretty: indent_json(&raw), raw }
+        } else {
+            Self::Text { raw }
+        };
+        (shown, bytes.len())
+    }
+}
+
+/// Names and values in order; bytes that are not UTF-8 become U+FFFD (the raw form is beside it).
+fn form_fields(raw: &str) -> Vec<(String, String)> {
+    let decode = |part: &str| {
+        let spaced = part.replace('+', " ");
+        percent_decode(spaced.as_bytes()).decode_utf8_lossy().into_owned()
+    };
+    raw.split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+        .collect()
+}
+
+/// Indents valid JSON without touching a token.
+fn indent_json(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len() * 2);
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut just_opened = false;
+    for c in raw.chars() {
+        if in_string {
+            out.push(c);
+            in_string = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        if c.is_ascii_whitespace() {
+            continue;
+        }
+        let closing = matches!(c, '}' | ']');
+        if closing {
+            depth = depth.saturating_sub(1);
+        }
+        if just_opened != closing && (just_opened || closing) {
+            new_line(&mut out, depth);
+        }
+        just_opened = matches!(c, '{' | '[');
+        depth += usize::from(just_opened);
+        out.push(c);
+        match c {
+            '"' => in_string = true,
+            ':' => out.push(' '),
+            ',' => new_line(&mut out, depth),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Deep nesting stops widening the page after 32 levels.
+fn new_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth.min(32)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(content_type: &str, bytes: &[u8]) -> Shown {
+        BodyView::new(Some(content_type), bytes, usize::MAX).shown
+    }
+
+    fn pretty(raw: &str) -> String {
+        match shown("application/json", raw.as_bytes()) {
+            Shown::Json { pretty, .. } => pretty,
+            other => panic!("not JSON: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn json_is_indented_and_no_token_changes() {
+        assert_eq!(
+            pretty(r#"{"a":1e2,"a":1.0,"s":"\u202e \"{,:}\\","n":[ ],"o":{"x":[1,2]}}"#),
+            "{\n  \"a\": 1e2,\n  \"a\": 1.0,\n  \"s\": \"\\u202e \\\"{,:}\\\\\",\n  \"n\": [],\n  \"o\": {\n    \
+             \"x\": [\n      1,\n      2\n    ]\n  }\n}"
+        );
+        assert_eq!(pretty("{}"), "{}");
+        assert_eq!(pretty("[[]]"), "[\n  []\n]");
+    }
+
+    #[test]
+    fn form_fields_are_decoded_in_order_and_duplicates_stay() {
+        let Shown::Form { fields, raw } =
+            shown("application/x-www-form-urlencoded; charset=utf-8", b"to=a%40b.example&n=1+000&n=2&flag")
+        else {
+            panic!("not a form")
+        };
+        let expected = [("to", "a@b.example"), ("n", "1 000"), ("n", "2"), ("flag", "")];
+        assert_eq!(fields, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
+        assert!(raw.starts_with("to=a%40b"));
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_become_a_dump_of_the_head() {
+        let body = BodyView::new(None, &[0xff; 4096], usize::MAX);
+        assert!(matches!(&body.shown, Shown::Binary { dump } if dump.lines().count() == 64));
+        assert_eq!(body.cut.as_deref(), Some("the first 1 KiB of 4 KiB"));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character_and_says_so() {
+        let body = BodyView::new(Some("text/plain"), "ééééé".as_bytes(), 5);
+        assert_eq!(body.shown, Shown::Text { raw: "éé".into() });
+        assert_eq!(body.cut.as_deref(), Some("the first 4 bytes of 10 bytes"));
+    }
+
+    #[test]
+    fn the_digest_covers_the_whole_body() {
+        let whole = BodyView::new(None, b"abc", 1);
+        assert_eq!(whole.digest_short, "ba7816bf8f01");
+        assert_eq!(whole.digest.len(), 64);
+        assert_eq!(BodyView::new(None, b"", 1).shown, Shown::Empty);
+    }
+}

@@ -1,0 +1,72 @@
+//! Error pages: what happened, why, and what to do next.
+
+use askama::Template;
+
+/// Any failure of a dashboard page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "error.html")]
+pub struct ErrorPage {
+    /// HTTP status.
+    pub status: u16,
+    /// What happened: `This page does not exist`.
+    pub title: String,
+    /// Why, in a sentence or two.
+    pub why: String,
+    /// Where the button leads: a path of this site.
+    pub next: String,
+    /// What the button says.
+    pub next_label: String,
+    /// Request id, to find the log line.
+    pub request_id: Option<String>,
+}
+
+impl ErrorPage {
+    fn new(status: u16, title: &str, why: &str, request_id: Option<String>) -> Self {
+        Self {
+            status,
+            title: title.to_owned(),
+            why: why.to_owned(),
+            next: "/app/inbox".to_owned(),
+            next_label: "Go to the inbox".to_owned(),
+            request_id,
+        }
+    }
+
+    /// 403: signed in, but not allowed.
+    pub fn forbidden(request_id: Option<String>) -> Self {
+        let why = "Only owners and admins of this workspace can do this. Ask one of them, or sign in as somebody else.";
+        Self::new(403, "You may not do this", why, request_id)
+    }
+
+    /// 403: the form is older than the session.
+    pub fn stale_form(request_id: Option<String>) -> Self {
+        let why = "The form was opened in an earlier session, or from another site. Nothing was changed. Open the page again and repeat what you did.";
+        Self::new(403, "This form is no longer valid", why, request_id)
+    }
+
+    /// 404.
+    pub fn not_found(request_id: Option<String>) -> Self {
+        let why = "The address is wrong, or what it named was removed, or it belongs to another workspace.";
+        Self::new(404, "There is nothing here", why, request_id)
+    }
+
+    /// 404 for a link that was used or has expired.
+    pub fn link_used(request_id: Option<String>) -> Self {
+        let why = "A sign-in link works once and for a limited time. Ask a workspace manager for a new one, or make one on the server: pyxis user link --email you@example.com";
+        let mut page = Self::new(404, "This link has been used or has expired", why, request_id);
+        "/sign-in".clone_into(&mut page.next);
+        "Go to sign-in".clone_into(&mut page.next_label);
+        page
+    }
+
+    /// 409: somebody else was faster. `what` says what it is now.
+    pub fn conflict(what: &str, request_id: Option<String>) -> Self {
+        Self::new(409, "Somebody else was faster", what, request_id)
+    }
+
+    /// 500 and 503.
+    pub fn internal(request_id: Option<String>) -> Self {
+        let why = "Pyxis could not finish this, and nothing was sent upstream because of it. Try again; if it stays, the server's log has the cause under the request id below.";
+        Self::new(500, "Something went wrong on our side", why, request_id)
+    }
+}

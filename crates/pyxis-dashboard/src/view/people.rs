@@ -1,0 +1,73 @@
+//! People: who may decide and manage.
+
+use askama::Template;
+
+use super::{Choice, Problems, Shell, When, in_section};
+
+/// `GET /app/people`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "people.html")]
+pub struct PeoplePage {
+    /// The frame.
+    pub shell: Shell,
+    /// Everybody, by e-mail address.
+    pub people: Vec<Person>,
+}
+
+/// One person. Posts to `/app/people/{id}/disable`, `/enable`, `/link` (a new one-time sign-in link),
+/// `/role` (`role`).
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// User id.
+    pub id: String,
+    /// E-mail address.
+    pub email: String,
+    /// Role in words.
+    pub role: String,
+    /// Roles this person could be given; empty if they cannot be changed by the viewer.
+    pub roles: Vec<Choice>,
+    /// Whether they may sign in.
+    pub enabled: bool,
+    /// Whether it is the viewer.
+    pub you: bool,
+    /// Last sign-in; `None` means never, the link is still out.
+    pub last_seen: Option<When>,
+    /// Whether the viewer may disable them, or make a link.
+    pub changeable: bool,
+}
+
+/// `GET /app/new/person`; posts to `/app/people`: `email`, `role`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "person_new.html")]
+pub struct NewPersonPage {
+    /// The frame.
+    pub shell: Shell,
+    /// E-mail address as typed.
+    pub email: String,
+    /// Roles the viewer may give.
+    pub roles: Vec<Choice>,
+    /// What is wrong.
+    pub problems: Problems,
+}
+
+/// The answer to adding a person or making a link: the link, this once. Never cached.
+#[derive(Clone, Template)]
+#[template(path = "person_link.html")]
+pub struct PersonLinkPage {
+    /// The frame.
+    pub shell: Shell,
+    /// For whom.
+    pub email: String,
+    /// The full URL.
+    pub link: String,
+    /// How long it works: `48 hours`.
+    pub valid: String,
+}
+
+impl std::fmt::Debug for PersonLinkPage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PersonLinkPage").field("email", &self.email).finish_non_exhaustive()
+    }
+}
+
+in_section!(PeoplePage => People, NewPersonPage => People, PersonLinkPage => People);

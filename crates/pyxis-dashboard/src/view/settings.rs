@@ -1,0 +1,55 @@
+//! Settings of the workspace, and facts about the server.
+
+use askama::Template;
+
+use super::{Shell, When, in_section};
+
+/// `GET /app/settings`; posts to the same path: `default_approval_mode` (`gated` or `autonomous`).
+#[derive(Clone, Debug, Template)]
+#[template(path = "settings.html")]
+pub struct SettingsPage {
+    /// The frame.
+    pub shell: Shell,
+    /// Whether the mode is autonomous; else gated.
+    pub autonomous: bool,
+    /// Credentials without a policy, which follow the mode: `3 credentials`.
+    pub following: String,
+    /// What the server runs with, read only.
+    pub facts: Vec<Fact>,
+    /// What the last check of the audit chain found.
+    pub audit: AuditHealth,
+}
+
+/// A fact about the server.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// `Approval window`.
+    pub name: String,
+    /// `1 hour`.
+    pub value: String,
+    /// How to change it: `PX_APPROVAL_TIMEOUT_SECS`; may be empty.
+    pub set_by: String,
+}
+
+/// The state of the audit chain.
+#[derive(Clone, Debug)]
+pub enum AuditHealth {
+    /// Never checked by this server.
+    Unchecked,
+    /// Every row checked is whole.
+    Whole {
+        /// `12,345 events`.
+        rows: String,
+        /// When.
+        at: When,
+    },
+    /// A row was changed or removed.
+    Damaged {
+        /// What `pyxis audit verify` said.
+        finding: String,
+        /// When.
+        at: When,
+    },
+}
+
+in_section!(SettingsPage => Settings);

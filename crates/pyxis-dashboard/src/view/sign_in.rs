@@ -1,0 +1,58 @@
+//! Pages for a person who is not signed in.
+
+use askama::Template;
+
+/// `GET /sign-in` and its answer when it failed. Posts to `/sign-in`: `csrf`, `email`, `password`,
+/// `next` (a path of this site to go on to; may be empty).
+#[derive(Clone, Debug, Template)]
+#[template(path = "sign_in.html")]
+pub struct SignInPage {
+    /// Token of the visit (there is no session yet).
+    pub csrf: String,
+    /// What was typed before.
+    pub email: String,
+    /// Where to go after; a path of this site, already validated.
+    pub next: String,
+    /// What the person came for: `Sign in to decide a request.`
+    pub purpose: Option<String>,
+    /// The last try.
+    pub state: SignInState,
+}
+
+/// What the last try came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SignInState {
+    /// No try yet.
+    Fresh,
+    /// E-mail or password wrong; never says which.
+    Wrong,
+    /// Too many tries.
+    Locked {
+        /// `12 minutes`.
+        wait: String,
+    },
+    /// The session ended or the form was stale.
+    Ended,
+}
+
+/// `GET /link/{token}`: a one-time link. Opening it decides nothing; the button does. Posts to
+/// `/link/{token}`: `csrf`, and with `set_password` also `password` and `password_again`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "link.html")]
+pub struct LinkPage {
+    /// Token of the visit.
+    pub csrf: String,
+    /// The link's own token.
+    pub token: String,
+    /// Who it signs in.
+    pub email: String,
+    /// Into which workspace.
+    pub workspace: String,
+    /// Whether a password must be set first.
+    pub set_password: bool,
+    /// What was wrong with the password.
+    pub problem: Option<String>,
+}
+
+/// Minimum length of a password, in characters.
+pub const PASSWORD_MIN: usize = 12;
