@@ -1,1 +1,55 @@
-//! The credential proxy: forwarding, approvals, grants, admin API
+//! The credential proxy (Spec 3): forwarding with stored credentials, approvals, grants, and the
+//! JSON interface around them.
+//!
+//! Surface crates export `State`, `Error` and `router`; the dashboard and the command line call
+//! [`service`] and [`approvals`] instead of routes.
+
+mod actor;
+mod agent_side;
+mod anchor;
+pub mod api;
+pub mod approvals;
+mod control;
+mod error;
+mod forward;
+mod idempotency;
+mod judge;
+mod limits;
+mod outcome;
+mod records;
+mod resolve;
+mod sealing;
+mod secret_value;
+pub mod service;
+mod state;
+mod stored;
+mod touch;
+mod wait;
+pub mod workers;
+
+use axum::Router;
+use axum::response::IntoResponse;
+use axum::routing::{any, get};
+
+pub use actor::Actor;
+pub use error::{BoxError, Error, Result};
+pub use resolve::CredentialOptions;
+pub use secret_value::SecretValue;
+pub use state::{Config, Parts, State};
+
+/// Every route of the proxy.
+pub fn router(state: State) -> Router {
+    Router::new()
+        .route("/forward", any(forward::forward))
+        .route(
+            "/agent/approvals/{txn_id}",
+            get(approvals::reply::poll).delete(approvals::reply::withdraw),
+        )
+        .route("/agent/services", get(agent_side::services))
+        .route("/instructions", get(agent_side::instructions))
+        .merge(api::router())
+        .method_not_allowed_fallback(async || {
+            Error::MethodNotAllowed("see /openapi.json").into_response()
+        })
+        .with_state(state)
+}
