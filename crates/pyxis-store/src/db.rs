@@ -17,7 +17,7 @@ use std::future::Future;
 pub(crate) use query::{Query, sql};
 pub(crate) use row::{FromRow, Row, row};
 pub use tx::Tx;
-pub(crate) use value::{Bind, Value, named_text};
+pub(crate) use value::{Bind, Value, named_text, stored_enum};
 
 use crate::{Store, StoreError};
 
@@ -53,6 +53,20 @@ pub trait Executor: Send + Sized {
         text: &'static str,
         rows: Rows,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
+/// can go on.
+pub(crate) async fn insert(executor: impl Executor, query: Query) -> Result<(), StoreError> {
+    match executor.execute(query).await? {
+        0 => Err(StoreError::Conflict { constraint: None }),
+        _ => Ok(()),
+    }
+}
+
+/// The form of a name in which names are compared.
+pub(crate) fn fold(name: &str) -> String {
+    name.trim().to_lowercase()
 }
 
 pub(crate) enum Backend {

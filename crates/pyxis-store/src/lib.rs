@@ -8,9 +8,28 @@ mod db;
 mod error;
 mod events;
 mod migrate;
+mod page;
 mod url;
 
+pub mod agents;
+pub mod api_keys;
+pub mod approvals;
+pub mod cipher;
+pub mod credentials;
 pub mod generations;
+pub mod grants;
+pub mod idempotency;
+pub mod leases;
+pub mod limits;
+pub mod meta;
+pub mod nodes;
+pub mod policies;
+pub mod scorers;
+pub mod sessions;
+pub mod sign_in_links;
+pub mod users;
+pub mod votes;
+pub mod workspaces;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +40,7 @@ use db::Backend;
 pub use db::{Executor, Tx};
 pub use error::StoreError;
 pub use events::Event;
+pub use page::Page;
 pub use url::DatabaseUrl;
 
 /// Events that a slow subscriber may be behind before it is told that it missed some.

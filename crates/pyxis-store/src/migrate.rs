@@ -3,7 +3,7 @@
 use pyxis_core::entropy::hex;
 use sha2::{Digest, Sha256};
 
-use crate::db::{self, Backend, sqlite::Session, sql};
+use crate::db::{self, Backend, sql, sqlite::Session};
 use crate::{Engine, Executor, Store, StoreError};
 
 struct Migration {
@@ -91,10 +91,8 @@ fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
 pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
     let exists = match store.engine() {
         Engine::Sqlite => sql("SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"),
-        Engine::Postgres => {
-            sql("SELECT count(*) FROM information_schema.tables \
-                 WHERE table_schema = current_schema() AND table_name = 'schema_migrations'")
-        }
+        Engine::Postgres => sql("SELECT count(*) FROM information_schema.tables \
+                 WHERE table_schema = current_schema() AND table_name = 'schema_migrations'"),
     };
     if store.optional::<(i64,)>(exists).await? == Some((0,)) {
         return Ok(0);

@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn an_unknown_scheme_is_refused() {
-        for text in ["mysql://x", "data.db", "SQLITE:x", "sqlite:", "sqlite::memory:", "sqlite:x?mode=ro", ""] {
+        for text in ["mysql://x", "data.db", "SQLITE:x", "sqlite:", "sqlite::memory:", "sqlite:x?mode=ro", ""]
+        {
             assert!(matches!(text.parse::<DatabaseUrl>(), Err(StoreError::Address(_))), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! A statement and its parameters.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use super::value::{Bind, Value};
 
@@ -26,38 +27,37 @@ impl Query {
         self
     }
 
-    /// Appends ` fragment$n`, bound to `value`, when there is one. For filters: fragments are literal.
+    /// Appends literal text in which `?` stands for `value`.
     #[must_use]
-    pub fn and_if(mut self, fragment: &'static str, value: Option<impl Bind>) -> Self {
-        if let Some(value) = value {
-            self.params.push(value.bind());
-            let number = self.params.len();
-            let text = self.text.to_mut();
-            text.push_str(" AND ");
-            text.push_str(&fragment.replace('?', &format!("${number}")));
-        }
+    pub fn push(mut self, fragment: &'static str, value: impl Bind) -> Self {
+        self.params.push(value.bind());
+        let number = self.params.len();
+        let (before, after) = fragment.split_once('?').unwrap_or((fragment, ""));
+        // Writing to a String does not fail.
+        let _ = write!(self.text.to_mut(), "{before}${number}{after}");
         self
+    }
+
+    /// The same, when there is a value.
+    #[must_use]
+    pub fn push_if(self, fragment: &'static str, value: Option<impl Bind>) -> Self {
+        match value {
+            Some(value) => self.push(fragment, value),
+            None => self,
+        }
     }
 
     /// Appends ` AND column IN ($n, …)` when `values` is not empty.
     #[must_use]
     pub fn and_in<T: Bind>(mut self, column: &'static str, values: impl IntoIterator<Item = T>) -> Self {
-        let mut separator = " AND ";
-        for value in values {
-            self.params.push(value.bind());
-            let number = self.params.len();
-            let text = self.text.to_mut();
-            text.push_str(separator);
-            if separator == " AND " {
-                text.push_str(column);
-                text.push_str(" IN (");
-            }
-            text.push_str(&format!("${number}"));
-            separator = ", ";
+        let bound = self.params.len();
+        self.params.extend(values.into_iter().map(Bind::bind));
+        if self.params.len() == bound {
+            return self;
         }
-        if separator == ", " {
-            self.text.to_mut().push(')');
-        }
+        let numbers: Vec<String> =
+            (bound + 1..=self.params.len()).map(|number| format!("${number}")).collect();
+        let _ = write!(self.text.to_mut(), " AND {column} IN ({})", numbers.join(", "));
         self
     }
 
@@ -70,11 +70,8 @@ impl Query {
 
     /// Appends ` LIMIT $n`.
     #[must_use]
-    pub fn limit(mut self, rows: u32) -> Self {
-        self.params.push(i64::from(rows).bind());
-        let number = self.params.len();
-        self.text.to_mut().push_str(&format!(" LIMIT ${number}"));
-        self
+    pub fn limit(self, rows: u32) -> Self {
+        self.push(" LIMIT ?", i64::from(rows))
     }
 }
 
@@ -104,8 +101,8 @@ mod tests {
     fn filters_append_numbered_fragments_only_for_present_values() {
         let query = sql("SELECT a FROM t WHERE b = $1")
             .bind(1_i64)
-            .and_if("c = ?", Some(2_i64))
-            .and_if("d = ?", None::<i64>)
+            .push_if(" AND c = ?", Some(2_i64))
+            .push_if(" AND d = ?", None::<i64>)
             .and_in("e", ["x", "y"])
             .and_in("f", Vec::<String>::new())
             .limit(5);

@@ -76,7 +76,9 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Option<Cell<'_>> {
     let cell = match *kind {
         Type::INT8 => row.try_get::<_, Option<i64>>(index).ok()?.map(Cell::Int),
         Type::INT4 => row.try_get::<_, Option<i32>>(index).ok()?.map(|value| Cell::Int(value.into())),
-        Type::TEXT | Type::VARCHAR | Type::NAME => row.try_get::<_, Option<&str>>(index).ok()?.map(Cell::Text),
+        Type::TEXT | Type::VARCHAR | Type::NAME => {
+            row.try_get::<_, Option<&str>>(index).ok()?.map(Cell::Text)
+        }
         Type::BYTEA => row.try_get::<_, Option<&[u8]>>(index).ok()?.map(Cell::Bytes),
         Type::BOOL => row.try_get::<_, Option<bool>>(index).ok()?.map(Cell::Bool),
         _ => return None,

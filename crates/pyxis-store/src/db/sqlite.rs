@@ -34,7 +34,8 @@ impl Database {
     pub(crate) fn open(path: &Path, readers: usize) -> Result<Self, StoreError> {
         create_private(path)?;
         let writer = connect(path)?;
-        let inline = (0..readers.max(1)).map(|_| connect_reader(path).map(Mutex::new)).collect::<Result<_, _>>()?;
+        let inline =
+            (0..readers.max(1)).map(|_| connect_reader(path).map(Mutex::new)).collect::<Result<_, _>>()?;
         let long = Arc::new(Mutex::new(connect_reader(path)?));
         let writer = Writer::start(writer)?;
         Ok(Self { path: path.to_owned(), inline, next: AtomicUsize::new(0), long, writer })
@@ -166,10 +167,7 @@ impl<'c> Session<'c> {
         self.connection.execute_batch(script).map_err(failure)
     }
 
-    fn atomically<T>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn atomically<T>(&self, work: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.control("SAVEPOINT step")?;
         match work(self) {
             Ok(value) => self.control("RELEASE step").map(|()| value),
@@ -185,7 +183,10 @@ impl<'c> Session<'c> {
     }
 
     pub(super) fn control(&self, text: &str) -> Result<(), StoreError> {
-        self.connection.prepare_cached(text).and_then(|mut statement| statement.raw_execute()).map_err(failure)?;
+        self.connection
+            .prepare_cached(text)
+            .and_then(|mut statement| statement.raw_execute())
+            .map_err(failure)?;
         Ok(())
     }
 }
@@ -216,7 +217,9 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(StoreError::unavailable(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(StoreError::unavailable(error))
+        }
         _ => Ok(()),
     }
 }
@@ -248,9 +251,10 @@ pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
         return StoreError::refused(error);
     };
     match (code.code, code.extended_code) {
-        (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID) => {
-            StoreError::Conflict { constraint: message.clone() }
-        }
+        (
+            _,
+            ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID,
+        ) => StoreError::Conflict { constraint: message.clone() },
         (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => StoreError::Reference,
         (
             ErrorCode::DatabaseBusy

@@ -207,6 +207,32 @@ pub(crate) use named_text;
 
 named_text!(mode::ApprovalMode, mode::Channel, mode::Role, mode::ApprovalState, mode::ForwardState);
 
+/// Defines an enumeration that is stored under its names.
+macro_rules! stored_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$vdoc])* $variant),+
+        }
+
+        impl $name {
+            /// The name in the store.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The value of a name, exactly spelled.
+            pub fn from_name(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        $crate::db::named_text!($name);
+    };
+}
+pub(crate) use stored_enum;
+
 impl Bind for pyxis_core::auth::Connector {
     const NULL: Value = Value::Text(None);
 

@@ -32,7 +32,11 @@ enum Job {
 
 enum Command {
     Step(Step),
-    Commit { events: Vec<Event>, bus: broadcast::Sender<Event>, answer: oneshot::Sender<Result<(), StoreError>> },
+    Commit {
+        events: Vec<Event>,
+        bus: broadcast::Sender<Event>,
+        answer: oneshot::Sender<Result<(), StoreError>>,
+    },
 }
 
 /// The sending side of an interactive transaction; dropping it rolls back.
@@ -112,7 +116,11 @@ impl Interactive {
     }
 
     /// Commits and then announces `events`, even if the caller stops waiting.
-    pub(crate) async fn commit(self, events: Vec<Event>, bus: broadcast::Sender<Event>) -> Result<(), StoreError> {
+    pub(crate) async fn commit(
+        self,
+        events: Vec<Event>,
+        bus: broadcast::Sender<Event>,
+    ) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
         self.send(Command::Commit { events, bus, answer })?;
         received(done).await
