@@ -1,1 +1,160 @@
-//! The only crate that contains SQL: SQLite and PostgreSQL behind one query layer
+//! The only crate that contains SQL: SQLite and PostgreSQL behind one query layer.
+//!
+//! Modules are plural aggregates and functions are verbs on them. Every function takes an executor
+//! first (`&Store` for a single statement, `&mut Tx` inside a transaction) and, with few named
+//! exceptions, the workspace second, so that no query can reach another workspace's rows.
+
+mod db;
+mod error;
+mod events;
+mod migrate;
+mod page;
+mod url;
+
+pub mod agents;
+pub mod api_keys;
+pub mod approvals;
+pub mod cipher;
+pub mod credentials;
+pub mod generations;
+pub mod grants;
+pub mod idempotency;
+pub mod leases;
+pub mod limits;
+pub mod meta;
+pub mod nodes;
+pub mod policies;
+pub mod scorers;
+pub mod sessions;
+pub mod sign_in_links;
+pub mod users;
+pub mod votes;
+pub mod workspaces;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tokio::sync::broadcast;
+
+use db::Backend;
+pub use db::{Executor, Tx};
+pub use error::StoreError;
+pub use events::Event;
+pub use page::Page;
+pub use url::DatabaseUrl;
+
+/// Events that a slow subscriber may be behind before it is told that it missed some.
+const EVENT_BUFFER: usize = 1024;
+
+/// How to open a database.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// The database.
+    pub url: DatabaseUrl,
+    /// SQLite: connections for point reads.
+    pub readers: usize,
+    /// PostgreSQL: most connections.
+    pub pool_size: usize,
+    /// PostgreSQL: trusted certificates beside the public roots, as PEM.
+    pub extra_roots_pem: Option<Vec<u8>>,
+}
+
+impl OpenOptions {
+    /// The defaults: 4 readers, 16 connections, public roots.
+    pub const fn new(url: DatabaseUrl) -> Self {
+        Self { url, readers: 4, pool_size: 16, extra_roots_pem: None }
+    }
+}
+
+/// The engine behind a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A SQLite file.
+    Sqlite,
+    /// A PostgreSQL database.
+    Postgres,
+}
+
+/// An open database; a clone is the same one.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    backend: Backend,
+    events: broadcast::Sender<Event>,
+    watched: AtomicBool,
+}
+
+impl Store {
+    /// Opens the database. A SQLite file is created when absent, readable by its owner only; a
+    /// PostgreSQL server is first asked by the first statement.
+    pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
+        let backend = match (options.url.sqlite_path(), options.url.postgres()?) {
+            (Some(path), _) => Backend::Sqlite(db::sqlite::Database::open(path, options.readers)?),
+            (None, Some(config)) => {
+                let tls = url::tls(options.extra_roots_pem.as_deref())?;
+                Backend::Postgres(db::postgres::Database::open(config, tls, options.pool_size)?)
+            }
+            (None, None) => return Err(StoreError::Address("no database named")),
+        };
+        let inner =
+            Inner { backend, events: broadcast::channel(EVENT_BUFFER).0, watched: AtomicBool::new(false) };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Brings the schema to the version of this program; the version. Safe to call from several
+    /// processes at once.
+    pub async fn migrate(&self) -> Result<i64, StoreError> {
+        migrate::run(self).await
+    }
+
+    /// The schema version of the database, 0 when it is empty.
+    pub async fn schema_version(&self) -> Result<i64, StoreError> {
+        migrate::version(self).await
+    }
+
+    /// The schema version that this program needs.
+    pub fn wanted_schema_version() -> i64 {
+        migrate::latest()
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> Engine {
+        match self.inner.backend {
+            Backend::Sqlite(_) => Engine::Sqlite,
+            Backend::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(|_| ())
+    }
+
+    /// Starts a transaction. On SQLite it has the one writer for itself: keep it short.
+    pub async fn begin(&self) -> Result<Tx, StoreError> {
+        let bus = self.inner.events.clone();
+        match &self.inner.backend {
+            Backend::Sqlite(database) => Ok(Tx::sqlite(database.writer().begin().await?, bus)),
+            Backend::Postgres(database) => Ok(Tx::postgres(database.begin().await?, bus)),
+        }
+    }
+
+    /// The events from now on. On PostgreSQL, and for what other processes do, [`Store::watch`] must
+    /// have been called.
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.inner.events.subscribe()
+    }
+
+    /// Starts, once, the background task that notices what other processes commit. It ends with the
+    /// last clone of the store.
+    pub fn watch(&self) {
+        events::watch(&self.inner);
+    }
+
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.inner.backend
+    }
+}

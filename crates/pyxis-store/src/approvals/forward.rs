@@ -1,0 +1,122 @@
+//! The way of an approved request upstream, at most once: ready, claimed by a node, sending, done.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+
+use crate::cipher::Sealed;
+use crate::db::sql;
+use crate::{Executor, StoreError, Tx};
+
+/// How forwarding ended.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    /// Status of the upstream answer.
+    pub status: Option<i64>,
+    /// Code of the failure.
+    pub error: Option<String>,
+    /// The answer, sealed for [`super::response_aad`].
+    pub response: Option<Sealed>,
+    /// The present moment.
+    pub now: UnixMillis,
+}
+
+/// Claims an approved request for a node; whether the node has it until then.
+pub async fn claim(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    node: NodeId,
+    now: UnixMillis,
+    until: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql(
+        "UPDATE approvals SET claimed_by = $1, claimed_until = $2 WHERE workspace_id = $3 AND txn_id = $4 \
+         AND state = 'approved' AND forward_state = 'ready' AND (claimed_by IS NULL OR claimed_until <= $5)",
+    );
+    let query = query.bind(node).bind(until).bind(workspace).bind(txn).bind(now);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// What can be claimed, of all workspaces, oldest decision first.
+pub async fn ready(
+    executor: impl Executor,
+    now: UnixMillis,
+    limit: u32,
+) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
+    let query = sql(
+        "SELECT workspace_id, txn_id FROM approvals WHERE forward_state = 'ready' AND state = 'approved' \
+         AND (claimed_by IS NULL OR claimed_until <= $1) ORDER BY decided_at",
+    );
+    executor.all(query.bind(now).limit(limit)).await
+}
+
+/// Puts on record that bytes may be sent from now on; whether the node still had the claim.
+pub async fn begin_attempt(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    node: NodeId,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE approvals SET forward_state = 'sending', attempt_at = $1 \
+         WHERE workspace_id = $2 AND txn_id = $3 AND forward_state = 'ready' AND claimed_by = $4");
+    Ok(executor.execute(query.bind(now).bind(workspace).bind(txn).bind(node)).await? == 1)
+}
+
+/// Stores how it ended; whether the node had it.
+pub async fn finish(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    node: NodeId,
+    finish: &Finish,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE approvals SET forward_state = 'done', finished_at = $1, upstream_status = $2, error = $3 \
+         WHERE workspace_id = $4 AND txn_id = $5 AND forward_state IN ('ready', 'sending') AND claimed_by = $6")
+    .bind(finish.now)
+    .bind(finish.status)
+    .bind(&finish.error)
+    .bind(workspace)
+    .bind(txn)
+    .bind(node);
+    if tx.execute(query).await? == 0 {
+        return Ok(false);
+    }
+    if let Some(response) = &finish.response {
+        let store =
+            sql("UPDATE approval_bodies SET sealed_response = $1 WHERE workspace_id = $2 AND txn_id = $3");
+        tx.execute(store.bind(response).bind(workspace).bind(txn)).await?;
+    }
+    Ok(true)
+}
+
+/// Takes over from dead nodes, over all workspaces: what they were sending is done with the error
+/// `outcome_unknown` (and returned), what they had only claimed is free again. A node is dead when its
+/// last heartbeat is before `dead_before`; `None` means every node but this one.
+pub async fn abandon(
+    tx: &mut Tx,
+    this_node: NodeId,
+    dead_before: Option<UnixMillis>,
+    now: UnixMillis,
+) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
+    let dead_before = dead_before.unwrap_or(UnixMillis(i64::MAX));
+    let release = sql("UPDATE approvals SET claimed_by = NULL, claimed_until = NULL \
+         WHERE forward_state = 'ready' AND claimed_by <> $1 AND NOT EXISTS \
+         (SELECT 1 FROM nodes WHERE nodes.node_id = approvals.claimed_by AND nodes.seen_at >= $2)");
+    tx.execute(release.bind(this_node).bind(dead_before)).await?;
+    let unknown =
+        sql("UPDATE approvals SET forward_state = 'done', finished_at = $1, error = 'outcome_unknown' \
+         WHERE forward_state = 'sending' AND claimed_by <> $2 AND NOT EXISTS \
+         (SELECT 1 FROM nodes WHERE nodes.node_id = approvals.claimed_by AND nodes.seen_at >= $3) \
+         RETURNING workspace_id, txn_id");
+    tx.returning(unknown.bind(now).bind(this_node).bind(dead_before)).await
+}
+
+/// Deletes requests and responses that ended before, over all workspaces; how many.
+pub async fn purge_bodies(executor: impl Executor, decided_before: UnixMillis) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM approval_bodies WHERE EXISTS (SELECT 1 FROM approvals \
+         WHERE approvals.txn_id = approval_bodies.txn_id AND approvals.state <> 'pending' \
+         AND approvals.forward_state IN ('none', 'done') \
+         AND coalesce(approvals.finished_at, approvals.decided_at) < $1)");
+    executor.execute(query.bind(decided_before)).await
+}

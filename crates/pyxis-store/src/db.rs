@@ -1,0 +1,118 @@
+//! The query layer: one small surface over SQLite and PostgreSQL.
+//!
+//! Statements are literal text with `$n` parameters in the portable subset (`RETURNING`, `ON CONFLICT`,
+//! BIGINT, TEXT, BOOLEAN, BLOB/BYTEA). The clock is an argument, JSON is text, and concurrency is a
+//! compare-and-set in the `WHERE` clause, so that both engines behave alike.
+
+pub(crate) mod postgres;
+mod query;
+pub(crate) mod row;
+pub(crate) mod sqlite;
+mod tx;
+pub(crate) mod value;
+mod writer;
+
+use std::future::Future;
+
+pub(crate) use query::{Query, sql};
+pub(crate) use row::{FromRow, Row, row};
+pub use tx::Tx;
+pub(crate) use value::{Bind, Value, named_text, stored_enum};
+
+use crate::{Store, StoreError};
+
+/// The rows of a statement that runs once for each.
+pub type Rows = Vec<Vec<Value>>;
+
+/// Where a statement runs: `&Store` (on its own, committed when it returns) or `&mut Tx`.
+///
+/// Only this crate has statements to run; others pass an executor on to the aggregate functions.
+pub trait Executor: Send + Sized {
+    /// At most one row of a read. On SQLite through `&Store` this runs inline, so it must be a point
+    /// read.
+    #[doc(hidden)]
+    fn optional<T: FromRow>(self, query: Query)
+    -> impl Future<Output = Result<Option<T>, StoreError>> + Send;
+
+    /// All rows of a read.
+    #[doc(hidden)]
+    fn all<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
+
+    /// A write; the number of rows that it touched.
+    #[doc(hidden)]
+    fn execute(self, query: Query) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// A write with RETURNING.
+    #[doc(hidden)]
+    fn returning<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
+
+    /// A write once for each row of parameters, all or nothing.
+    #[doc(hidden)]
+    fn execute_each(
+        self,
+        text: &'static str,
+        rows: Rows,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
+/// can go on.
+pub(crate) async fn insert(executor: impl Executor, query: Query) -> Result<(), StoreError> {
+    match executor.execute(query).await? {
+        0 => Err(StoreError::Conflict { constraint: None }),
+        _ => Ok(()),
+    }
+}
+
+/// The form of a name in which names are compared.
+pub(crate) fn fold(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+pub(crate) enum Backend {
+    Sqlite(sqlite::Database),
+    Postgres(postgres::Database),
+}
+
+impl Executor for &Store {
+    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => database.read_inline(|session| session.optional(&query)),
+            Backend::Postgres(database) => database.optional(&query).await,
+        }
+    }
+
+    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => database.read_blocking(move |session| session.all(&query)).await,
+            Backend::Postgres(database) => database.all(&query).await,
+        }
+    }
+
+    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => database.write(move |session| session.execute(&query)).await,
+            Backend::Postgres(database) => database.execute(&query).await,
+        }
+    }
+
+    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => database.write(move |session| session.all(&query)).await,
+            Backend::Postgres(database) => database.all(&query).await,
+        }
+    }
+
+    async fn execute_each(self, text: &'static str, rows: Rows) -> Result<(), StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => {
+                database.write_atomic(move |session| session.execute_each(text, &rows)).await
+            }
+            Backend::Postgres(_) => {
+                let mut tx = self.begin().await?;
+                (&mut tx).execute_each(text, rows).await?;
+                tx.commit().await
+            }
+        }
+    }
+}

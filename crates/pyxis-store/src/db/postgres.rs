@@ -1,0 +1,215 @@
+//! PostgreSQL: a pool of connections with cached prepared statements.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::future::try_join_all;
+use tokio_postgres::Config;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::query::Query;
+use super::row::{FromRow, Row};
+use super::value::Value;
+use crate::{Event, StoreError};
+
+/// How long a caller waits for a connection before it is told that the database is not available.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// A pool of connections to one database.
+pub(crate) struct Database {
+    pool: Pool,
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+impl Database {
+    /// Prepares the pool; the first connection is made when it is needed.
+    pub(crate) fn open(config: Config, tls: MakeRustlsConnect, size: usize) -> Result<Self, StoreError> {
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
+        let pool = Pool::builder(manager)
+            .max_size(size.max(2))
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(WAIT))
+            .create_timeout(Some(WAIT))
+            .build()
+            .map_err(StoreError::unavailable)?;
+        Ok(Self { pool, config, tls })
+    }
+
+    pub(crate) const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn tls(&self) -> MakeRustlsConnect {
+        self.tls.clone()
+    }
+
+    pub(crate) async fn client(&self) -> Result<Object, StoreError> {
+        self.pool.get().await.map_err(StoreError::unavailable)
+    }
+
+    pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+        optional(&*self.client().await?, query).await
+    }
+
+    pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        all(&*self.client().await?, query).await
+    }
+
+    pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+        execute(&*self.client().await?, &query.text, &query.params).await
+    }
+
+    pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
+        let client = self.client().await?;
+        // From here on a drop rolls back, also while BEGIN is on its way.
+        let transaction = Transaction { client: Some(client) };
+        transaction.client()?.batch_execute("BEGIN").await.map_err(failure)?;
+        Ok(transaction)
+    }
+}
+
+/// A transaction on a connection of its own.
+pub(crate) struct Transaction {
+    /// `None` once the connection has gone back to the pool.
+    client: Option<Object>,
+}
+
+impl Transaction {
+    pub(crate) fn client(&self) -> Result<&Object, StoreError> {
+        self.client.as_ref().ok_or(StoreError::Aborted)
+    }
+
+    pub(crate) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+        optional(self.client()?, query).await
+    }
+
+    pub(crate) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        all(self.client()?, query).await
+    }
+
+    pub(crate) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+        execute(self.client()?, &query.text, &query.params).await
+    }
+
+    /// Sends every row before it waits for the first answer.
+    pub(super) async fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        let client = self.client()?;
+        let statement = client.prepare_cached(text).await.map_err(failure)?;
+        let statement = &statement;
+        let sent = rows.iter().map(|row| async move {
+            let params: Vec<&(dyn ToSql + Sync)> = row.iter().map(|value| value as _).collect();
+            client.execute(statement, &params).await
+        });
+        try_join_all(sent).await.map_err(failure)?;
+        Ok(())
+    }
+
+    pub(crate) async fn commit(mut self, events: &[Event]) -> Result<(), StoreError> {
+        for event in events {
+            let notify =
+                super::sql("SELECT pg_notify($1, $2)").bind(crate::events::CHANNEL).bind(event.to_payload());
+            self.execute(&notify).await?;
+        }
+        self.client()?.batch_execute("COMMIT").await.map_err(failure)?;
+        drop(self.client.take());
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    /// A connection goes back to the pool only after its ROLLBACK has been answered.
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move {
+                if client.batch_execute("ROLLBACK").await.is_err() {
+                    drop(Object::take(client));
+                }
+            })),
+            Err(_) => drop(Object::take(client)),
+        }
+    }
+}
+
+async fn optional<T: FromRow>(
+    client: &deadpool_postgres::ClientWrapper,
+    query: &Query,
+) -> Result<Option<T>, StoreError> {
+    let rows = rows(client, query).await?;
+    rows.first().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).transpose()
+}
+
+async fn all<T: FromRow>(
+    client: &deadpool_postgres::ClientWrapper,
+    query: &Query,
+) -> Result<Vec<T>, StoreError> {
+    let rows = rows(client, query).await?;
+    rows.iter().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).collect()
+}
+
+async fn rows(
+    client: &deadpool_postgres::ClientWrapper,
+    query: &Query,
+) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+    let statement = client.prepare_cached(&query.text).await.map_err(failure)?;
+    let params: Vec<&(dyn ToSql + Sync)> = query.params.iter().map(|value| value as _).collect();
+    client.query(&statement, &params).await.map_err(failure)
+}
+
+pub(crate) async fn execute(
+    client: &deadpool_postgres::ClientWrapper,
+    text: &str,
+    params: &[Value],
+) -> Result<u64, StoreError> {
+    let statement = client.prepare_cached(text).await.map_err(failure)?;
+    let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as _).collect();
+    client.execute(&statement, &params).await.map_err(failure)
+}
+
+impl ToSql for Value {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            // An expression such as `$1 + 1` makes the server expect an int4.
+            Self::Int(Some(value)) if *kind == Type::INT4 => i32::try_from(*value)?.to_sql(kind, out),
+            Self::Int(value) => value.to_sql(kind, out),
+            Self::Bool(value) => value.to_sql(kind, out),
+            Self::Text(value) => value.as_deref().to_sql(kind, out),
+            Self::Bytes(value) => value.as_deref().to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// The store error of a driver error.
+pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
+    let Some(refusal) = error.as_db_error() else {
+        return StoreError::Unavailable(Arc::new(error));
+    };
+    let code = refusal.code();
+    if *code == SqlState::UNIQUE_VIOLATION {
+        StoreError::Conflict { constraint: refusal.constraint().map(str::to_owned) }
+    } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
+        StoreError::Reference
+    } else if is_unavailable(code) {
+        StoreError::Unavailable(Arc::new(error))
+    } else {
+        StoreError::Refused(Arc::new(error))
+    }
+}
+
+/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock).
+fn is_unavailable(code: &SqlState) -> bool {
+    matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
+}

@@ -1,0 +1,270 @@
+//! SQLite: reader connections that callers use inline, and one writer thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
+
+use super::query::Query;
+use super::row::{FromRow, Row};
+use super::value::Value;
+use super::writer::Writer;
+use crate::StoreError;
+
+/// How long a statement waits for another process (a command line on the same file).
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const STATEMENT_CACHE: usize = 256;
+
+/// An open SQLite file.
+pub(crate) struct Database {
+    path: PathBuf,
+    /// For point reads; held for microseconds.
+    inline: Vec<Mutex<Connection>>,
+    next: AtomicUsize,
+    /// For reads of many rows, on blocking threads only, so that no point read waits behind one.
+    long: Arc<Mutex<Connection>>,
+    writer: Writer,
+}
+
+impl Database {
+    /// Opens or creates the file (readable by its owner only) and starts the writer thread.
+    pub(crate) fn open(path: &Path, readers: usize) -> Result<Self, StoreError> {
+        create_private(path)?;
+        let writer = connect(path)?;
+        let inline =
+            (0..readers.max(1)).map(|_| connect_reader(path).map(Mutex::new)).collect::<Result<_, _>>()?;
+        let long = Arc::new(Mutex::new(connect_reader(path)?));
+        let writer = Writer::start(writer)?;
+        Ok(Self { path: path.to_owned(), inline, next: AtomicUsize::new(0), long, writer })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) const fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// Runs a point read on the calling thread.
+    pub(crate) fn read_inline<T>(
+        &self,
+        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        read(&Session { connection: &self.reader() })
+    }
+
+    /// Runs a longer read on a blocking thread.
+    pub(crate) async fn read_blocking<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let long = Arc::clone(&self.long);
+        tokio::task::spawn_blocking(move || {
+            read(&Session { connection: &long.lock().unwrap_or_else(PoisonError::into_inner) })
+        })
+        .await
+        .map_err(StoreError::unavailable)?
+    }
+
+    /// Runs one statement on the writer thread, in a commit shared with whatever else is waiting.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.run(write).await
+    }
+
+    /// The same for several statements: a savepoint takes back what a failing one left.
+    pub(crate) async fn write_atomic<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.run(move |session| session.atomically(write)).await
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        for offset in 0..self.inline.len() {
+            match self.inline[(start + offset) % self.inline.len()].try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        self.inline[start % self.inline.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One connection, as the place where statements run.
+pub(crate) struct Session<'c> {
+    connection: &'c Connection,
+}
+
+impl<'c> Session<'c> {
+    pub(super) const fn new(connection: &'c Connection) -> Self {
+        Self { connection }
+    }
+
+    pub(crate) const fn connection(&self) -> &'c Connection {
+        self.connection
+    }
+
+    pub(crate) fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+        let mut statement = self.prepare(&query.text, &query.params)?;
+        let mut rows = statement.raw_query();
+        rows.next().map_err(failure)?.map(|row| T::from_row(&mut Row::sqlite(row, T::TABLE))).transpose()
+    }
+
+    pub(crate) fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        self.for_each(query, T::TABLE, |row| {
+            found.push(T::from_row(row)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    pub(crate) fn for_each(
+        &self,
+        query: &Query,
+        table: &'static str,
+        mut visit: impl FnMut(&mut Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.prepare(&query.text, &query.params)?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(failure)? {
+            visit(&mut Row::sqlite(row, table))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+        let changed = self.prepare(&query.text, &query.params)?.raw_execute().map_err(failure)?;
+        Ok(u64::try_from(changed).unwrap_or(0))
+    }
+
+    pub(crate) fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached(text).map_err(failure)?;
+        for row in rows {
+            bind(&mut statement, row)?;
+            statement.raw_execute().map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn prepare(&self, text: &str, params: &[Value]) -> Result<CachedStatement<'c>, StoreError> {
+        let mut statement = self.connection.prepare_cached(text).map_err(failure)?;
+        bind(&mut statement, params)?;
+        Ok(statement)
+    }
+
+    /// Runs a script of several statements without parameters.
+    pub(crate) fn batch(&self, script: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(script).map_err(failure)
+    }
+
+    fn atomically<T>(&self, work: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.control("SAVEPOINT step")?;
+        match work(self) {
+            Ok(value) => self.control("RELEASE step").map(|()| value),
+            Err(error) => {
+                // If the engine has rolled everything back by itself, there is no savepoint to return to.
+                if !self.connection.is_autocommit() {
+                    self.control("ROLLBACK TO step")?;
+                    self.control("RELEASE step")?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn control(&self, text: &str) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(text)
+            .and_then(|mut statement| statement.raw_execute())
+            .map_err(failure)?;
+        Ok(())
+    }
+}
+
+fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
+    debug_assert_eq!(statement.parameter_count(), params.len(), "every parameter is bound");
+    for (index, value) in params.iter().enumerate() {
+        statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
+    }
+    Ok(())
+}
+
+impl rusqlite::ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Int(Some(value)) => ValueRef::Integer(*value),
+            Self::Bool(Some(value)) => ValueRef::Integer((*value).into()),
+            Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
+            Self::Int(None) | Self::Bool(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
+        }))
+    }
+}
+
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(StoreError::unavailable(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A connection that can write.
+pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failure)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
+        )
+        .map_err(failure)?;
+    Ok(connection)
+}
+
+fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(path)?;
+    connection.pragma_update(None, "query_only", true).map_err(failure)?;
+    Ok(connection)
+}
+
+/// The store error of a driver error.
+pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
+    let rusqlite::Error::SqliteFailure(code, message) = &error else {
+        return StoreError::refused(error);
+    };
+    match (code.code, code.extended_code) {
+        (
+            _,
+            ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID,
+        ) => StoreError::Conflict { constraint: message.clone() },
+        (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => StoreError::Reference,
+        (
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly,
+            _,
+        ) => StoreError::unavailable(error),
+        _ => StoreError::refused(error),
+    }
+}

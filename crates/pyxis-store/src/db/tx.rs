@@ -1,0 +1,114 @@
+//! An interactive transaction.
+
+use tokio::sync::broadcast;
+
+use super::postgres;
+use super::query::Query;
+use super::row::FromRow;
+use super::sqlite::Session;
+use super::writer::Interactive;
+use super::{Executor, Rows};
+use crate::{Event, StoreError};
+
+/// Several statements that take effect together. Dropped without [`Tx::commit`] it is rolled back.
+///
+/// After a statement has failed, nothing more can be done with it but to drop it: `commit` then answers
+/// [`StoreError::Aborted`], on both engines.
+pub struct Tx {
+    engine: Engine,
+    events: Vec<Event>,
+    bus: broadcast::Sender<Event>,
+    failed: bool,
+}
+
+enum Engine {
+    Sqlite(Interactive),
+    Postgres(postgres::Transaction),
+}
+
+impl Tx {
+    pub(crate) const fn sqlite(interactive: Interactive, bus: broadcast::Sender<Event>) -> Self {
+        Self { engine: Engine::Sqlite(interactive), events: Vec::new(), bus, failed: false }
+    }
+
+    pub(crate) const fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<Event>) -> Self {
+        Self { engine: Engine::Postgres(transaction), events: Vec::new(), bus, failed: false }
+    }
+
+    /// Queues an event, which is sent only if the transaction commits.
+    pub fn notify(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Makes everything durable, then sends the queued events.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        if self.failed {
+            return Err(StoreError::Aborted);
+        }
+        match self.engine {
+            Engine::Sqlite(interactive) => interactive.commit(self.events, self.bus).await,
+            Engine::Postgres(transaction) => transaction.commit(&self.events).await,
+        }
+    }
+
+    /// Runs several statements in one visit to the writer thread; `None` on PostgreSQL.
+    pub(crate) async fn on_sqlite<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let outcome = match &self.engine {
+            Engine::Sqlite(interactive) => interactive.run(step).await,
+            Engine::Postgres(_) => Err(StoreError::Schema("a SQLite step on PostgreSQL".to_owned())),
+        };
+        self.noted(outcome)
+    }
+
+    pub(crate) const fn is_sqlite(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    fn noted<T>(&mut self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.failed |= outcome.is_err();
+        outcome
+    }
+}
+
+impl Executor for &mut Tx {
+    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+        let outcome = match &self.engine {
+            Engine::Sqlite(interactive) => interactive.run(move |session| session.optional(&query)).await,
+            Engine::Postgres(transaction) => transaction.optional(&query).await,
+        };
+        self.noted(outcome)
+    }
+
+    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        let outcome = match &self.engine {
+            Engine::Sqlite(interactive) => interactive.run(move |session| session.all(&query)).await,
+            Engine::Postgres(transaction) => transaction.all(&query).await,
+        };
+        self.noted(outcome)
+    }
+
+    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+        let outcome = match &self.engine {
+            Engine::Sqlite(interactive) => interactive.run(move |session| session.execute(&query)).await,
+            Engine::Postgres(transaction) => transaction.execute(&query).await,
+        };
+        self.noted(outcome)
+    }
+
+    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        self.all(query).await
+    }
+
+    async fn execute_each(self, text: &'static str, rows: Rows) -> Result<(), StoreError> {
+        let outcome = match &self.engine {
+            Engine::Sqlite(interactive) => {
+                interactive.run(move |session| session.execute_each(text, &rows)).await
+            }
+            Engine::Postgres(transaction) => transaction.execute_each(text, &rows).await,
+        };
+        self.noted(outcome)
+    }
+}

@@ -1,0 +1,252 @@
+//! Values on their way into a statement, and cells on their way out.
+
+use std::borrow::Cow;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id;
+use pyxis_core::mode;
+
+/// One bound parameter. NULL keeps its SQL type: PostgreSQL refuses a text NULL in a bigint column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// BIGINT.
+    Int(Option<i64>),
+    /// TEXT.
+    Text(Option<Cow<'static, str>>),
+    /// BYTEA or BLOB.
+    Bytes(Option<Vec<u8>>),
+    /// BOOLEAN.
+    Bool(Option<bool>),
+}
+
+/// Something that can be bound.
+pub trait Bind {
+    /// The NULL of this type.
+    const NULL: Value;
+    /// The value to bind.
+    fn bind(self) -> Value;
+}
+
+impl<T: Bind> Bind for Option<T> {
+    const NULL: Value = T::NULL;
+
+    fn bind(self) -> Value {
+        self.map_or(T::NULL, T::bind)
+    }
+}
+
+impl Bind for i64 {
+    const NULL: Value = Value::Int(None);
+
+    fn bind(self) -> Value {
+        Value::Int(Some(self))
+    }
+}
+
+impl Bind for UnixMillis {
+    const NULL: Value = Value::Int(None);
+
+    fn bind(self) -> Value {
+        Value::Int(Some(self.0))
+    }
+}
+
+impl Bind for bool {
+    const NULL: Value = Value::Bool(None);
+
+    fn bind(self) -> Value {
+        Value::Bool(Some(self))
+    }
+}
+
+impl Bind for String {
+    const NULL: Value = Value::Text(None);
+
+    fn bind(self) -> Value {
+        Value::Text(Some(Cow::Owned(self)))
+    }
+}
+
+impl Bind for &str {
+    const NULL: Value = Value::Text(None);
+
+    fn bind(self) -> Value {
+        Value::Text(Some(Cow::Owned(self.to_owned())))
+    }
+}
+
+impl Bind for Vec<u8> {
+    const NULL: Value = Value::Bytes(None);
+
+    fn bind(self) -> Value {
+        Value::Bytes(Some(self))
+    }
+}
+
+impl<T: Bind + Clone> Bind for &T {
+    const NULL: Value = T::NULL;
+
+    fn bind(self) -> Value {
+        self.clone().bind()
+    }
+}
+
+/// One column of a result row, borrowed from the driver.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'r> {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// Text.
+    Text(&'r str),
+    /// Bytes.
+    Bytes(&'r [u8]),
+    /// A boolean (SQLite stores 0 and 1).
+    Bool(bool),
+}
+
+/// A type that a cell can become.
+pub trait Column: Sized {
+    /// The value, or `None` when the cell cannot be one.
+    fn read(cell: Cell<'_>) -> Option<Self>;
+}
+
+impl<T: Column> Column for Option<T> {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        match cell {
+            Cell::Null => Some(None),
+            other => T::read(other).map(Some),
+        }
+    }
+}
+
+impl Column for i64 {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        if let Cell::Int(value) = cell { Some(value) } else { None }
+    }
+}
+
+impl Column for UnixMillis {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        i64::read(cell).map(Self)
+    }
+}
+
+impl Column for bool {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        match cell {
+            Cell::Bool(value) => Some(value),
+            Cell::Int(0) => Some(false),
+            Cell::Int(1) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Column for String {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        if let Cell::Text(text) = cell { Some(text.to_owned()) } else { None }
+    }
+}
+
+impl Column for Vec<u8> {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        if let Cell::Bytes(bytes) = cell { Some(bytes.to_vec()) } else { None }
+    }
+}
+
+macro_rules! parsed_text {
+    ($($type:ty),+ $(,)?) => {$(
+        impl Bind for $type {
+            const NULL: Value = Value::Text(None);
+
+            fn bind(self) -> Value {
+                Value::Text(Some(Cow::Owned(self.to_string())))
+            }
+        }
+
+        impl Column for $type {
+            fn read(cell: Cell<'_>) -> Option<Self> {
+                if let Cell::Text(text) = cell { text.parse().ok() } else { None }
+            }
+        }
+    )+};
+}
+
+parsed_text!(
+    id::WorkspaceId,
+    id::UserId,
+    id::AgentId,
+    id::CredentialId,
+    id::GrantId,
+    id::SessionId,
+    id::NodeId,
+    id::TxnId,
+);
+
+/// Enumerations with `as_str` and `from_name` are stored under their wire names.
+macro_rules! named_text {
+    ($($type:ty),+ $(,)?) => {$(
+        impl $crate::db::value::Bind for $type {
+            const NULL: $crate::db::value::Value = $crate::db::value::Value::Text(None);
+
+            fn bind(self) -> $crate::db::value::Value {
+                $crate::db::value::Value::Text(Some(std::borrow::Cow::Borrowed(self.as_str())))
+            }
+        }
+
+        impl $crate::db::value::Column for $type {
+            fn read(cell: $crate::db::value::Cell<'_>) -> Option<Self> {
+                if let $crate::db::value::Cell::Text(text) = cell { Self::from_name(text) } else { None }
+            }
+        }
+    )+};
+}
+pub(crate) use named_text;
+
+named_text!(mode::ApprovalMode, mode::Channel, mode::Role, mode::ApprovalState, mode::ForwardState);
+
+/// Defines an enumeration that is stored under its names.
+macro_rules! stored_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$vdoc])* $variant),+
+        }
+
+        impl $name {
+            /// The name in the store.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The value of a name, exactly spelled.
+            pub fn from_name(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        $crate::db::named_text!($name);
+    };
+}
+pub(crate) use stored_enum;
+
+impl Bind for pyxis_core::auth::Connector {
+    const NULL: Value = Value::Text(None);
+
+    fn bind(self) -> Value {
+        Value::Text(Some(Cow::Borrowed(self.as_str())))
+    }
+}
+
+impl Column for pyxis_core::auth::Connector {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        match cell {
+            Cell::Text("direct") => Some(Self::Direct),
+            Cell::Text("sidecar") => Some(Self::Sidecar),
+            _ => None,
+        }
+    }
+}

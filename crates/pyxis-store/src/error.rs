@@ -1,0 +1,68 @@
+//! What can go wrong in the store.
+
+use std::sync::Arc;
+
+/// The driver's own error, shared because one failed commit answers many callers.
+pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+
+/// A failed store operation. Absence is `Option` and a lost race is `bool`, so neither is here.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A row with the same unique value exists.
+    #[error("a row with the same value exists: {}", constraint.as_deref().unwrap_or("unnamed constraint"))]
+    Conflict {
+        /// The constraint or its columns as the engine names them; for people, not for code.
+        constraint: Option<String>,
+    },
+    /// The row refers to something that does not exist (any more), or something still refers to it.
+    #[error("a row that this one refers to does not exist, or is still in use")]
+    Reference,
+    /// A stored value cannot be what it must be.
+    #[error("corrupt value in {table}.{column}, row {row}")]
+    Corrupt {
+        /// Table.
+        table: &'static str,
+        /// Column.
+        column: &'static str,
+        /// The row's first column as text.
+        row: String,
+    },
+    /// An earlier statement of this transaction failed, so nothing of it was stored.
+    #[error("the transaction was rolled back because one of its statements failed")]
+    Aborted,
+    /// The address of the database cannot be used.
+    #[error("database address: {0}")]
+    Address(&'static str),
+    /// The schema is not one that this program can use.
+    #[error("database schema: {0}")]
+    Schema(String),
+    /// The backup file, or the database to restore into, does not fit.
+    #[error("backup: {0}")]
+    Backup(String),
+    /// The engine refused the statement for a reason that is a defect of the program or the disk.
+    #[error("the database refused a statement")]
+    Refused(#[source] Source),
+    /// The engine cannot be reached, or is too busy.
+    #[error("the database is not available")]
+    Unavailable(#[source] Source),
+}
+
+impl StoreError {
+    pub(crate) fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Unavailable(Arc::new(error))
+    }
+
+    pub(crate) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Refused(Arc::new(error))
+    }
+
+    /// Whether a row with the same unique value was in the way.
+    pub const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+}
+
+/// The thread or task that serves the database has ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the store is closed")]
+pub(crate) struct Closed;

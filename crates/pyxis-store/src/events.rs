@@ -1,0 +1,150 @@
+//! What other parts of the program wait for.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use tokio::sync::broadcast;
+use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::Inner;
+use crate::db::{Backend, sql};
+
+/// Something changed. Only a hint to look again: the rows are the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An approval was created or changed its state.
+    Approval {
+        /// Its workspace.
+        workspace: WorkspaceId,
+        /// The approval.
+        txn: TxnId,
+    },
+    /// Configuration changed (see [`crate::generations`]).
+    Configuration,
+    /// Another process changed something, or events may have been missed: look at whatever you wait for.
+    Unknown,
+}
+
+/// The PostgreSQL notification channel.
+pub(crate) const CHANNEL: &str = "pyxis";
+
+impl Event {
+    pub(crate) fn to_payload(self) -> String {
+        match self {
+            Self::Approval { workspace, txn } => format!("approval {workspace} {txn}"),
+            Self::Configuration => "configuration".to_owned(),
+            Self::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    pub(crate) fn from_payload(text: &str) -> Self {
+        let mut words = text.split(' ');
+        match (words.next(), words.next().map(str::parse), words.next().map(str::parse)) {
+            (Some("approval"), Some(Ok(workspace)), Some(Ok(txn))) => Self::Approval { workspace, txn },
+            (Some("configuration"), None, None) => Self::Configuration,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// How often SQLite is asked whether another process has committed.
+const POLL: Duration = Duration::from_millis(500);
+/// The wait before a lost LISTEN connection is made again.
+const RECONNECT: Duration = Duration::from_secs(1);
+
+/// Starts the watcher of a store unless it runs already. The task holds the store weakly.
+pub(crate) fn watch(inner: &Arc<Inner>) {
+    if inner.watched.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let store = Arc::downgrade(inner);
+    match &inner.backend {
+        Backend::Sqlite(_) => drop(tokio::spawn(poll_sqlite(store))),
+        Backend::Postgres(database) => {
+            let (config, tls) = (database.config().clone(), database.tls());
+            drop(tokio::spawn(listen_postgres(store, config, tls)));
+        }
+    }
+}
+
+/// `data_version` of the writer's own connection changes only when *another* connection commits, and
+/// within this process nothing else writes.
+async fn poll_sqlite(store: Weak<Inner>) {
+    let mut seen = None;
+    while let Some(inner) = store.upgrade() {
+        let Backend::Sqlite(database) = &inner.backend else { return };
+        let version = database.writer().aside(|session| session.optional(&sql("PRAGMA data_version"))).await;
+        match version {
+            Ok(Some((version,))) => {
+                let version: i64 = version;
+                if seen.replace(version).is_some_and(|before| before != version) {
+                    announce(&inner.events, &[Event::Configuration, Event::Unknown]);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "cannot watch the database for changes"),
+        }
+        drop(inner);
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+async fn listen_postgres(store: Weak<Inner>, config: Config, tls: MakeRustlsConnect) {
+    let mut lost = false;
+    while let Some(events) = store.upgrade().map(|inner| inner.events.clone()) {
+        if let Err(error) = listen_once(&store, &config, tls.clone(), &events, lost).await {
+            tracing::warn!(%error, "listening for changes was interrupted");
+        }
+        lost = true;
+        tokio::time::sleep(RECONNECT).await;
+    }
+}
+
+/// Listens until the connection ends or the store is gone.
+async fn listen_once(
+    store: &Weak<Inner>,
+    config: &Config,
+    tls: MakeRustlsConnect,
+    events: &broadcast::Sender<Event>,
+    lost: bool,
+) -> Result<(), tokio_postgres::Error> {
+    let (client, mut connection) = config.connect(tls).await?;
+    let mut messages = futures_util::stream::poll_fn(move |context| connection.poll_message(context));
+    let listen = client.batch_execute(concat!("LISTEN ", "pyxis"));
+    tokio::pin!(listen);
+    let mut listening = false;
+    let mut check = tokio::time::interval(RECONNECT);
+    loop {
+        tokio::select! {
+            done = &mut listen, if !listening => {
+                done?;
+                listening = true;
+                if lost {
+                    announce(events, &[Event::Configuration, Event::Unknown]);
+                }
+            }
+            message = messages.next() => match message {
+                Some(Ok(AsyncMessage::Notification(note))) => {
+                    announce(events, &[Event::from_payload(note.payload())]);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Ok(()),
+            },
+            _ = check.tick() => if store.strong_count() == 0 {
+                return Ok(());
+            },
+        }
+    }
+}
+
+/// Sends to whoever listens; nobody is fine.
+fn announce(bus: &broadcast::Sender<Event>, events: &[Event]) {
+    for event in events {
+        drop(bus.send(*event));
+    }
+}

@@ -1,0 +1,170 @@
+//! Idempotency keys of agents.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{AgentId, NodeId, TxnId, WorkspaceId};
+
+use crate::cipher::Sealed;
+use crate::db::{row, sql, stored_enum};
+use crate::{Executor, Store, StoreError, Tx};
+
+stored_enum! {
+    /// How far the request of a key has come.
+    KeyState {
+        /// A node is working on it.
+        InProgress = "in_progress",
+        /// It became an approval.
+        Txn = "txn",
+        /// It has an outcome; without a stored one the outcome is unknown.
+        Done = "done",
+    }
+}
+
+row! {
+    /// The use of a key.
+    IdempotencyRow: "idempotency", idempotency_columns {
+        /// The agent.
+        agent_id: AgentId,
+        /// SHA-256 of the key, hex.
+        key_hash: String,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Digest of the request: the same key with another request is an error.
+        fingerprint: String,
+        /// How far it has come.
+        state: KeyState,
+        /// The approval.
+        txn_id: Option<TxnId>,
+        /// The outcome.
+        sealed_outcome: Option<Sealed>,
+        /// The node that works on it.
+        node_id: NodeId,
+        /// First use.
+        created_at: UnixMillis,
+        /// End of memory.
+        expires_at: UnixMillis,
+    }
+}
+
+/// A key that a request brings.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// SHA-256 of the key, hex.
+    pub key_hash: String,
+    /// Workspace.
+    pub workspace_id: WorkspaceId,
+    /// Digest of the request.
+    pub fingerprint: String,
+    /// The node that works on it.
+    pub node_id: NodeId,
+    /// The present moment.
+    pub created_at: UnixMillis,
+    /// End of memory.
+    pub expires_at: UnixMillis,
+}
+
+/// Whether a key was free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It was; it is now in progress on this node.
+    New,
+    /// It was used before.
+    Existing(Box<IdempotencyRow>),
+}
+
+/// Claims a key. Of any number of callers one gets [`Claim::New`]. An expired use is replaced.
+pub async fn claim(store: &Store, new: &NewKey) -> Result<Claim, StoreError> {
+    loop {
+        let insert = sql("INSERT INTO idempotency (agent_id, key_hash, workspace_id, fingerprint, state, node_id, \
+             created_at, expires_at) VALUES ($1, $2, $3, $4, 'in_progress', $5, $6, $7) \
+             ON CONFLICT (agent_id, key_hash) DO UPDATE SET workspace_id = excluded.workspace_id, \
+             fingerprint = excluded.fingerprint, state = excluded.state, txn_id = NULL, sealed_outcome = NULL, \
+             node_id = excluded.node_id, created_at = excluded.created_at, expires_at = excluded.expires_at \
+             WHERE idempotency.expires_at <= $6")
+        .bind(new.agent_id)
+        .bind(&new.key_hash)
+        .bind(new.workspace_id)
+        .bind(&new.fingerprint)
+        .bind(new.node_id)
+        .bind(new.created_at)
+        .bind(new.expires_at);
+        if store.execute(insert).await? == 1 {
+            return Ok(Claim::New);
+        }
+        // Gone in between means released: try again.
+        if let Some(row) = find(store, new.workspace_id, new.agent_id, &new.key_hash).await? {
+            return Ok(Claim::Existing(Box::new(row)));
+        }
+    }
+}
+
+/// The use of a key.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: &str,
+) -> Result<Option<IdempotencyRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        idempotency_columns!(),
+        " FROM idempotency WHERE workspace_id = $1 AND agent_id = $2 AND key_hash = $3"
+    ));
+    executor.optional(query.bind(workspace).bind(agent).bind(key_hash)).await
+}
+
+/// Notes that the request became an approval; whether it was in progress.
+pub async fn attach_txn(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: &str,
+    txn: TxnId,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE idempotency SET state = 'txn', txn_id = $1 \
+         WHERE workspace_id = $2 AND agent_id = $3 AND key_hash = $4 AND state = 'in_progress'");
+    Ok(executor.execute(query.bind(txn).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
+}
+
+/// Stores the outcome; whether it was in progress.
+pub async fn complete(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: &str,
+    outcome: Sealed,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE idempotency SET state = 'done', sealed_outcome = $1 \
+         WHERE workspace_id = $2 AND agent_id = $3 AND key_hash = $4 AND state = 'in_progress'");
+    Ok(executor.execute(query.bind(outcome).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
+}
+
+/// Frees a key whose request did nothing; whether it was in progress.
+pub async fn release(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: &str,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM idempotency WHERE workspace_id = $1 AND agent_id = $2 AND key_hash = $3 \
+         AND state = 'in_progress'");
+    Ok(executor.execute(query.bind(workspace).bind(agent).bind(key_hash)).await? == 1)
+}
+
+/// Marks what dead nodes were working on as done with an unknown outcome; how many. A node is dead
+/// when its last heartbeat is before `dead_before`; `None` means every node but this one.
+pub async fn abandon(
+    tx: &mut Tx,
+    this_node: NodeId,
+    dead_before: Option<UnixMillis>,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE idempotency SET state = 'done' WHERE state = 'in_progress' AND node_id <> $1 \
+         AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node_id = idempotency.node_id AND nodes.seen_at >= $2)");
+    tx.execute(query.bind(this_node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)))).await
+}
+
+/// Forgets expired keys; how many.
+pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM idempotency WHERE expires_at <= $1").bind(now)).await
+}

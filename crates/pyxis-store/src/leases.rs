@@ -1,0 +1,27 @@
+//! Leases: work that one node at a time does.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::NodeId;
+
+use crate::db::sql;
+use crate::{Executor, StoreError};
+
+/// Takes or renews a lease; whether the node holds it until then.
+pub async fn acquire(
+    executor: impl Executor,
+    name: &str,
+    node: NodeId,
+    now: UnixMillis,
+    until: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("INSERT INTO leases (name, holder, held_until_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until_at = excluded.held_until_at \
+         WHERE leases.holder = excluded.holder OR leases.held_until_at <= $4");
+    Ok(executor.execute(query.bind(name).bind(node).bind(until).bind(now)).await? == 1)
+}
+
+/// Hands a lease back.
+pub async fn release(executor: impl Executor, name: &str, node: NodeId) -> Result<(), StoreError> {
+    executor.execute(sql("DELETE FROM leases WHERE name = $1 AND holder = $2").bind(name).bind(node)).await?;
+    Ok(())
+}

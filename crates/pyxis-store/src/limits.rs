@@ -1,0 +1,51 @@
+//! Rate windows: exact counters per agent and window (Spec 3, Limits).
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::AgentId;
+
+use crate::db::sql;
+use crate::{Executor, StoreError};
+
+/// Whether a request fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// Whether it was admitted (and counted).
+    pub admitted: bool,
+    /// Admitted in this window so far.
+    pub count: i64,
+}
+
+/// Counts one request if fewer than `limit` were admitted in the window: one statement.
+pub async fn admit(
+    executor: impl Executor,
+    agent: AgentId,
+    window_start: UnixMillis,
+    limit: i64,
+) -> Result<Admission, StoreError> {
+    if limit <= 0 {
+        return Ok(Admission { admitted: false, count: 0 });
+    }
+    let query = sql("INSERT INTO rate_windows (agent_id, window_start_at, count) VALUES ($1, $2, 1) \
+         ON CONFLICT (agent_id, window_start_at) DO UPDATE SET count = rate_windows.count + 1 \
+         WHERE rate_windows.count < $3 RETURNING count");
+    let row = executor.returning(query.bind(agent).bind(window_start).bind(limit)).await?.pop();
+    Ok(match row {
+        Some((count,)) => Admission { admitted: true, count },
+        None => Admission { admitted: false, count: limit },
+    })
+}
+
+/// How many were admitted in a window.
+pub async fn used(
+    executor: impl Executor,
+    agent: AgentId,
+    window_start: UnixMillis,
+) -> Result<i64, StoreError> {
+    let query = sql("SELECT count FROM rate_windows WHERE agent_id = $1 AND window_start_at = $2");
+    Ok(executor.optional(query.bind(agent).bind(window_start)).await?.map_or(0, |(count,)| count))
+}
+
+/// Removes windows that started before; how many.
+pub async fn purge(executor: impl Executor, before: UnixMillis) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM rate_windows WHERE window_start_at < $1").bind(before)).await
+}

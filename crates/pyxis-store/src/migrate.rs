@@ -1,0 +1,119 @@
+//! Schema migrations: the same file names for both engines, applied in order, never changed afterwards.
+
+use pyxis_core::entropy::hex;
+use sha2::{Digest, Sha256};
+
+use crate::db::{self, Backend, sql, sqlite::Session};
+use crate::{Engine, Executor, Store, StoreError};
+
+struct Migration {
+    version: i64,
+    name: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+macro_rules! migration {
+    ($version:literal, $name:literal) => {
+        Migration {
+            version: $version,
+            name: $name,
+            sqlite: include_str!(concat!("../migrations/sqlite/", $name, ".sql")),
+            postgres: include_str!(concat!("../migrations/postgres/", $name, ".sql")),
+        }
+    };
+}
+
+const MIGRATIONS: &[Migration] = &[migration!(1, "0001_init")];
+
+/// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
+const ADVISORY_LOCK: i64 = 0x7079_7869_735f_6d67;
+
+const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
+    (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+const RECORD: &str = "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)";
+const APPLIED: &str = "SELECT version, checksum FROM schema_migrations ORDER BY version";
+
+impl Migration {
+    const fn text(&self, engine: Engine) -> &'static str {
+        match engine {
+            Engine::Sqlite => self.sqlite,
+            Engine::Postgres => self.postgres,
+        }
+    }
+
+    fn checksum(&self, engine: Engine) -> String {
+        hex(&Sha256::digest(self.text(engine)))
+    }
+
+    fn record(&self, engine: Engine) -> db::Query {
+        sql(RECORD).bind(self.version).bind(self.name).bind(self.checksum(engine))
+    }
+}
+
+/// The version that this program needs.
+pub(crate) fn latest() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
+/// Applies what is missing, in one transaction; the resulting version.
+pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
+    match store.backend() {
+        Backend::Sqlite(database) => {
+            database.writer().begin().await?.finish(run_sqlite).await?;
+        }
+        Backend::Postgres(database) => {
+            let transaction = database.begin().await?;
+            let client = transaction.client()?;
+            let lock = [db::Bind::bind(ADVISORY_LOCK)];
+            db::postgres::execute(client, "SELECT pg_advisory_xact_lock($1)", &lock).await?;
+            client.batch_execute(CREATE_TABLE).await.map_err(db::postgres::failure)?;
+            for migration in missing(&transaction.all(&sql(APPLIED)).await?, Engine::Postgres)? {
+                client.batch_execute(migration.postgres).await.map_err(db::postgres::failure)?;
+                transaction.execute(&migration.record(Engine::Postgres)).await?;
+            }
+            transaction.commit(&[]).await?;
+        }
+    }
+    Ok(latest())
+}
+
+fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
+    session.batch(CREATE_TABLE)?;
+    for migration in missing(&session.all(&sql(APPLIED))?, Engine::Sqlite)? {
+        session.batch(migration.sqlite)?;
+        session.execute(&migration.record(Engine::Sqlite))?;
+    }
+    Ok(())
+}
+
+/// The version of the database, 0 when it is empty; an error when this program does not know it.
+pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
+    let exists = match store.engine() {
+        Engine::Sqlite => sql("SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"),
+        Engine::Postgres => sql("SELECT count(*) FROM information_schema.tables \
+                 WHERE table_schema = current_schema() AND table_name = 'schema_migrations'"),
+    };
+    if store.optional::<(i64,)>(exists).await? == Some((0,)) {
+        return Ok(0);
+    }
+    let applied: Vec<(i64, String)> = store.all(sql(APPLIED)).await?;
+    missing(&applied, store.engine())?;
+    Ok(applied.last().map_or(0, |(version, _)| *version))
+}
+
+/// What has not been applied. What has been must be what this program knows.
+fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'static [Migration], StoreError> {
+    for (index, (version, checksum)) in applied.iter().enumerate() {
+        let Some(known) = MIGRATIONS.get(index).filter(|known| known.version == *version) else {
+            return Err(StoreError::Schema(format!(
+                "the database has migration {version}, which this version of the program does not know: \
+                 use a newer version"
+            )));
+        };
+        if known.checksum(engine) != *checksum {
+            return Err(StoreError::Schema(format!("migration {} was applied in another form", known.name)));
+        }
+    }
+    Ok(&MIGRATIONS[applied.len()..])
+}

@@ -1,0 +1,82 @@
+//! Policies: one document per credential.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+
+use crate::db::{row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// A policy.
+    PolicyRow: "policies", policy_columns {
+        /// Its credential.
+        credential_id: CredentialId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// The policy as JSON.
+        document: String,
+        /// Starts at 1 and rises with every change.
+        version: i64,
+        /// Last change.
+        updated_at: UnixMillis,
+        /// Who changed it.
+        updated_by: UserId,
+    }
+}
+
+/// The policy of a credential.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+) -> Result<Option<PolicyRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        policy_columns!(),
+        " FROM policies WHERE workspace_id = $1 AND credential_id = $2"
+    ));
+    executor.optional(query.bind(workspace).bind(credential)).await
+}
+
+/// The policies of a workspace.
+pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<PolicyRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        policy_columns!(),
+        " FROM policies WHERE workspace_id = $1 ORDER BY credential_id"
+    ));
+    executor.all(query.bind(workspace)).await
+}
+
+/// Sets the policy of a credential; its new version. `Reference` when the workspace has no such
+/// credential.
+pub async fn put(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    document: &str,
+    by: UserId,
+    now: UnixMillis,
+) -> Result<i64, StoreError> {
+    let query = sql("INSERT INTO policies (credential_id, workspace_id, document, version, updated_at, updated_by) \
+         VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT (credential_id) DO UPDATE SET document = excluded.document, \
+         version = policies.version + 1, updated_at = excluded.updated_at, updated_by = excluded.updated_by \
+         WHERE policies.workspace_id = excluded.workspace_id RETURNING version")
+    .bind(credential)
+    .bind(workspace)
+    .bind(document)
+    .bind(now)
+    .bind(by);
+    let row = executor.returning(query).await?.pop();
+    row.map(|(version,)| version).ok_or(StoreError::Reference)
+}
+
+/// Removes the policy of a credential; whether there was one.
+pub async fn remove(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM policies WHERE workspace_id = $1 AND credential_id = $2");
+    Ok(executor.execute(query.bind(workspace).bind(credential)).await? == 1)
+}

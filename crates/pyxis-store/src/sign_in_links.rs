@@ -1,0 +1,68 @@
+//! One-time sign-in links: first owner, invitations, command line.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{UserId, WorkspaceId};
+
+use crate::db::{row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// A sign-in link. The token itself is not stored.
+    SignInLinkRow: "sign_in_links", link_columns {
+        /// SHA-256 of the token, hex.
+        token_hash: String,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Who it signs in.
+        user_id: UserId,
+        /// Creation.
+        created_at: UnixMillis,
+        /// End of validity.
+        expires_at: UnixMillis,
+        /// When it was used.
+        used_at: Option<UnixMillis>,
+    }
+}
+
+/// Adds a link.
+pub async fn insert(executor: impl Executor, new: &SignInLinkRow) -> Result<(), StoreError> {
+    let query = sql(
+        "INSERT INTO sign_in_links (token_hash, workspace_id, user_id, created_at, expires_at, used_at) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+    )
+    .bind(&new.token_hash)
+    .bind(new.workspace_id)
+    .bind(new.user_id)
+    .bind(new.created_at)
+    .bind(new.expires_at)
+    .bind(new.used_at);
+    crate::db::insert(executor, query).await
+}
+
+/// The link, if it can still be used. Uses nothing up: a preview may fetch the page.
+pub async fn peek(
+    executor: impl Executor,
+    token_hash: &str,
+    now: UnixMillis,
+) -> Result<Option<SignInLinkRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        link_columns!(),
+        " FROM sign_in_links WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2"
+    ));
+    executor.optional(query.bind(token_hash).bind(now)).await
+}
+
+/// Uses the link up. Of any number of callers at most one gets the row.
+pub async fn consume(
+    executor: impl Executor,
+    token_hash: &str,
+    now: UnixMillis,
+) -> Result<Option<SignInLinkRow>, StoreError> {
+    let query = sql(concat!(
+        "UPDATE sign_in_links SET used_at = $1 WHERE token_hash = $2 AND used_at IS NULL AND expires_at > $1 \
+         RETURNING ",
+        link_columns!()
+    ));
+    Ok(executor.returning(query.bind(now).bind(token_hash)).await?.pop())
+}

@@ -1,0 +1,87 @@
+//! Votes of approvers.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{TxnId, UserId, WorkspaceId};
+
+use crate::db::{row, sql, stored_enum};
+use crate::{Executor, StoreError};
+
+stored_enum! {
+    /// What an approver said.
+    Verdict {
+        /// Yes.
+        Approve = "approve",
+        /// No.
+        Deny = "deny",
+    }
+}
+
+row! {
+    /// One person's vote on one approval.
+    VoteRow: "votes", vote_columns {
+        /// The approval.
+        txn_id: TxnId,
+        /// Who voted.
+        user_id: UserId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Their e-mail address at that time.
+        email: String,
+        /// What they said.
+        verdict: Verdict,
+        /// Why.
+        reason: Option<String>,
+        /// Length of the grant that they asked for, in seconds.
+        grant_seconds: Option<i64>,
+        /// Whether the grant is for the asking agent only.
+        agent_only: bool,
+        /// Where they said it.
+        channel: String,
+        /// When.
+        created_at: UnixMillis,
+    }
+}
+
+/// Adds a vote. `Conflict` on a second vote by the same person.
+pub async fn insert(executor: impl Executor, new: &VoteRow) -> Result<(), StoreError> {
+    let query =
+        sql("INSERT INTO votes (txn_id, user_id, workspace_id, email, verdict, reason, grant_seconds, \
+         agent_only, channel, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         ON CONFLICT DO NOTHING")
+        .bind(new.txn_id)
+        .bind(new.user_id)
+        .bind(new.workspace_id)
+        .bind(&new.email)
+        .bind(new.verdict)
+        .bind(&new.reason)
+        .bind(new.grant_seconds)
+        .bind(new.agent_only)
+        .bind(&new.channel)
+        .bind(new.created_at);
+    crate::db::insert(executor, query).await
+}
+
+/// The votes on an approval, oldest first.
+pub async fn list(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+) -> Result<Vec<VoteRow>, StoreError> {
+    list_many(executor, workspace, &[txn]).await
+}
+
+/// The votes on several approvals, oldest first.
+pub async fn list_many(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txns: &[TxnId],
+) -> Result<Vec<VoteRow>, StoreError> {
+    if txns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = sql(concat!("SELECT ", vote_columns!(), " FROM votes WHERE workspace_id = $1"))
+        .bind(workspace)
+        .and_in("txn_id", txns)
+        .then(" ORDER BY created_at, user_id");
+    executor.all(query).await
+}

@@ -1,0 +1,70 @@
+//! Workspaces: the owners of every other row.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::mode::ApprovalMode;
+
+use crate::db::{fold, row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// A workspace.
+    WorkspaceRow: "workspaces", workspace_columns {
+        /// Identifier.
+        id: WorkspaceId,
+        /// Name, unique whatever its case.
+        name: String,
+        /// What happens to a credential without a policy.
+        mode: ApprovalMode,
+        /// Approval window in seconds; `None` follows the configuration.
+        approval_timeout_secs: Option<i64>,
+        /// Creation.
+        created_at: UnixMillis,
+    }
+}
+
+/// Adds a workspace. `Conflict` when the name is taken.
+pub async fn insert(executor: impl Executor, new: &WorkspaceRow) -> Result<(), StoreError> {
+    let query =
+        sql("INSERT INTO workspaces (id, name, name_folded, mode, approval_timeout_secs, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING")
+        .bind(new.id)
+        .bind(&new.name)
+        .bind(fold(&new.name))
+        .bind(new.mode)
+        .bind(new.approval_timeout_secs)
+        .bind(new.created_at);
+    crate::db::insert(executor, query).await
+}
+
+/// The workspace.
+pub async fn find(executor: impl Executor, id: WorkspaceId) -> Result<Option<WorkspaceRow>, StoreError> {
+    executor
+        .optional(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE id = $1")).bind(id))
+        .await
+}
+
+/// The workspace of a name, whatever its case.
+pub async fn find_by_name(executor: impl Executor, name: &str) -> Result<Option<WorkspaceRow>, StoreError> {
+    let query = sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE name_folded = $1"));
+    executor.optional(query.bind(fold(name))).await
+}
+
+/// Every workspace, oldest first.
+pub async fn list(executor: impl Executor) -> Result<Vec<WorkspaceRow>, StoreError> {
+    executor.all(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces ORDER BY id"))).await
+}
+
+/// Changes the settings; whether the workspace exists.
+pub async fn update_settings(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    mode: ApprovalMode,
+    approval_timeout_secs: Option<i64>,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE workspaces SET mode = $1, approval_timeout_secs = $2 WHERE id = $3")
+        .bind(mode)
+        .bind(approval_timeout_secs)
+        .bind(workspace);
+    Ok(executor.execute(query).await? == 1)
+}
