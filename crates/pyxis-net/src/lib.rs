@@ -3,6 +3,7 @@
 //! A request leaves through [`Client::send`]. Its connector resolves the name, asks the [`Guard`]
 //! about every answer and dials one of exactly the addresses that were judged, so nothing that a
 //! resolver says between the check and the dial can lead to another machine (DNS rebinding).
+#![warn(missing_docs)]
 
 pub mod body;
 mod client;

@@ -49,9 +49,10 @@ fn prepare(request: &mut Request<Body>) -> Result<(), InvalidRequest> {
     if request.method() == Method::CONNECT {
         return Err(InvalidRequest::Connect);
     }
-    let headers = request.headers_mut();
     // The connection was judged by the URI, so the virtual host must be the same one.
-    headers.remove(HOST);
+    request.headers_mut().remove(HOST);
+    // What a server attached to an inbound request (an upgrade, a protocol) must not steer this one.
+    request.extensions_mut().clear();
     // The version that an inbound request came with says nothing about this connection.
     *request.version_mut() = Version::HTTP_11;
     frame(request);
