@@ -188,6 +188,8 @@ impl Error {
 }
 
 impl From<StoreError> for Error {
+    /// Whatever the store's trouble is, nothing can be sent. What callers can act on (a conflict) they
+    /// look at before.
     fn from(error: StoreError) -> Self {
         Self::Unavailable(error)
     }

@@ -96,12 +96,12 @@ async fn admit_and_go(
     let judgement = judge::judge(state, &asked).await;
     match judgement {
         Err(error) => {
-            records::refused(state, &asked, &error).await;
+            records::refused(state, &asked, &error);
             Err(error)
         }
         Ok(Judgement::Deny { pattern }) => {
             let error = Error::DeniedByPolicy { pattern };
-            records::refused(state, &asked, &error).await;
+            records::refused(state, &asked, &error);
             Err(error)
         }
         Ok(Judgement::Pass(passage)) => send(state, &asked, &passage, body, claim).await,
@@ -147,7 +147,7 @@ async fn send(
     state.touched.note(asked.agent.id(), asked.credential.row.id, state.now());
     let outcome = Outcome::new(state, asked.agent.workspace_id(), seq, started);
     if let Some(claim) = claim {
-        claim.sending(state).await?;
+        claim.sending();
     }
     let outbound = Outbound {
         credential: asked.credential,

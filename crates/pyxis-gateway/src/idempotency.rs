@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_store::idempotency::{KeyState, NewKey};
 use pyxis_store::{Executor, approvals, idempotency};
 use sha2::{Digest, Sha256};
 
@@ -50,17 +51,16 @@ pub(crate) async fn claim(
     let key_hash = hash(&[key.as_bytes()]);
     let fingerprint = fingerprint(control, body);
     let (workspace, now) = (agent.workspace_id(), state.now());
-    let claim = idempotency::claim(
-        &state.store,
-        workspace,
-        agent.id(),
-        &key_hash,
-        &fingerprint,
-        state.node,
-        now,
-        now.plus(REMEMBERED),
-    );
-    match claim.await? {
+    let new = NewKey {
+        agent_id: agent.id(),
+        key_hash: key_hash.clone(),
+        workspace_id: workspace,
+        fingerprint: fingerprint.clone(),
+        node_id: state.node,
+        created_at: now,
+        expires_at: now.plus(REMEMBERED),
+    };
+    match idempotency::claim(&state.store, &new).await? {
         idempotency::Claim::New => Ok(Replay::First(Claimed {
             workspace,
             agent: agent.id(),
@@ -69,7 +69,7 @@ pub(crate) async fn claim(
         })),
         idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => Err(Error::IdempotencyKeyReused),
         idempotency::Claim::Existing(row) => {
-            again(state, agent, row, control.wait).await.map(Replay::Again)
+            again(state, agent, *row, control.wait).await.map(Replay::Again)
         }
     }
 }
@@ -87,7 +87,7 @@ async fn again(
         let found = crate::approvals::expire::settle(state, found).await?;
         return reply::paused(state, agent, found, wait).await;
     }
-    if !row.done {
+    if row.state == KeyState::InProgress {
         return Err(Error::IdempotencyInProgress);
     }
     let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown)?;
@@ -103,7 +103,8 @@ impl Claimed {
     /// Ties the key to a transaction.
     pub(crate) async fn attach(&self, executor: impl Executor, txn: TxnId) -> Result<()> {
         self.sent.store(true, std::sync::atomic::Ordering::Relaxed);
-        Ok(idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?)
+        idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?;
+        Ok(())
     }
 
     /// From here on the request may have reached the upstream.

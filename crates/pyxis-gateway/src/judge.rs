@@ -5,7 +5,7 @@ use pyxis_core::grant;
 use pyxis_core::mode::Channel;
 use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
 use pyxis_core::target::{Scheme, Target};
-use pyxis_store::grants::{self, GrantRow};
+use pyxis_store::grants::{self, GrantRow, Wanted};
 
 use crate::error::{Error, Result};
 use crate::forward::Asked;
@@ -102,8 +102,16 @@ async fn use_grant(state: &State, asked: &Asked<'_>, decision: &Decision<'_>) ->
     let row = &asked.credential.row;
     let route = asked.target.route();
     let method = asked.method.as_str();
-    let (workspace, agent, now) = (asked.agent.workspace_id(), asked.agent.id(), state.now());
-    Ok(grants::claim_use(&state.store, workspace, row.id, row.version, method, &route, agent, now).await?)
+    let wanted = Wanted {
+        workspace: asked.agent.workspace_id(),
+        credential: row.id,
+        credential_version: row.version,
+        method,
+        route: &route,
+        agent: asked.agent.id(),
+        now: state.now(),
+    };
+    Ok(grants::claim_use(&state.store, &wanted).await?)
 }
 
 /// The credential's policy, if it has one.

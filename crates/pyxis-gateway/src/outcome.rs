@@ -71,7 +71,7 @@ impl Drop for Outcome {
         self.facts.total_micros = micros(self.started);
         records::metrics(&self.facts);
         let record = records::outcome(&self.state, self.workspace, self.seq, &self.facts);
-        self.state.audit.append_later(record);
+        self.state.audit.append_detached(record);
     }
 }
 

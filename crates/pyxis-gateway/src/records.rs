@@ -38,7 +38,7 @@ struct OutcomeDetail {
 pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Record {
     let mut record = of(state, asked, "auto", &passage.matched);
     if let Some(grant) = &passage.grant {
-        record.decision = Some("grant".to_owned());
+        record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
     }
     count("pass");
@@ -54,7 +54,7 @@ pub(crate) fn paused(state: &State, asked: &Asked<'_>, matched: &Matched, txn: T
 }
 
 /// A request that was refused; recorded, but not waited for: nothing was sent.
-pub(crate) async fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
+pub(crate) fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
     let (decision, pattern) = match error {
         Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
         _ => ("refused", None),
@@ -67,7 +67,7 @@ pub(crate) async fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
         reason: asked.control.reason,
     });
     count("refuse");
-    state.audit.append_later(record);
+    state.audit.append_detached(record);
 }
 
 /// An approved request that is about to be sent.
@@ -77,7 +77,7 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> Record {
     record.actor = format!("agent:{}", row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
     record.credential = Some(row.credential_name.clone());
-    record.decision = Some("approved".to_owned());
+    record.decision = Some("approved".into());
     record.method = Some(row.method.clone());
     record.host = Some(row.target_host.clone());
     record.txn_id = Some(row.txn_id);
@@ -117,7 +117,7 @@ fn base(state: &State, asked: &Asked<'_>, decision: &'static str) -> Record {
     record.actor = format!("agent:{}", asked.agent.id());
     record.actor_name.clone_from(&asked.agent.row.name);
     record.credential = Some(asked.credential.row.name.clone());
-    record.decision = Some(decision.to_owned());
+    record.decision = Some(decision.into());
     record.method = Some(asked.method.as_str().to_owned());
     record.host = Some(asked.target.authority());
     record
@@ -150,7 +150,7 @@ pub(crate) fn metrics(facts: &Facts) {
 pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> Record {
     let mut record = execute(state, row);
     record.kind = "execute".into();
-    record.decision = Some("refused".to_owned());
+    record.decision = Some("refused".into());
     record.detail = json(&serde_json::json!({ "error": code }));
     record
 }

@@ -136,7 +136,7 @@ async fn send_approved(state: State, mut stop: Stop) {
 async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     let mut todo = state.work.take();
     if todo.is_empty() {
-        let free = i64::try_from(state.work.slots.available_permits()).unwrap_or(1);
+        let free = u32::try_from(state.work.slots.available_permits()).unwrap_or(1);
         todo = approvals::ready(&state.store, state.now(), free.max(1)).await?;
     }
     for (workspace, txn) in todo {

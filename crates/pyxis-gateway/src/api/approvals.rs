@@ -18,7 +18,7 @@ use crate::state::State;
 #[derive(Deserialize)]
 pub(super) struct Which {
     state: Option<String>,
-    limit: Option<i64>,
+    limit: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ pub(super) struct Answer {
 #[derive(Serialize)]
 pub(super) struct Vote {
     email: String,
-    verdict: String,
+    verdict: &'static str,
     at: String,
 }
 
@@ -121,7 +121,7 @@ fn shown(state: &State, view: View) -> Shown {
         votes: view
             .votes
             .into_iter()
-            .map(|vote| Vote { email: vote.email, verdict: vote.verdict, at: vote.created_at.to_rfc3339() })
+            .map(|vote| Vote { email: vote.email, verdict: vote.verdict.as_str(), at: vote.created_at.to_rfc3339() })
             .collect(),
         created_at: row.created_at.to_rfc3339(),
         expires_at: row.expires_at.to_rfc3339(),

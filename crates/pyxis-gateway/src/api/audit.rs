@@ -26,7 +26,7 @@ pub(super) struct Search {
     from: Option<String>,
     to: Option<String>,
     before: Option<i64>,
-    limit: Option<i64>,
+    limit: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -58,7 +58,7 @@ pub(super) async fn search(
         ..AuditFilter::default()
     };
     let entries = audit::search(&state, person.workspace(), &filter).await?;
-    let full = i64::try_from(entries.len()).is_ok_and(|found| found == limit);
+    let full = entries.len() >= limit as usize;
     let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
     Ok(Json(List { records: entries.iter().map(audit::to_json).collect(), next_before }))
 }

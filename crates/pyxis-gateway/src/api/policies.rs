@@ -26,7 +26,7 @@ pub(super) struct Explain {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReplayInput {
     policy: Box<RawValue>,
-    last: Option<i64>,
+    last: Option<u32>,
 }
 
 #[derive(Serialize)]

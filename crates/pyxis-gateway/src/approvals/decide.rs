@@ -15,13 +15,12 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
-use pyxis_store::votes::{self, NewVote, VoteRow};
+use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{Event, StoreError, Tx, policies, users};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::records::json;
-use crate::sealing;
 use crate::state::State;
 
 /// Longest deny reason, in bytes.
@@ -144,7 +143,7 @@ impl Case<'_> {
         if let Some(wish) = wish {
             self.check_wish(wish, needed)?;
         }
-        self.vote(tx, "approve", None, wish).await?;
+        self.vote(tx, Verdict::Approve, None, wish).await?;
         let counted = self.count(tx).await?;
         let mut decided =
             Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
@@ -170,7 +169,7 @@ impl Case<'_> {
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
             return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
         }
-        self.vote(tx, "deny", reason.as_deref(), None).await?;
+        self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;
         let denied =
@@ -209,20 +208,20 @@ impl Case<'_> {
             .map_err(|error| Error::field("grant_seconds", error.to_string()))
     }
 
-    async fn vote(&self, tx: &mut Tx, verdict: &str, reason: Option<&str>, wish: Option<GrantWish>) -> Result<()> {
-        let vote = NewVote {
+    async fn vote(&self, tx: &mut Tx, verdict: Verdict, reason: Option<&str>, wish: Option<GrantWish>) -> Result<()> {
+        let vote = VoteRow {
             workspace_id: self.row.workspace_id,
             txn_id: self.row.txn_id,
             user_id: self.approver.user,
             email: self.approver.email.clone(),
-            verdict: verdict.to_owned(),
+            verdict,
             reason: reason.map(str::to_owned),
             grant_seconds: wish.map(|wish| i64::try_from(wish.seconds).unwrap_or(i64::MAX)),
             agent_only: wish.is_some_and(|wish| wish.agent_only),
             channel: self.approver.surface.as_str().to_owned(),
             created_at: self.now,
         };
-        match votes::insert(tx, &vote).await {
+        match votes::insert(&mut *tx, &vote).await {
             Err(StoreError::Conflict { .. }) => Err(Error::AlreadyDecided(ApprovalState::Pending)),
             other => Ok(other?),
         }
@@ -232,7 +231,7 @@ impl Case<'_> {
     async fn count(&self, tx: &mut Tx) -> Result<u32> {
         let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
         let mut counted = 0;
-        for vote in given.iter().filter(|vote| vote.verdict == "approve") {
+        for vote in given.iter().filter(|vote| vote.verdict == Verdict::Approve) {
             if self.still_counts(tx, vote).await? {
                 counted += 1;
             }
@@ -249,7 +248,7 @@ impl Case<'_> {
     }
 
     async fn open_grant(&self, tx: &mut Tx, wish: GrantWish) -> Result<GrantId> {
-        let aad = sealing::target(self.row.workspace_id, self.row.txn_id);
+        let aad = approvals::target_aad(self.row.workspace_id, self.row.txn_id);
         let opened = self.state.keyring.open(&aad, &self.row.sealed_target);
         let bytes = opened.map_err(|error| Error::Internal(Box::new(error)))?;
         let url = String::from_utf8_lossy(bytes.expose());

@@ -21,7 +21,6 @@ use crate::judge;
 use crate::outcome::Facts;
 use crate::records;
 use crate::resolve::Credential;
-use crate::sealing;
 use crate::state::State;
 use crate::stored::{StoredRequest, StoredResponse};
 
@@ -89,7 +88,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
 async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest> {
     let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
     let sealed = sealed.ok_or(Error::NoLongerAllowed("the stored request was purged"))?;
-    let aad = sealing::request(row.workspace_id, row.txn_id);
+    let aad = approvals::request_aad(row.workspace_id, row.txn_id);
     let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
 }
@@ -155,7 +154,7 @@ async fn finish(
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let (status, error, response) = match result {
         Ok(answer) => {
-            let aad = sealing::response(workspace, txn);
+            let aad = approvals::response_aad(workspace, txn);
             let sealed = state.keyring.seal(&*state.entropy, &aad, answer.encode().expose());
             (Some(i64::from(answer.status.as_u16())), None, Some(sealed))
         }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::state::State;
 
 /// Transactions expired in one round.
-const BATCH: i64 = 500;
+const BATCH: u32 = 500;
 
 /// Expires everything whose window has ended. Returns how many.
 pub(crate) async fn expire_due(state: &State) -> Result<usize> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use pyxis_core::digest;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::Channel;
-use pyxis_store::approvals::{self, ApprovalRow, NewApproval};
+use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
 use pyxis_store::{Event, StoreError, audit};
 
 use crate::error::{Error, Result};
@@ -13,7 +13,6 @@ use crate::forward::outbound::clean_headers;
 use crate::idempotency::Claimed;
 use crate::judge::{self, Matched};
 use crate::records;
-use crate::sealing;
 use crate::state::State;
 use crate::stored::StoredRequest;
 
@@ -70,9 +69,9 @@ async fn insert(
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
     let new = new_approval(state, asked, matched, request, dedupe, txn);
-    let sealed = state.keyring.seal(&*state.entropy, &sealing::request(workspace, txn), request.encode().expose());
+    let sealed = state.keyring.seal(&*state.entropy, &approvals::request_aad(workspace, txn), request.encode().expose());
     let mut tx = state.store.begin().await?;
-    approvals::insert(&mut tx, &new, &sealed).await?;
+    approvals::insert(&mut tx, &new, sealed).await?;
     audit::append_in(&mut tx, &state.audit_keys, &[records::paused(state, asked, matched, txn)]).await?;
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
@@ -102,10 +101,10 @@ fn new_approval(
         credential_id: credential.id,
         credential_name: credential.name.clone(),
         credential_version: credential.version,
-        kind: "forward".to_owned(),
+        kind: ApprovalKind::Forward,
         method: asked.method.as_str().to_owned(),
         target_host: asked.target.authority(),
-        sealed_target: state.keyring.seal(&*state.entropy, &sealing::target(agent.workspace_id, txn), target),
+        sealed_target: state.keyring.seal(&*state.entropy, &approvals::target_aad(agent.workspace_id, txn), target),
         rule: matched.rule.as_str().to_owned(),
         pattern: matched.pattern.clone(),
         reason: asked.control.reason.map(str::to_owned),

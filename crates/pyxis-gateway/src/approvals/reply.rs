@@ -20,7 +20,6 @@ use super::expire;
 use crate::control::{self, MAX_WAIT};
 use crate::error::{Error, Result};
 use crate::resolve::Agent;
-use crate::sealing;
 use crate::state::State;
 use crate::stored::StoredResponse;
 
@@ -262,7 +261,7 @@ async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>
     }
     let sealed = approvals::response(&state.store, row.workspace_id, row.txn_id).await?;
     let Some(sealed) = sealed else { return Ok(None) };
-    let aad = sealing::response(row.workspace_id, row.txn_id);
+    let aad = approvals::response_aad(row.workspace_id, row.txn_id);
     let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }

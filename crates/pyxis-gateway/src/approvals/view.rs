@@ -9,7 +9,6 @@ use pyxis_store::votes::{self, VoteRow};
 
 use super::expire;
 use crate::error::{Error, Result};
-use crate::sealing;
 use crate::state::State;
 use crate::stored::StoredRequest;
 
@@ -36,7 +35,7 @@ pub struct Filter {
     /// Only of this agent.
     pub agent: Option<AgentId>,
     /// At most this many.
-    pub limit: i64,
+    pub limit: u32,
 }
 
 /// One transaction of a workspace, whole.
@@ -72,7 +71,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
 }
 
 fn target(state: &State, row: &ApprovalRow) -> Result<String> {
-    let aad = sealing::target(row.workspace_id, row.txn_id);
+    let aad = approvals::target_aad(row.workspace_id, row.txn_id);
     let bytes =
         state.keyring.open(&aad, &row.sealed_target).map_err(|error| Error::Internal(Box::new(error)))?;
     Ok(String::from_utf8_lossy(bytes.expose()).into_owned())
@@ -81,7 +80,7 @@ fn target(state: &State, row: &ApprovalRow) -> Result<String> {
 async fn request(state: &State, row: &ApprovalRow) -> Result<Option<StoredRequest>> {
     let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
     let Some(sealed) = sealed else { return Ok(None) };
-    let aad = sealing::request(row.workspace_id, row.txn_id);
+    let aad = approvals::request_aad(row.workspace_id, row.txn_id);
     let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredRequest::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }

@@ -2,6 +2,8 @@
 //!
 //! Used for requests that pass at once and for those that a person approved.
 
+use std::sync::Arc;
+
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
@@ -109,7 +111,7 @@ fn open_secret(state: &State, credential: &Credential) -> Result<Option<SecretVa
             Connector::Direct => Err(Error::NoLongerAllowed("the credential has no secret")),
         };
     };
-    let aad = crate::sealing::credential(credential.row.workspace_id, credential.row.id);
+    let aad = pyxis_store::credentials::secret_aad(credential.row.workspace_id, credential.row.id);
     let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     SecretValue::from_bytes(&bytes).map(Some)
 }
@@ -179,11 +181,12 @@ fn wrap(
         None => None,
         Some(value) => {
             let text = value.to_str().map_err(|_| Error::UnknownContentCoding)?;
-            Some(Decoder::for_content_encoding(text).map_err(|_| Error::UnknownContentCoding)?)
+            let decoder = Decoder::for_content_encoding(text).map_err(|_| Error::UnknownContentCoding)?;
+            (!decoder.is_identity()).then_some(decoder)
         }
     };
     let headers = answer_headers(&parts.headers, credential, &needles);
-    let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
+    let body = ScrubbedBody::new(body, coding, Arc::new(needles), state.config.idle_timeout);
     Ok(Answer { status: parts.status, headers, body })
 }
 

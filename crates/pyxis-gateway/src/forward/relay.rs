@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub(crate) struct ScrubbedBody {
     upstream: IdleTimeout<Incoming>,
     decoder: Option<Decoder>,
     scrubber: Scrubber,
+    needles: Arc<Needles>,
     ready: VecDeque<Bytes>,
     trailers: Option<HeaderMap>,
     ended: bool,
@@ -38,11 +40,12 @@ pub(crate) struct ScrubbedBody {
 }
 
 impl ScrubbedBody {
-    pub(crate) fn new(upstream: Incoming, decoder: Option<Decoder>, needles: Needles, idle: Duration) -> Self {
+    pub(crate) fn new(upstream: Incoming, decoder: Option<Decoder>, needles: Arc<Needles>, idle: Duration) -> Self {
         Self {
             upstream: IdleTimeout::new(upstream, idle),
             decoder,
-            scrubber: Scrubber::new(needles),
+            scrubber: Scrubber::new(Arc::clone(&needles)),
+            needles,
             ready: VecDeque::new(),
             trailers: None,
             ended: false,
@@ -112,12 +115,12 @@ impl ScrubbedBody {
 
     fn push(&mut self, data: Bytes) -> Result<(), Broken> {
         let Some(decoder) = &mut self.decoder else {
-            self.scrubber.push(data, &mut self.ready);
+            self.ready.extend(self.scrubber.push(data));
             return Ok(());
         };
-        decoder.push(data).map_err(Broken::Coding)?;
-        while let Some(plain) = decoder.next_chunk().map_err(Broken::Coding)? {
-            self.scrubber.push(plain, &mut self.ready);
+        decoder.push(data);
+        while let Some(plain) = decoder.pull().map_err(Broken::Coding)? {
+            self.ready.extend(self.scrubber.push(plain));
         }
         Ok(())
     }
@@ -126,16 +129,13 @@ impl ScrubbedBody {
         self.ended = true;
         if let Some(decoder) = &mut self.decoder {
             decoder.finish().map_err(Broken::Coding)?;
-            while let Some(plain) = decoder.next_chunk().map_err(Broken::Coding)? {
-                self.scrubber.push(plain, &mut self.ready);
-            }
         }
-        self.scrubber.finish(&mut self.ready);
+        self.ready.extend(self.scrubber.finish());
         Ok(())
     }
 
     fn clean_trailers(&self, trailers: &HeaderMap) -> HeaderMap {
-        let needles = self.scrubber.needles();
+        let needles = &self.needles;
         trailers
             .iter()
             .filter(|(name, _)| !pyxis_core::headers::never_relayed(name.as_str()))

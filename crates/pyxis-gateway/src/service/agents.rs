@@ -118,14 +118,16 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     let now = state.now();
     let mut change = Change::begin(state, actor).await?;
     let assigned = match &patch.credentials {
-        Some(scope) => Some(resolve_scope(&mut change.tx, actor.workspace, scope).await?),
         None => None,
+        Some(Scope::All) => Some(agents::Scope::All),
+        Some(named) => {
+            Some(agents::Scope::Only(resolve_scope(&mut change.tx, actor.workspace, named).await?))
+        }
     };
     let wanted = AgentChange {
         name: patch.name.clone(),
         rate_limit_per_hour: patch.rate_limit_per_hour.map(|limit| limit.map(i64::from)),
-        all_credentials: patch.credentials.as_ref().map(|scope| *scope == Scope::All),
-        credentials: assigned,
+        scope: assigned,
         disabled_at: patch.enabled.map(|enabled| (!enabled).then_some(now)),
     };
     match agents::update(&mut change.tx, actor.workspace, id, wanted).await {

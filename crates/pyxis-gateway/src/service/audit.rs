@@ -27,10 +27,10 @@ pub async fn over_time(
 
 /// An entry as JSON, for the API and for exports.
 pub fn to_json(entry: &Entry) -> Value {
-    let record = &entry.record;
+    let record = &entry.record.record;
     let detail = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
     let mut value = json!({
-        "seq": record.seq,
+        "seq": entry.record.seq,
         "at": record.at.to_rfc3339(),
         "workspace_id": record.workspace_id,
         "kind": record.kind,
@@ -47,8 +47,8 @@ pub fn to_json(entry: &Entry) -> Value {
         "outcome": null,
     });
     if let Some(outcome) = &entry.outcome {
-        value["upstream_status"] = outcome.status.into();
-        value["outcome"] = detail(&outcome.detail);
+        value["upstream_status"] = outcome.record.status.into();
+        value["outcome"] = detail(&outcome.record.detail);
     }
     value
 }

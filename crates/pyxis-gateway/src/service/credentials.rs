@@ -17,7 +17,6 @@ use crate::forward::inject;
 use crate::forward::outbound::{Outbound, dispatch};
 use crate::judge;
 use crate::resolve::{Credential, CredentialOptions};
-use crate::sealing;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -74,7 +73,7 @@ pub async fn create(state: &State, actor: &Actor, input: CredentialInput) -> Res
     check_connector(&input)?;
     let now = state.now();
     let id = CredentialId::new(now, &*state.entropy);
-    let aad = sealing::credential(actor.workspace, id);
+    let aad = credentials::secret_aad(actor.workspace, id);
     let sealed = input.secret.as_ref().map(|secret| {
         state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose())
     });
@@ -127,15 +126,15 @@ pub async fn update(state: &State, actor: &Actor, name: &str, patch: CredentialP
     }
     let wanted = CredentialChange {
         description: patch.description,
-        api_base: patch.api_base,
-        auth: patch.auth.as_ref().map(to_json),
+        api_base: patch.api_base.map(Some),
+        auth: patch.auth.as_ref().map(to_json).map(Some),
         allowed_hosts,
         allow_http: patch.allow_http,
         options: patch.options.as_ref().map(to_json),
-        updated_at: state.now(),
+        ..CredentialChange::default()
     };
     let mut change = Change::begin(state, actor).await?;
-    credentials::update(&mut change.tx, actor.workspace, row.id, wanted).await?;
+    credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
     let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
     change.commit("credential.updated", Some(&row.name), detail).await?;
     get(state, actor.workspace, name).await
@@ -150,7 +149,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         None => check_token(&secret)?,
     }
     let now = state.now();
-    let aad = sealing::credential(actor.workspace, row.id);
+    let aad = credentials::secret_aad(actor.workspace, row.id);
     let sealed = state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose());
     let mut change = Change::begin(state, actor).await?;
     let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
@@ -185,8 +184,9 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
         Outbound { credential: &credential, method: Method::Get, target: &target, headers: HeaderMap::new() };
     let answer = dispatch(state, outbound, pyxis_net::body::empty()).await.map_err(|failure| failure.error)?;
     let status = answer.status.as_u16();
-    let (workspace, id) = (actor.workspace, credential.row.id);
-    credentials::record_verification(&state.store, workspace, id, i64::from(status), state.now()).await?;
+    let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));
+    let (store, now) = (&state.store, state.now());
+    credentials::record_verification(store, actor.workspace, id, version, seen, now).await?;
     Ok(status)
 }
 
@@ -304,7 +304,7 @@ fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()>
     }
     check_auth(auth)?;
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
-    let aad = sealing::credential(row.workspace_id, row.id);
+    let aad = credentials::secret_aad(row.workspace_id, row.id);
     let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     inject::check(auth, &SecretValue::from_bytes(&bytes)?)
 }

@@ -1,6 +1,7 @@
 //! Grants: listed and revocable.
 
 use pyxis_core::id::{GrantId, WorkspaceId};
+use pyxis_store::Page;
 use pyxis_store::grants::{self, GrantRow};
 use serde_json::json;
 
@@ -10,12 +11,7 @@ use crate::state::State;
 
 /// Grants of a workspace, newest first; `ended` includes those that are over.
 pub async fn list(state: &State, workspace: WorkspaceId, ended: bool) -> Result<Vec<GrantRow>> {
-    let now = state.now();
-    let mut all = grants::list(&state.store, workspace, ended, 500).await?;
-    if !ended {
-        all.retain(|grant| grant.expires_at > now);
-    }
-    Ok(all)
+    Ok(grants::list(&state.store, workspace, ended, Page::first(500), state.now()).await?)
 }
 
 /// Ends a grant now.

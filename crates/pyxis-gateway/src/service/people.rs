@@ -6,7 +6,7 @@ use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
-use pyxis_store::sign_in_links::{self, NewLink};
+use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::users::{self, NewUser, UserRow};
 use pyxis_store::{StoreError, sessions};
 use serde_json::json;
@@ -28,7 +28,7 @@ pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Resul
     let now = state.now();
     let id = UserId::new(now, &*state.entropy);
     let mut change = Change::begin(state, actor).await?;
-    let new = NewUser { id, workspace_id: actor.workspace, email: email.clone(), role, created_at: now };
+    let new = NewUser { id, workspace_id: actor.workspace, email: email.clone(), role, password_hash: None, created_at: now };
     match users::insert(&mut change.tx, &new).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
         other => other?,
@@ -51,12 +51,13 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
     let state = change.state;
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, ""));
     let now = state.now();
-    let link = NewLink {
+    let link = SignInLinkRow {
         token_hash: entropy::hex(&key_hash(token.expose())),
         workspace_id: change.actor.workspace,
         user_id: user,
         created_at: now,
         expires_at: now.plus(LINK_LIFETIME),
+        used_at: None,
     };
     sign_in_links::insert(&mut change.tx, &link).await?;
     Ok(SecretString::new(format!("{}/link/{}", state.config.base_url, token.expose())))

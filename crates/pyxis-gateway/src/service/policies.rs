@@ -7,7 +7,7 @@ use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule
 use pyxis_core::target::Target;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::{audit, grants, workspaces};
+use pyxis_store::{Page, audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use crate::resolve::Credential;
 use crate::state::State;
 
 /// Most requests that a replay looks at.
-const MAX_REPLAY: i64 = 1000;
+const MAX_REPLAY: u32 = 1000;
 
 /// What would happen with a request, by the function that `/forward` uses.
 #[derive(Clone, Debug, Serialize)]
@@ -109,7 +109,7 @@ async fn end_grants(
 ) -> Result<usize> {
     let tightened = policy::tightened(before, after);
     let mut ended = 0;
-    for grant in grants::list(&mut change.tx, credential.workspace_id, false, 1000).await? {
+    for grant in grants::list(&mut change.tx, credential.workspace_id, false, Page::first(1000), state.now()).await? {
         if grant.credential_id != credential.id {
             continue;
         }
@@ -167,17 +167,16 @@ pub async fn explain(
     if decision.verdict == Verdict::RequireApproval && grant::may_shortcut(&decision, judge::settings(&credential)) {
         let row = &credential.row;
         let (route, now) = (target.route(), state.now());
-        let covering = grants::covering(
-            &state.store,
+        let wanted = Wanted {
             workspace,
-            row.id,
-            row.version,
-            method.as_str(),
-            &route,
+            credential: row.id,
+            credential_version: row.version,
+            method: method.as_str(),
+            route: &route,
             agent,
             now,
-        );
-        if let Some(found) = covering.await? {
+        };
+        if let Some(found) = grants::covering(&state.store, &wanted).await? {
             return Ok(Explanation {
                 decision: "auto_approve",
                 rule: Rule::Grant.as_str(),
@@ -212,7 +211,7 @@ pub async fn replay(
     workspace: WorkspaceId,
     name: &str,
     draft: &Policy,
-    last: i64,
+    last: u32,
 ) -> Result<Replay> {
     let credential = credentials::get(state, workspace, name).await?;
     let mode = mode(state, workspace).await?;

@@ -9,7 +9,7 @@ use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_store::audit::{self, Record};
-use pyxis_store::sessions::{self, NewSession, SessionRow};
+use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Executor, sign_in_links};
 
@@ -23,7 +23,7 @@ use pyxis_core::grant::Surface;
 /// How long a session lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// Failures before a lock.
-const MAX_FAILURES: i64 = 5;
+const MAX_FAILURES: u32 = 5;
 /// How long a lock holds.
 const LOCK: Duration = Duration::from_secs(15 * 60);
 /// Password lengths, in characters.
@@ -89,10 +89,10 @@ pub enum Holder {
 }
 
 impl Holder {
-    fn as_str(self) -> &'static str {
+    fn kind(self) -> SessionKind {
         match self {
-            Self::Browser => "browser",
-            Self::Bearer => "bearer",
+            Self::Browser => SessionKind::Browser,
+            Self::Bearer => SessionKind::Bearer,
         }
     }
 }
@@ -161,21 +161,20 @@ pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Durat
     let now = state.now();
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, "px_session_"));
     let hash = entropy::hex(&key_hash(token.expose()));
-    let new = NewSession {
+    let session = SessionRow {
         id: SessionId::new(now, &*state.entropy),
-        token_hash: hash.clone(),
+        token_hash: hash,
         workspace_id: user.workspace_id,
         user_id: user.id,
-        kind: holder.as_str().to_owned(),
+        kind: holder.kind(),
         csrf: entropy::token::<16>(&*state.entropy, ""),
         created_at: now,
         expires_at: now.plus(lifetime),
+        last_seen_at: now,
         user_agent: None,
     };
-    sessions::insert(&state.store, &new).await?;
+    sessions::insert(&state.store, &session).await?;
     record(state, user, "sign_in").await?;
-    let found = sessions::find_live(&state.store, &hash, now).await?;
-    let (session, _) = found.ok_or(Error::Unauthenticated)?;
     Ok(Opened { token, session })
 }
 

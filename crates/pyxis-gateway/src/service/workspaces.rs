@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_core::secret::SecretString;
-use pyxis_store::workspaces::{self, NewWorkspace, WorkspaceRow};
+use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{StoreError, users};
 use serde_json::json;
 
@@ -38,7 +38,13 @@ pub async fn create(state: &State, name: &str, mode: ApprovalMode, owner: Option
     let id = WorkspaceId::new(now, &*state.entropy);
     let actor = Actor::cli(id);
     let mut change = Change::begin(state, &actor).await?;
-    let new = NewWorkspace { id, name: name.to_owned(), mode, created_at: now };
+    let new = WorkspaceRow {
+        id,
+        name: name.to_owned(),
+        mode,
+        approval_timeout_secs: None,
+        created_at: now,
+    };
     match workspaces::insert(&mut change.tx, &new).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(name.to_owned())),
         other => other?,
