@@ -4,14 +4,19 @@
 //! types; canonical targets; patterns, policies and grants; the approval state machine. Nothing here
 //! reads a clock, an environment variable or a socket, so every rule can be tested by calling it.
 
+pub mod approval;
 pub mod auth;
 pub mod clock;
 pub mod digest;
+pub mod eligibility;
 pub mod entropy;
+pub mod grant;
 pub mod headers;
 pub mod hosts;
 pub mod id;
 pub mod mode;
+pub mod pattern;
+pub mod policy;
 pub mod secret;
 pub mod target;
 pub mod window;

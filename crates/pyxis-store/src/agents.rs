@@ -8,7 +8,7 @@ use crate::{Executor, StoreError, Tx};
 
 row! {
     /// An agent. The key itself is not stored.
-    AgentRow: "agents", agent_columns {
+    pub AgentRow: "agents", agent_columns {
         /// Identifier.
         id: AgentId,
         /// Workspace.

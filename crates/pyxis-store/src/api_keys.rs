@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// An API key. The key itself is not stored.
-    ApiKeyRow: "api_keys", api_key_columns {
+    pub ApiKeyRow: "api_keys", api_key_columns {
         /// Identifier.
         id: String,
         /// Workspace.

@@ -19,7 +19,7 @@ pub use forward::{Finish, abandon, begin_attempt, claim, finish, purge_bodies, r
 
 stored_enum! {
     /// What waits.
-    ApprovalKind {
+    pub ApprovalKind {
         /// A request to forward.
         Forward = "forward",
         /// A signature.
@@ -29,7 +29,7 @@ stored_enum! {
 
 row! {
     /// An approval, without its bodies.
-    ApprovalRow: "approvals", approval_columns {
+    pub ApprovalRow: "approvals", approval_columns {
         /// Identifier.
         txn_id: TxnId,
         /// Workspace.
@@ -238,6 +238,19 @@ pub async fn find_pending_twin(
         " FROM approvals WHERE workspace_id = $1 AND dedupe = $2 AND state = 'pending' AND expires_at > $3"
     ));
     executor.optional(query.bind(workspace).bind(dedupe).bind(now)).await
+}
+
+/// The identical request whose window has ended but which nobody has expired yet: it is in the way of
+/// [`insert`] until [`expire`].
+pub async fn find_lapsed_twin(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    dedupe: &str,
+    now: UnixMillis,
+) -> Result<Option<TxnId>, StoreError> {
+    let query = sql("SELECT txn_id FROM approvals \
+         WHERE workspace_id = $1 AND dedupe = $2 AND state = 'pending' AND expires_at <= $3");
+    Ok(executor.optional(query.bind(workspace).bind(dedupe).bind(now)).await?.map(|(txn,)| txn))
 }
 
 /// The approval.

@@ -7,9 +7,11 @@ mod keyring;
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use hmac::Hmac;
 use pyxis_core::entropy::{Entropy, bytes};
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::secret::{Secret, SecretBytes};
+use sha2::Sha256;
 
 use crate::db::value::{Cell, Column};
 use crate::db::{Bind, Value};
@@ -212,6 +214,11 @@ impl Key {
             .map(Secret::new)
             .map_err(|_| CipherError::Rejected)
     }
+}
+
+/// HMAC-SHA256 with `key`.
+pub(crate) fn hmac(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
 struct Parts<'s> {

@@ -10,7 +10,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A credential.
-    CredentialRow: "credentials", credential_columns {
+    pub CredentialRow: "credentials", credential_columns {
         /// Identifier.
         id: CredentialId,
         /// Workspace.

@@ -22,7 +22,7 @@ pub(crate) use value::{Bind, Value, named_text, stored_enum};
 use crate::{Store, StoreError};
 
 /// The rows of a statement that runs once for each.
-pub type Rows = Vec<Vec<Value>>;
+pub(crate) type Rows = Vec<Vec<Value>>;
 
 /// Where a statement runs: `&Store` (on its own, committed when it returns) or `&mut Tx`.
 ///
@@ -71,7 +71,7 @@ pub(crate) fn fold(name: &str) -> String {
 
 pub(crate) enum Backend {
     Sqlite(sqlite::Database),
-    Postgres(postgres::Database),
+    Postgres(Box<postgres::Database>),
 }
 
 impl Executor for &Store {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// The driver's own error, shared because one failed commit answers many callers.
-pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+pub(crate) type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 /// A failed store operation. Absence is `Option` and a lost race is `bool`, so neither is here.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use crate::{Executor, StoreError, Tx};
 
 row! {
     /// A grant.
-    GrantRow: "grants", grant_columns {
+    pub GrantRow: "grants", grant_columns {
         /// Identifier.
         id: GrantId,
         /// Workspace.

@@ -9,7 +9,7 @@ use crate::{Executor, Store, StoreError, Tx};
 
 stored_enum! {
     /// How far the request of a key has come.
-    KeyState {
+    pub KeyState {
         /// A node is working on it.
         InProgress = "in_progress",
         /// It became an approval.
@@ -21,7 +21,7 @@ stored_enum! {
 
 row! {
     /// The use of a key.
-    IdempotencyRow: "idempotency", idempotency_columns {
+    pub IdempotencyRow: "idempotency", idempotency_columns {
         /// The agent.
         agent_id: AgentId,
         /// SHA-256 of the key, hex.

@@ -4,6 +4,8 @@
 //! first (`&Store` for a single statement, `&mut Tx` inside a transaction) and, with few named
 //! exceptions, the workspace second, so that no query can reach another workspace's rows.
 
+#![expect(clippy::doc_markdown, reason = "SQLite and PostgreSQL are names of products, not of items")]
+
 mod db;
 mod error;
 mod events;
@@ -14,6 +16,7 @@ mod url;
 pub mod agents;
 pub mod api_keys;
 pub mod approvals;
+pub mod audit;
 pub mod cipher;
 pub mod credentials;
 pub mod generations;
@@ -95,7 +98,7 @@ impl Store {
             (Some(path), _) => Backend::Sqlite(db::sqlite::Database::open(path, options.readers)?),
             (None, Some(config)) => {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;
-                Backend::Postgres(db::postgres::Database::open(config, tls, options.pool_size)?)
+                Backend::Postgres(Box::new(db::postgres::Database::open(config, tls, options.pool_size)?))
             }
             (None, None) => return Err(StoreError::Address("no database named")),
         };

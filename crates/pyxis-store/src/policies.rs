@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A policy.
-    PolicyRow: "policies", policy_columns {
+    pub PolicyRow: "policies", policy_columns {
         /// Its credential.
         credential_id: CredentialId,
         /// Workspace.

@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A scorer.
-    ScorerRow: "scorers", scorer_columns {
+    pub ScorerRow: "scorers", scorer_columns {
         /// Number, from 1.
         id: i64,
         /// Workspace.

@@ -9,7 +9,7 @@ use crate::{Executor, Store, StoreError};
 
 stored_enum! {
     /// How the token travels.
-    SessionKind {
+    pub SessionKind {
         /// In a cookie; changes need the CSRF token.
         Browser = "browser",
         /// In `Authorization: Bearer`.
@@ -19,7 +19,7 @@ stored_enum! {
 
 row! {
     /// A session. The token itself is not stored.
-    SessionRow: "sessions", session_columns {
+    pub SessionRow: "sessions", session_columns {
         /// Identifier.
         id: SessionId,
         /// SHA-256 of the token, hex.

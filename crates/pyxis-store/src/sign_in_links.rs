@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A sign-in link. The token itself is not stored.
-    SignInLinkRow: "sign_in_links", link_columns {
+    pub SignInLinkRow: "sign_in_links", link_columns {
         /// SHA-256 of the token, hex.
         token_hash: String,
         /// Workspace.

@@ -11,7 +11,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A person in a workspace.
-    UserRow: "users", user_columns {
+    pub UserRow: "users", user_columns {
         /// Identifier.
         id: UserId,
         /// Workspace.
@@ -54,7 +54,7 @@ pub struct NewUser {
 
 row! {
     /// What a failed sign-in led to.
-    UserLock: "users", lock_columns {
+    pub UserLock: "users", lock_columns {
         /// Failures since the last success or lock.
         failed_sign_ins: i64,
         /// No sign-in before this.

@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 stored_enum! {
     /// What an approver said.
-    Verdict {
+    pub Verdict {
         /// Yes.
         Approve = "approve",
         /// No.
@@ -18,7 +18,7 @@ stored_enum! {
 
 row! {
     /// One person's vote on one approval.
-    VoteRow: "votes", vote_columns {
+    pub VoteRow: "votes", vote_columns {
         /// The approval.
         txn_id: TxnId,
         /// Who voted.

@@ -9,7 +9,7 @@ use crate::{Executor, StoreError};
 
 row! {
     /// A workspace.
-    WorkspaceRow: "workspaces", workspace_columns {
+    pub WorkspaceRow: "workspaces", workspace_columns {
         /// Identifier.
         id: WorkspaceId,
         /// Name, unique whatever its case.

@@ -3,43 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::Mac;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{Entropy, bytes};
 use pyxis_core::secret::{Secret, SecretBytes};
-use sha2::Sha256;
 
 use super::{Aad, CipherError, Key, MasterKey, Parts, Sealed};
-use crate::db::{named_text, row, sql};
+use crate::db::{row, sql, stored_enum};
 use crate::{Executor, Store, StoreError, Tx};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// Seals values.
-    Seal,
-    /// Root of the MAC and signing keys.
-    Mac,
-}
-
-impl Purpose {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Seal => "seal",
-            Self::Mac => "mac",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        [Self::Seal, Self::Mac].into_iter().find(|purpose| purpose.as_str() == name)
+stored_enum! {
+    /// What a data key is for.
+    Purpose {
+        /// Seals values.
+        Seal = "seal",
+        /// Root of the MAC and signing keys.
+        Mac = "mac",
     }
 }
-
-named_text!(Purpose);
 
 row! {
+    /// A data key as it is stored.
     WrappedKey: "data_keys", data_key_columns {
+        /// Number.
         number: i64,
+        /// What it is for.
         purpose: Purpose,
+        /// The key, sealed by the master key.
         wrapped: Sealed,
     }
 }
@@ -55,6 +45,13 @@ pub struct Keyring {
 #[derive(Debug)]
 struct Keys {
     seal: BTreeMap<u32, Key>,
+}
+
+impl Keys {
+    fn newest(&self) -> (u32, &Key) {
+        let newest = self.seal.last_key_value().expect("a keyring has at least one key");
+        (*newest.0, newest.1)
+    }
 }
 
 const MAC_NUMBER: i64 = 0;
@@ -86,8 +83,8 @@ impl Keyring {
     /// Seals `plaintext` with the newest data key.
     pub fn seal(&self, entropy: &dyn Entropy, aad: &Aad, plaintext: &[u8]) -> Sealed {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let (number, key) = keys.seal.last_key_value().expect("a keyring has at least one key");
-        key.seal(*number, entropy, aad, plaintext)
+        let (number, key) = keys.newest();
+        key.seal(number, entropy, aad, plaintext)
     }
 
     /// Opens what was sealed for the same row.
@@ -100,8 +97,7 @@ impl Keyring {
     /// A 32-byte key for `label`, the same for the life of the database: HMAC-SHA256 of a dedicated
     /// root, as in the expand step of HKDF (RFC 5869) for one block.
     pub fn derive(&self, label: &str) -> SecretBytes {
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(self.mac_root.0.expose()).expect("HMAC takes keys of any length");
+        let mut mac = super::hmac(self.mac_root.0.expose());
         mac.update(label.as_bytes());
         mac.update(&[1]);
         SecretBytes::new(mac.finalize().into_bytes().to_vec())

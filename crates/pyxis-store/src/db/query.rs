@@ -14,7 +14,7 @@ pub struct Query {
 }
 
 /// Starts a statement. Only literal text: there is no way to put a value into the text.
-pub fn sql(text: &'static str) -> Query {
+pub(crate) fn sql(text: &'static str) -> Query {
     debug_assert!(ascending(text), "parameters must first appear in ascending order: {text}");
     Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8) }
 }

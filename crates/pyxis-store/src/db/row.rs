@@ -117,16 +117,16 @@ tuple_row!(A, B, C, D);
 macro_rules! row {
     (
         $(#[$meta:meta])*
-        $name:ident: $table:literal, $columns:ident {
+        $vis:vis $name:ident: $table:literal, $columns:ident {
             $(#[$first_meta:meta])* $first:ident: $first_type:ty,
             $($(#[$field_meta:meta])* $field:ident: $type:ty,)*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $name {
-            $(#[$first_meta])* pub $first: $first_type,
-            $($(#[$field_meta])* pub $field: $type,)*
+        $vis struct $name {
+            $(#[$first_meta])* $vis $first: $first_type,
+            $($(#[$field_meta])* $vis $field: $type,)*
         }
 
         impl $crate::db::FromRow for $name {

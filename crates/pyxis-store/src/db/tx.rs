@@ -23,7 +23,7 @@ pub struct Tx {
 
 enum Engine {
     Sqlite(Interactive),
-    Postgres(postgres::Transaction),
+    Postgres(Box<postgres::Transaction>),
 }
 
 impl Tx {
@@ -31,8 +31,8 @@ impl Tx {
         Self { engine: Engine::Sqlite(interactive), events: Vec::new(), bus, failed: false }
     }
 
-    pub(crate) const fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<Event>) -> Self {
-        Self { engine: Engine::Postgres(transaction), events: Vec::new(), bus, failed: false }
+    pub(crate) fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<Event>) -> Self {
+        Self { engine: Engine::Postgres(Box::new(transaction)), events: Vec::new(), bus, failed: false }
     }
 
     /// Queues an event, which is sent only if the transaction commits.
@@ -51,7 +51,8 @@ impl Tx {
         }
     }
 
-    /// Runs several statements in one visit to the writer thread; `None` on PostgreSQL.
+    /// Runs several statements in one visit to the writer thread. Only for SQLite, see
+    /// [`Tx::is_sqlite`].
     pub(crate) async fn on_sqlite<T: Send + 'static>(
         &mut self,
         step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,

@@ -67,6 +67,20 @@ impl Bind for String {
     }
 }
 
+impl Bind for Cow<'static, str> {
+    const NULL: Value = Value::Text(None);
+
+    fn bind(self) -> Value {
+        Value::Text(Some(self))
+    }
+}
+
+impl Column for Cow<'static, str> {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        String::read(cell).map(Cow::Owned)
+    }
+}
+
 impl Bind for &str {
     const NULL: Value = Value::Text(None);
 
@@ -209,21 +223,21 @@ named_text!(mode::ApprovalMode, mode::Channel, mode::Role, mode::ApprovalState, 
 
 /// Defines an enumeration that is stored under its names.
 macro_rules! stored_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name {
+        $vis enum $name {
             $($(#[$vdoc])* $variant),+
         }
 
         impl $name {
             /// The name in the store.
-            pub const fn as_str(self) -> &'static str {
+            $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 
             /// The value of a name, exactly spelled.
-            pub fn from_name(text: &str) -> Option<Self> {
+            $vis fn from_name(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }
         }

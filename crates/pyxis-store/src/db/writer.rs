@@ -206,7 +206,9 @@ fn interact(session: &Session<'_>, answer: oneshot::Sender<Result<Interactive, S
                 let outcome = finish(session);
                 if outcome.is_ok() {
                     // No subscriber is not an error.
-                    events.into_iter().for_each(|event| drop(bus.send(event)));
+                    for event in events {
+                        drop(bus.send(event));
+                    }
                 }
                 drop(answer.send(outcome));
                 return;

@@ -1,0 +1,77 @@
+//! The approval state machine (Spec 3, States and transitions).
+
+use crate::mode::ApprovalState;
+
+/// What can happen to an approval transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// The last vote that `min_approvals` needs has been given, by eligible people, with the passkey
+    /// ceremony where the policy wants one.
+    QuorumReached,
+    /// An eligible person denied; one denial is enough.
+    Denied,
+    /// The approval window ended without a decision.
+    WindowEnded,
+    /// The agent took the request back.
+    Withdrawn,
+}
+
+impl Event {
+    /// Every event.
+    pub const ALL: &'static [Self] = &[Self::QuorumReached, Self::Denied, Self::WindowEnded, Self::Withdrawn];
+}
+
+/// The transaction is already decided or expired, and stays so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the request is already {state}; {event:?} changes nothing")]
+pub struct Illegal {
+    /// The final state.
+    pub state: ApprovalState,
+    /// What was attempted.
+    pub event: Event,
+}
+
+/// The state after `event`.
+///
+/// Only a pending transaction changes; the store repeats that condition in its compare-and-set.
+pub const fn next(state: ApprovalState, event: Event) -> Result<ApprovalState, Illegal> {
+    match (state, event) {
+        (ApprovalState::Pending, Event::QuorumReached) => Ok(ApprovalState::Approved),
+        (ApprovalState::Pending, Event::Denied) => Ok(ApprovalState::Denied),
+        (ApprovalState::Pending, Event::WindowEnded | Event::Withdrawn) => Ok(ApprovalState::Expired),
+        (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, _) => {
+            Err(Illegal { state, event })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Spec 3, States and transitions
+
+    use super::*;
+
+    #[test]
+    fn a_pending_request_goes_where_the_table_says() {
+        let after = |event| next(ApprovalState::Pending, event);
+        assert_eq!(after(Event::QuorumReached), Ok(ApprovalState::Approved));
+        assert_eq!(after(Event::Denied), Ok(ApprovalState::Denied));
+        assert_eq!(after(Event::WindowEnded), Ok(ApprovalState::Expired));
+        assert_eq!(after(Event::Withdrawn), Ok(ApprovalState::Expired));
+    }
+
+    #[test]
+    fn a_decided_or_expired_request_never_changes() {
+        for state in ApprovalState::ALL.iter().copied().filter(|state| *state != ApprovalState::Pending) {
+            for event in Event::ALL.iter().copied() {
+                assert_eq!(next(state, event), Err(Illegal { state, event }));
+            }
+        }
+    }
+
+    #[test]
+    fn an_illegal_event_is_explained() {
+        let error = next(ApprovalState::Denied, Event::QuorumReached).unwrap_err();
+        assert_eq!(error.to_string(), "the request is already denied; QuorumReached changes nothing");
+    }
+}

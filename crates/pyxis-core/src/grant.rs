@@ -1,0 +1,110 @@
+//! Grants: time-boxed permissions created with an approval (Spec 3, Grant).
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::mode::Role;
+use crate::policy::{Decision, Policy, Rule, Verdict};
+
+/// Where an approval with a grant is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Surface {
+    /// The dashboard's inbox: managers only.
+    Dashboard,
+    /// The page behind an approval link.
+    Standalone,
+    /// The approvals API, used by custom approval pages.
+    Api,
+    /// A button or reaction on a chat platform.
+    Chat,
+}
+
+impl Surface {
+    /// Every surface.
+    pub const ALL: &'static [Self] = &[Self::Dashboard, Self::Standalone, Self::Api, Self::Chat];
+
+    /// The name in the store and the audit.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dashboard => "dashboard",
+            Self::Standalone => "standalone",
+            Self::Api => "api",
+            Self::Chat => "chat",
+        }
+    }
+}
+
+/// Why a grant of this length cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// A grant never stands in for several approvers.
+    #[error("the policy needs more than one approver, so no grant can be opened; approve without one")]
+    SeveralApprovers,
+    /// Members open grants elsewhere.
+    #[error("only workspace managers open grants in the dashboard; approve without a grant")]
+    ManagersOnly,
+    /// Not the one length that is possible.
+    #[error("a grant lasts exactly {seconds} seconds here; ask for that")]
+    Exactly {
+        /// The possible length.
+        seconds: u64,
+    },
+    /// Outside the possible lengths.
+    #[error("a grant lasts from {min} to {max} seconds here; ask for a length between them")]
+    OutOfRange {
+        /// The shortest, in seconds.
+        min: u64,
+        /// The longest, in seconds.
+        max: u64,
+    },
+}
+
+/// Thirty minutes: chat buttons, the standalone page, and members everywhere.
+const FIXED_SECS: u64 = 1_800;
+/// Fifteen minutes.
+const MIN_SECS: u64 = 900;
+/// Four hours.
+const MAX_DASHBOARD_SECS: u64 = 14_400;
+/// The hard cap of twenty-four hours.
+const MAX_SECS: u64 = 86_400;
+
+/// Whether a grant may take the place of the prompt that `decision` asks for.
+///
+/// Only where the method or a default asks: never against `require_approval_urls` or deny, and never
+/// where more than one approver is needed. That a grant covers the request is for the caller to know.
+pub fn may_shortcut(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
+    let asks = decision.verdict == Verdict::RequireApproval
+        && matches!(decision.rule, Rule::RequireMethod | Rule::Default | Rule::GatedDefault);
+    asks && policy.is_none_or(|policy| policy.min_approvals <= 1)
+}
+
+/// Checks the length asked for a grant. `role` is that of a person who is eligible to approve.
+pub fn check_duration(
+    surface: Surface,
+    role: Role,
+    asked: Duration,
+    min_approvals: u32,
+) -> Result<(), DurationError> {
+    if min_approvals > 1 {
+        return Err(DurationError::SeveralApprovers);
+    }
+    let allowed = allowed_seconds(surface, role).ok_or(DurationError::ManagersOnly)?;
+    let (min, max) = (*allowed.start(), *allowed.end());
+    if (Duration::from_secs(min)..=Duration::from_secs(max)).contains(&asked) {
+        Ok(())
+    } else if min == max {
+        Err(DurationError::Exactly { seconds: min })
+    } else {
+        Err(DurationError::OutOfRange { min, max })
+    }
+}
+
+/// `None` where this role cannot open a grant.
+fn allowed_seconds(surface: Surface, role: Role) -> Option<RangeInclusive<u64>> {
+    match (surface, role.is_manager()) {
+        (Surface::Dashboard, true) => Some(MIN_SECS..=MAX_DASHBOARD_SECS),
+        (Surface::Dashboard, false) => None,
+        (Surface::Api, true) => Some(MIN_SECS..=MAX_SECS),
+        (Surface::Api, false) | (Surface::Standalone | Surface::Chat, _) => Some(FIXED_SECS..=FIXED_SECS),
+    }
+}

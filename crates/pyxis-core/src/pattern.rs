@@ -1,0 +1,212 @@
+//! URL patterns of policies (Spec 3, Policy evaluation; decisions, Policy matching).
+//!
+//! `/path` matches a path prefix on every host; `host`, `host/path` and `host:port/path` match that
+//! host exactly. A prefix ends at a segment boundary and `*` is exactly one whole, non-empty segment.
+
+mod index;
+mod reading;
+
+use crate::target::{Host, Target, TargetError};
+
+pub(crate) use index::PatternIndex;
+pub(crate) use reading::{is_unambiguous, readings};
+
+/// The longest pattern, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 2048;
+
+/// Why a pattern is refused when it is written, and what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Nothing there.
+    #[error("an empty pattern matches nothing; write `/` for every path, or remove it")]
+    Empty,
+    /// Over [`MAX_PATTERN_BYTES`].
+    #[error("a pattern may have at most {MAX_PATTERN_BYTES} bytes; use a shorter prefix")]
+    TooLong,
+    /// White space or a control character.
+    #[error("white space and control characters are not allowed; write a space in a path as `%20`")]
+    Whitespace,
+    /// `\`.
+    #[error("a backslash is not allowed; write `/`, or `%5C` for a backslash that is data")]
+    Backslash,
+    /// `https://…`.
+    #[error("a pattern has no scheme; write `host/path` or `/path`")]
+    Scheme,
+    /// `…?…`.
+    #[error("queries are ignored when matching; remove `?` and what follows, or write `%3F`")]
+    Query,
+    /// `…#…`.
+    #[error("fragments are ignored when matching; remove `#` and what follows, or write `%23`")]
+    Fragment,
+    /// `user@host`.
+    #[error("a pattern has no user name or password; write `host/path`")]
+    Userinfo,
+    /// `*.example.com`.
+    #[error("`*` is not allowed in a host; write one pattern for each host, or `/path` for every host")]
+    StarInHost,
+    /// `/v1*`.
+    #[error("`*` stands for one whole segment, as in `/v1/*/users`; write a star that is data as `%2A`")]
+    PartialStar,
+    /// `/a/../b`, `/a/%2e/b`.
+    #[error("`.` and `..` segments are not allowed; write the path that they lead to")]
+    DotSegment,
+    /// `%zz`.
+    #[error("a `%` must be followed by two hexadecimal digits; write a percent sign as `%25`")]
+    Escape,
+    /// The host cannot be read.
+    #[error("the part before the first `/` is not a host; write `host/path`, or begin a path with `/`")]
+    Host,
+    /// The port cannot be read.
+    #[error("the port must be a number from 1 to 65535; write `host:port/path` or `host/path`")]
+    Port,
+}
+
+/// One segment of a pattern's path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Any one segment that is not empty.
+    Any,
+    /// This segment, byte for byte.
+    Literal(Box<[u8]>),
+}
+
+/// A pattern that was accepted, in canonical form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// Canonical host; `None` matches every host.
+    pub(crate) host: Option<Host>,
+    /// The port, where the pattern names one.
+    pub(crate) port: Option<u16>,
+    /// The path, split at its slashes.
+    pub(crate) segments: Vec<Segment>,
+    /// The pattern ends with `/`, so that something (perhaps nothing but that slash) must follow.
+    pub(crate) trailing_slash: bool,
+}
+
+/// Checks a pattern as it is written into a policy.
+pub fn check(text: &str) -> Result<(), PatternError> {
+    Pattern::parse(text).map(drop)
+}
+
+impl Pattern {
+    pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
+        refuse_foreign_characters(text)?;
+        let (authority, path) = text.find('/').map_or((text, "/"), |slash| text.split_at(slash));
+        refuse_foreign_authority(authority, path)?;
+        refuse_foreign_path(path)?;
+        let (host, port) = split_port(authority)?;
+        let host = match host {
+            "" => None,
+            written => Some(Host::parse(written).ok_or(PatternError::Host)?),
+        };
+        Ok(Self { host, port, ..Self::of_path(canonical(path)?.path().as_bytes()) })
+    }
+
+    fn of_path(path: &[u8]) -> Self {
+        let mut segments: Vec<Segment> = path.split(|&b| b == b'/').skip(1).map(Segment::of).collect();
+        let trailing_slash = segments.pop_if(|last| last.is_empty()).is_some();
+        Self { host: None, port: None, segments, trailing_slash }
+    }
+
+    /// The forms in which a protecting pattern is looked for: slashes collapsed, trailing slash
+    /// ignored, and decoded as often as a path is, because `/a%20b` must also find a reading `/a b`.
+    pub(crate) fn protecting_forms(&self) -> Vec<Self> {
+        let mut forms = vec![self.collapsed()];
+        while forms.len() <= reading::MAX_DECODINGS {
+            let Some(form) = forms.last().and_then(Self::decoded) else { break };
+            forms.push(form.collapsed());
+        }
+        forms
+    }
+
+    fn collapsed(&self) -> Self {
+        let segments = self.segments.iter().filter(|segment| !segment.is_empty()).cloned().collect();
+        Self { segments, trailing_slash: false, ..self.clone() }
+    }
+
+    /// Each literal decoded once; a slash that appears splits it. `None` if nothing changes.
+    fn decoded(&self) -> Option<Self> {
+        let mut changed = false;
+        let mut segments = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(text) if let Some(text) = reading::decoded(text) => {
+                    changed = true;
+                    segments.extend(text.split(|&b| b == b'/').map(|part| Segment::Literal(part.into())));
+                }
+                other => segments.push(other.clone()),
+            }
+        }
+        changed.then(|| Self { segments, ..self.clone() })
+    }
+}
+
+impl Segment {
+    fn of(text: &[u8]) -> Self {
+        if text == b"*" { Self::Any } else { Self::Literal(text.into()) }
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Literal(text) if text.is_empty())
+    }
+}
+
+fn refuse_foreign_characters(text: &str) -> Result<(), PatternError> {
+    if text.trim().is_empty() {
+        return Err(PatternError::Empty);
+    }
+    if text.len() > MAX_PATTERN_BYTES {
+        return Err(PatternError::TooLong);
+    }
+    text.chars().try_for_each(|character| match character {
+        '\\' => Err(PatternError::Backslash),
+        '?' => Err(PatternError::Query),
+        '#' => Err(PatternError::Fragment),
+        other if other.is_whitespace() || other.is_control() => Err(PatternError::Whitespace),
+        _ => Ok(()),
+    })
+}
+
+fn refuse_foreign_authority(authority: &str, path: &str) -> Result<(), PatternError> {
+    if authority.ends_with(':') && path.starts_with("//") {
+        Err(PatternError::Scheme)
+    } else if authority.contains('@') {
+        Err(PatternError::Userinfo)
+    } else if authority.contains('*') {
+        Err(PatternError::StarInHost)
+    } else {
+        Ok(())
+    }
+}
+
+fn refuse_foreign_path(path: &str) -> Result<(), PatternError> {
+    if path.split('/').any(|segment| segment.contains('*') && segment != "*") {
+        return Err(PatternError::PartialStar);
+    }
+    let has_dots = |form: &[u8]| form.split(|&b| matches!(b, b'/' | b'\\')).any(reading::is_dot_segment);
+    if has_dots(path.as_bytes()) || reading::decoded_forms(path.as_bytes()).any(|form| has_dots(&form)) {
+        return Err(PatternError::DotSegment);
+    }
+    Ok(())
+}
+
+fn split_port(authority: &str) -> Result<(&str, Option<u16>), PatternError> {
+    match authority.rsplit_once(':') {
+        // The last colon of a bracketed IPv6 address belongs to the address.
+        Some(("", _)) => Err(PatternError::Host),
+        Some((host, port)) if !port.ends_with(']') => {
+            let number = port.parse().ok().filter(|number| *number > 0);
+            let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+            number.filter(|_| digits).map(|number| (host, Some(number))).ok_or(PatternError::Port)
+        }
+        _ => Ok((authority, None)),
+    }
+}
+
+/// The path in the very form that the paths of targets have.
+fn canonical(path: &str) -> Result<Target, PatternError> {
+    Target::parse(&format!("https://any.invalid{path}")).map_err(|error| match error {
+        TargetError::Escape => PatternError::Escape,
+        _ => PatternError::TooLong,
+    })
+}

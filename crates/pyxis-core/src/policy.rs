@@ -1,0 +1,159 @@
+//! Policies: what passes, what asks a human, what is refused (Spec 3, Policy evaluation).
+
+mod compiled;
+mod document;
+mod limits;
+mod method;
+mod tightened;
+
+pub use compiled::CompiledPolicy;
+pub use document::{Policy, PolicyError};
+pub use method::Method;
+pub use tightened::{Tightened, tightened};
+
+use crate::mode::ApprovalMode;
+use crate::target::Target;
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It is forwarded.
+    AutoApprove,
+    /// It waits for a human.
+    RequireApproval,
+    /// It is refused.
+    Deny,
+}
+
+impl Verdict {
+    /// The name on the wire (decisions, Admin API, `explain`).
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AutoApprove => "auto_approve",
+            Self::RequireApproval => "require_approval",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// The rule that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Rule 1: a `require_approval_urls` pattern.
+    RequireUrl,
+    /// Rule 2: an `auto_approve_urls` pattern.
+    AutoUrl,
+    /// Rule 3: the method is in `auto_approve_methods`.
+    AutoMethod,
+    /// Rule 4: the method is in `require_approval_methods`.
+    RequireMethod,
+    /// Rule 5: nothing else matched.
+    Default,
+    /// There is no policy, and the workspace is gated.
+    GatedDefault,
+    /// There is no policy, and the workspace is autonomous.
+    AutonomousDefault,
+    /// `deny_methods` or `deny_urls`, before rule 1.
+    Deny,
+    /// A grant took the place of the prompt.
+    Grant,
+    /// The target cannot be used at all; decided before any policy.
+    Target,
+    /// The host is outside `allowed_hosts`; decided before any policy.
+    AllowedHosts,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: &'static [Self] = &[
+        Self::RequireUrl,
+        Self::AutoUrl,
+        Self::AutoMethod,
+        Self::RequireMethod,
+        Self::Default,
+        Self::GatedDefault,
+        Self::AutonomousDefault,
+        Self::Deny,
+        Self::Grant,
+        Self::Target,
+        Self::AllowedHosts,
+    ];
+
+    /// The name on the wire and in the audit.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RequireUrl => "require_url",
+            Self::AutoUrl => "auto_url",
+            Self::AutoMethod => "auto_method",
+            Self::RequireMethod => "require_method",
+            Self::Default => "default",
+            Self::GatedDefault => "gated_default",
+            Self::AutonomousDefault => "autonomous_default",
+            Self::Deny => "deny",
+            Self::Grant => "grant",
+            Self::Target => "target",
+            Self::AllowedHosts => "allowed_hosts",
+        }
+    }
+
+    /// One sentence for people who ask why.
+    pub const fn detail(&self) -> &'static str {
+        match self {
+            Self::RequireUrl => "the URL matches require_approval_urls, which wins over everything but deny",
+            Self::AutoUrl => "the URL matches auto_approve_urls, whatever the method",
+            Self::AutoMethod => "the method is in auto_approve_methods (HEAD follows GET)",
+            Self::RequireMethod => "the method is in require_approval_methods (HEAD follows GET)",
+            Self::Default => "no rule of the policy matches, so approval is required",
+            Self::GatedDefault => "no policy, gated workspace: GET and HEAD pass, everything else asks",
+            Self::AutonomousDefault => "no policy, autonomous workspace: everything passes",
+            Self::Deny => "deny_methods or deny_urls refuses it",
+            Self::Grant => "a grant that is still open covers this request",
+            Self::Target => "the target cannot be used",
+            Self::AllowedHosts => "the host is not in the credential's allowed_hosts",
+        }
+    }
+}
+
+/// A verdict and the reason for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision<'a> {
+    /// What happens.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: Rule,
+    /// The pattern that matched, as it was written. `None` for rules without patterns, and where a path has
+    /// too many readings to try and is held for that reason.
+    pub pattern: Option<&'a str>,
+}
+
+impl Decision<'_> {
+    pub(crate) const fn new(verdict: Verdict, rule: Rule) -> Self {
+        Self { verdict, rule, pattern: None }
+    }
+}
+
+/// Decides about a request. The first matching rule decides; a policy always wins over the mode.
+pub fn evaluate<'a>(
+    policy: Option<&'a CompiledPolicy>,
+    mode: ApprovalMode,
+    method: Method,
+    target: &Target,
+) -> Decision<'a> {
+    match policy {
+        Some(policy) => policy.evaluate(method, target),
+        None => without_policy(mode, method),
+    }
+}
+
+const fn without_policy(mode: ApprovalMode, method: Method) -> Decision<'static> {
+    match (mode, method) {
+        (ApprovalMode::Autonomous, _) => Decision::new(Verdict::AutoApprove, Rule::AutonomousDefault),
+        (ApprovalMode::Gated, Method::Get | Method::Head) => {
+            Decision::new(Verdict::AutoApprove, Rule::GatedDefault)
+        }
+        (ApprovalMode::Gated, _) => Decision::new(Verdict::RequireApproval, Rule::GatedDefault),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! The policy document, as it is written, stored and shown.
+
+use serde::Serialize;
+
+use super::Method;
+use crate::mode::Channel;
+
+mod reading;
+
+/// The policy of one credential (Spec 3, Policy; the last fields: decisions, Policy matching).
+///
+/// Values that come from [`Policy::from_json`] are valid; serializing gives the same document again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Policy {
+    /// Rule 3. Never HEAD, which follows GET.
+    pub auto_approve_methods: Vec<Method>,
+    /// Rule 4. Never HEAD.
+    pub require_approval_methods: Vec<Method>,
+    /// Refused before rule 1. Never HEAD.
+    pub deny_methods: Vec<Method>,
+    /// Rule 2: patterns tried on the canonical path.
+    pub auto_approve_urls: Vec<String>,
+    /// Rule 1: patterns tried on every plausible reading of the path.
+    pub require_approval_urls: Vec<String>,
+    /// Refused before rule 1: patterns tried on every plausible reading of the path.
+    pub deny_urls: Vec<String>,
+    /// E-mail addresses; empty means any eligible approver.
+    pub allowed_approvers: Vec<String>,
+    /// Where approvals are announced.
+    pub channel: Channel,
+    /// Overrides the default chat of the first chat platform.
+    pub telegram_chat: Option<String>,
+    /// Overrides the default room of the second chat platform.
+    pub matrix_room: Option<String>,
+    /// Approvers needed, 1 to 20.
+    pub min_approvals: u32,
+    /// An approval needs a passkey ceremony.
+    pub passkey_required: bool,
+    /// A request that asks must say why (`X-PX-Reason`).
+    pub require_reason: bool,
+    /// The approval window in seconds, 10 to 604,800; `None` is the installation's default.
+    pub approval_timeout_secs: Option<u32>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            auto_approve_methods: Vec::new(),
+            require_approval_methods: Vec::new(),
+            deny_methods: Vec::new(),
+            auto_approve_urls: Vec::new(),
+            require_approval_urls: Vec::new(),
+            deny_urls: Vec::new(),
+            allowed_approvers: Vec::new(),
+            channel: Channel::AgentReflected,
+            telegram_chat: None,
+            matrix_room: None,
+            min_approvals: 1,
+            passkey_required: false,
+            require_reason: false,
+            approval_timeout_secs: None,
+        }
+    }
+}
+
+/// Why a policy is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// Not JSON at all (400).
+    #[error("the policy is not JSON: {0}")]
+    Json(String),
+    /// A field that does not exist, or whose value is not acceptable (422).
+    #[error("{field}: {detail}")]
+    Field {
+        /// The name of the field; `policy` if the document is not an object.
+        field: String,
+        /// What is wrong, and what to write instead.
+        detail: String,
+    },
+}

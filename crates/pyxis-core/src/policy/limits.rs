@@ -1,0 +1,18 @@
+//! How large a policy may be (decisions, Policy matching).
+
+use std::ops::RangeInclusive;
+
+/// Entries of one list.
+pub(super) const MAX_LIST: usize = 2000;
+
+/// Approvers that a policy may ask for.
+pub(super) const MIN_APPROVALS: RangeInclusive<u64> = 1..=20;
+
+/// Length of the approval window, in seconds: ten seconds to a week.
+pub(super) const TIMEOUT_SECS: RangeInclusive<u64> = 10..=604_800;
+
+/// Longest e-mail address (RFC 5321, section 4.5.3.1.3).
+pub(super) const MAX_EMAIL_BYTES: usize = 254;
+
+/// Longest chat or room identifier (Matrix: 255 bytes; Telegram's are shorter).
+pub(super) const MAX_ROOM_BYTES: usize = 255;

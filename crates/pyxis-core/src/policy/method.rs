@@ -1,0 +1,107 @@
+//! HTTP methods that `/forward` passes on, and sets of them.
+
+/// A method of an upstream call. CONNECT and TRACE are not among them (decisions, `POST /forward`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Follows the policy of GET.
+    Head,
+    /// RFC 9110, section 9.3.1.
+    Get,
+    /// RFC 9110, section 9.3.3.
+    Post,
+    /// RFC 9110, section 9.3.4.
+    Put,
+    /// RFC 5789.
+    Patch,
+    /// RFC 9110, section 9.3.5.
+    Delete,
+    /// RFC 9110, section 9.3.7. Follows its own listing.
+    Options,
+}
+
+impl Method {
+    /// Every method.
+    pub const ALL: &'static [Self] =
+        &[Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Options];
+
+    /// The method of a name, whatever its case.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|method| method.as_str().eq_ignore_ascii_case(text))
+    }
+
+    /// The name, in upper case.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+        }
+    }
+
+    /// The method under which a policy lists this one: HEAD follows GET, the others themselves.
+    #[must_use]
+    pub const fn listed_as(self) -> Self {
+        match self {
+            Self::Head => Self::Get,
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl serde::Serialize for Method {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A set of methods, as they are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MethodSet(u8);
+
+impl MethodSet {
+    pub(super) fn contains(self, method: Method) -> bool {
+        self.0 & bit(method) != 0
+    }
+}
+
+impl<'a> FromIterator<&'a Method> for MethodSet {
+    fn from_iter<I: IntoIterator<Item = &'a Method>>(methods: I) -> Self {
+        Self(methods.into_iter().fold(0, |set, method| set | bit(*method)))
+    }
+}
+
+const fn bit(method: Method) -> u8 {
+    1 << (method.listed_as() as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_is_read_in_any_case_and_written_in_upper_case() {
+        for method in Method::ALL {
+            assert_eq!(Method::parse(&method.as_str().to_lowercase()), Some(*method));
+        }
+        assert_eq!(Method::parse("CONNECT"), None);
+        assert_eq!(Method::parse("TRACE"), None);
+        assert_eq!(Method::parse("GET "), None);
+    }
+
+    #[test]
+    fn a_set_with_get_holds_head_and_nothing_else() {
+        let set: MethodSet = [Method::Get].iter().collect();
+        let held: Vec<_> = Method::ALL.iter().filter(|method| set.contains(**method)).collect();
+        assert_eq!(held, [&Method::Get, &Method::Head]);
+    }
+}

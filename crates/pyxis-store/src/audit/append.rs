@@ -1,0 +1,190 @@
+//! Appending: in the transaction of the decision, or through a task that commits whatever waits.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{AuditKeys, ChainMac, Record};
+use crate::db::sqlite::Session;
+use crate::db::{Backend, Rows, sql};
+use crate::error::Closed;
+use crate::{Executor, Store, StoreError, Tx};
+
+/// Records that may wait before `append_later` waits too.
+const QUEUE: usize = 8192;
+/// Most records in one commit.
+const GROUP: usize = 512;
+
+const INSERT: &str = "INSERT INTO audit_records (seq, at, workspace_id, kind, ref_seq, actor, actor_name, credential, \
+     decision, method, host, txn_id, grant_id, status, detail, mac) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+const HEAD: &str = "SELECT seq, mac FROM audit_head WHERE id = 1";
+const HEAD_LOCKED: &str = "SELECT seq, mac FROM audit_head WHERE id = 1 FOR UPDATE";
+const SET_HEAD: &str = "UPDATE audit_head SET seq = $1, mac = $2 WHERE id = 1";
+
+/// Appends in the transaction of what is recorded, so that both or neither are stored; the sequence
+/// numbers. Other appends wait until the transaction ends.
+pub async fn append_in(tx: &mut Tx, keys: &AuditKeys, records: &[Record]) -> Result<Vec<i64>, StoreError> {
+    let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    let first = append_all(tx, Arc::new(keys.clone()), records.to_vec()).await?;
+    Ok((first..first.saturating_add(count)).collect())
+}
+
+async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> Result<i64, StoreError> {
+    if tx.is_sqlite() {
+        return tx.on_sqlite(move |session| append_on(session, &keys, records)).await;
+    }
+    let head = (&mut *tx).optional(sql(HEAD_LOCKED)).await?;
+    let links = Links::after(head, &keys, records)?;
+    let head = links.head;
+    let first = links.first;
+    (&mut *tx).execute_each(INSERT, links.rows).await?;
+    tx.execute(sql(SET_HEAD).bind(head.0).bind(head.1.to_vec())).await?;
+    Ok(first)
+}
+
+fn append_on(session: &Session<'_>, keys: &AuditKeys, records: Vec<Record>) -> Result<i64, StoreError> {
+    let links = Links::after(session.optional(&sql(HEAD))?, keys, records)?;
+    session.execute_each(INSERT, &links.rows)?;
+    session.execute(&sql(SET_HEAD).bind(links.head.0).bind(links.head.1.to_vec()))?;
+    Ok(links.first)
+}
+
+/// New links of the chain, ready to be stored.
+struct Links {
+    first: i64,
+    rows: Rows,
+    head: (i64, ChainMac),
+}
+
+impl Links {
+    fn after(
+        head: Option<(i64, Vec<u8>)>,
+        keys: &AuditKeys,
+        records: Vec<Record>,
+    ) -> Result<Self, StoreError> {
+        let corrupt = || StoreError::Corrupt { table: "audit_head", column: "mac", row: "1".to_owned() };
+        let (mut seq, mac) = head.ok_or_else(corrupt)?;
+        let mut mac: ChainMac = mac.try_into().map_err(|_| corrupt())?;
+        let first = seq + 1;
+        let mut scratch = Vec::with_capacity(512);
+        let mut rows = Vec::with_capacity(records.len());
+        for record in records {
+            seq += 1;
+            mac = keys.chain(&mut scratch, seq, &record, &mac);
+            rows.push(record.into_values(seq, &mac));
+        }
+        Ok(Self { first, rows, head: (seq, mac) })
+    }
+}
+
+#[expect(clippy::large_enum_variant, reason = "nearly every message is a record, a box would cost each")]
+enum Message {
+    Append(Record, Option<oneshot::Sender<Result<i64, StoreError>>>),
+    Flush(oneshot::Sender<()>),
+    Stop(oneshot::Sender<()>),
+}
+
+/// Appends for everybody: takes all records that wait into one transaction and never waits for more.
+///
+/// Inside a transaction use [`append_in`]: on SQLite the transaction holds the writer that this task
+/// needs, so awaiting [`Appender::append`] there would wait for itself.
+#[derive(Clone, Debug)]
+pub struct Appender {
+    queue: mpsc::Sender<Message>,
+}
+
+impl Appender {
+    /// Starts the task. It ends after [`Appender::stop`], or when the last clone is gone.
+    pub fn start(store: Store, keys: AuditKeys) -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        drop(tokio::spawn(serve(store, Arc::new(keys), waiting)));
+        Self { queue }
+    }
+
+    /// Appends and returns the sequence number once the record is durable.
+    pub async fn append(&self, record: Record) -> Result<i64, StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.send(Message::Append(record, Some(answer))).await?;
+        done.await.map_err(|_| StoreError::unavailable(Closed))?
+    }
+
+    /// Hands a record over without waiting until it is durable; waits only when too many are waiting.
+    /// A failure to store it is logged.
+    pub async fn append_later(&self, record: Record) -> Result<(), StoreError> {
+        self.send(Message::Append(record, None)).await
+    }
+
+    /// Returns when everything handed over before is stored.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.send(Message::Flush(answer)).await?;
+        done.await.map_err(|_| StoreError::unavailable(Closed))
+    }
+
+    /// Stores what waits and ends the task; later appends are refused.
+    pub async fn stop(&self) -> Result<(), StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.send(Message::Stop(answer)).await?;
+        done.await.map_err(|_| StoreError::unavailable(Closed))
+    }
+
+    async fn send(&self, message: Message) -> Result<(), StoreError> {
+        self.queue.send(message).await.map_err(|_| StoreError::unavailable(Closed))
+    }
+}
+
+async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<Message>) {
+    let mut messages = Vec::with_capacity(GROUP);
+    loop {
+        if waiting.recv_many(&mut messages, GROUP).await == 0 {
+            return;
+        }
+        let (mut records, mut answers) =
+            (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
+        let mut acknowledge = Vec::new();
+        for message in messages.drain(..) {
+            match message {
+                Message::Append(record, answer) => {
+                    records.push(record);
+                    answers.push(answer);
+                }
+                Message::Flush(answer) => acknowledge.push(answer),
+                Message::Stop(answer) => {
+                    waiting.close();
+                    acknowledge.push(answer);
+                }
+            }
+        }
+        if !records.is_empty() {
+            tell(answers, &commit(&store, &keys, records).await);
+        }
+        for answer in acknowledge {
+            // Nobody waiting any more is fine.
+            let _ = answer.send(());
+        }
+    }
+}
+
+async fn commit(store: &Store, keys: &Arc<AuditKeys>, records: Vec<Record>) -> Result<i64, StoreError> {
+    let keys = Arc::clone(keys);
+    if let Backend::Sqlite(database) = store.backend() {
+        return database.write_atomic(move |session| append_on(session, &keys, records)).await;
+    }
+    let mut tx = store.begin().await?;
+    let first = append_all(&mut tx, keys, records).await?;
+    tx.commit().await?;
+    Ok(first)
+}
+
+fn tell(answers: Vec<Option<oneshot::Sender<Result<i64, StoreError>>>>, outcome: &Result<i64, StoreError>) {
+    if let Err(error) = outcome {
+        let count = answers.len();
+        tracing::error!(%error, count, "audit records could not be stored");
+    }
+    for (seq, answer) in (0..).zip(answers) {
+        if let Some(answer) = answer {
+            drop(answer.send(outcome.clone().map(|first| first + seq)));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Reading the log.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+
+use super::{AuditRow, audit_columns, read_rest};
+use crate::db::{FromRow, Row, sql};
+use crate::{Executor, StoreError};
+
+/// Which records to find; `None` and empty lists do not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// Kinds.
+    pub kinds: Vec<String>,
+    /// Who.
+    pub actor: Option<String>,
+    /// Name of the credential.
+    pub credential: Option<String>,
+    /// What was decided.
+    pub decision: Option<String>,
+    /// HTTP method.
+    pub method: Option<String>,
+    /// Host of the target.
+    pub host: Option<String>,
+    /// First digit of the status of the record or its outcome.
+    pub status_class: Option<i64>,
+    /// Text in actor name, host, credential or detail, whatever its case.
+    pub text: Option<String>,
+    /// Not before.
+    pub from: Option<UnixMillis>,
+    /// Before.
+    pub to: Option<UnixMillis>,
+    /// Only records with a smaller number: the last one of the page before.
+    pub before_seq: Option<i64>,
+    /// Most records; 0 is 100.
+    pub limit: u32,
+}
+
+/// A record and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The record.
+    pub record: AuditRow,
+    /// Its outcome.
+    pub outcome: Option<AuditRow>,
+}
+
+impl FromRow for Entry {
+    const TABLE: &'static str = "audit_records";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let record = AuditRow::from_row(row)?;
+        let outcome: Option<i64> = row.take("seq")?;
+        let outcome = outcome.map(|seq| read_rest(seq, row)).transpose()?;
+        Ok(Self { record, outcome })
+    }
+}
+
+const DEFAULT_LIMIT: u32 = 100;
+
+/// Records of a workspace that are not outcomes, newest first, each with its outcome.
+pub async fn search(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    filter: &AuditFilter,
+) -> Result<Vec<Entry>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        ", ",
+        audit_columns!("o"),
+        " FROM audit_records r LEFT JOIN audit_records o ON o.ref_seq = r.seq AND o.kind = 'outcome' \
+         AND o.workspace_id = r.workspace_id WHERE r.workspace_id = $1 AND r.kind <> 'outcome'"
+    ))
+    .bind(workspace)
+    .and_in("r.kind", &filter.kinds)
+    .push_if(" AND r.actor = ?", filter.actor.as_ref())
+    .push_if(" AND r.credential = ?", filter.credential.as_ref())
+    .push_if(" AND r.decision = ?", filter.decision.as_ref())
+    .push_if(" AND r.method = ?", filter.method.as_ref())
+    .push_if(" AND r.host = ?", filter.host.as_ref())
+    .push_if(" AND coalesce(o.status, r.status) / 100 = ?", filter.status_class)
+    .push_if(
+        " AND lower(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' \
+         || r.detail) LIKE ? ESCAPE '\\'",
+        filter.text.as_deref().map(containing),
+    )
+    .push_if(" AND r.at >= ?", filter.from)
+    .push_if(" AND r.at < ?", filter.to)
+    .push_if(" AND r.seq < ?", filter.before_seq)
+    .then(" ORDER BY r.seq DESC")
+    .limit(if filter.limit == 0 { DEFAULT_LIMIT } else { filter.limit });
+    executor.all(query).await
+}
+
+/// A LIKE pattern for text that contains `text`.
+fn containing(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 2);
+    pattern.push('%');
+    for character in text.to_lowercase().chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// How many requests were decided how, in buckets of `bucket_ms` that start at `from`.
+pub async fn decisions_over_time(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<(UnixMillis, String, i64)>, StoreError> {
+    let query =
+        sql("SELECT CAST($1 AS BIGINT) + (at - $1) / $2 * $2, decision, count(*) FROM audit_records \
+         WHERE workspace_id = $3 AND kind = 'forward' AND at >= $1 AND at < $4 AND decision IS NOT NULL \
+         GROUP BY 1, 2 ORDER BY 1, 2");
+    executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
+}
+
+/// The newest requests with a credential, newest first. Their detail holds the path as `path`.
+pub async fn recent_forwards(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: &str,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        " FROM audit_records r WHERE r.workspace_id = $1 AND r.credential = $2 AND r.kind = 'forward' \
+         ORDER BY r.seq DESC"
+    ));
+    executor.all(query.bind(workspace).bind(credential).limit(limit)).await
+}
+
+/// A page of records from `from_seq` on, oldest first, of one workspace or of all.
+pub async fn stream(
+    executor: impl Executor,
+    from_seq: i64,
+    workspace: Option<WorkspaceId>,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let query = sql(concat!("SELECT ", audit_columns!("r"), " FROM audit_records r WHERE r.seq >= $1"))
+        .bind(from_seq)
+        .push_if(" AND r.workspace_id = ?", workspace)
+        .then(" ORDER BY r.seq")
+        .limit(limit);
+    executor.all(query).await
+}

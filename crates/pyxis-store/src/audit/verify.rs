@@ -1,0 +1,142 @@
+//! Verification of the whole chain.
+
+use super::{AuditKeys, AuditRow, Checkpoint, MAC_BYTES, stream};
+use crate::db::sql;
+use crate::{Executor, Store, StoreError};
+
+/// Records read at a time; also how far ahead a displaced record is looked for.
+const PAGE: u32 = 1000;
+
+/// What is wrong at the first damaged place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamageKind {
+    /// The record is not what was recorded.
+    Edited,
+    /// There is no record of this number, but there are later ones.
+    Missing,
+    /// The record of this number stands at another place.
+    Reordered,
+    /// The log ends before its head, a checkpoint or the anchor says it does.
+    CutTail,
+    /// A checkpoint has a wrong signature, or does not fit its record.
+    Checkpoint,
+    /// The head does not fit the records.
+    Head,
+}
+
+/// The first damaged place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The record.
+    pub seq: i64,
+    /// What is wrong.
+    pub kind: DamageKind,
+}
+
+/// What a verification found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Genuine records before the damage, or all.
+    pub records: i64,
+    /// Checkpoints compared.
+    pub checkpoints: usize,
+    /// The first damage.
+    pub damage: Option<Damage>,
+}
+
+/// Recomputes the chain. `anchor` is a checkpoint that was kept elsewhere; `progress` is told the number
+/// of records checked and of all. Records that are appended meanwhile are left to the next time.
+pub async fn verify(
+    store: &Store,
+    keys: &AuditKeys,
+    anchor: Option<&Checkpoint>,
+    mut progress: impl FnMut(i64, i64) + Send,
+) -> Result<Verdict, StoreError> {
+    // In this order, so that an append in between cannot look like damage.
+    let newest: i64 =
+        store.optional(sql("SELECT max(seq) FROM audit_records")).await?.and_then(|(seq,)| seq).unwrap_or(0);
+    let mut checkpoints: Vec<Checkpoint> =
+        store.all(sql("SELECT seq, mac, signed_at, signature FROM audit_checkpoints")).await?;
+    checkpoints.extend(anchor.cloned());
+    checkpoints.sort_by_key(|checkpoint| checkpoint.seq);
+    let head: Option<(i64, Vec<u8>)> =
+        store.optional(sql("SELECT seq, mac FROM audit_head WHERE id = 1")).await?;
+    let (head_seq, head_mac) = head.unwrap_or_default();
+
+    let mut walk =
+        Walk { keys, before: vec![0; MAC_BYTES], seq: 0, scratch: Vec::new(), checkpoints: &checkpoints };
+    let last = head_seq.max(newest).max(checkpoints.last().map_or(0, |checkpoint| checkpoint.seq));
+    let damage = walk.run(store, last, &mut progress).await?.or_else(|| {
+        let fits = newest <= head_seq && (walk.seq != head_seq || walk.before == head_mac);
+        (!fits).then_some(Damage { seq: head_seq, kind: DamageKind::Head })
+    });
+    Ok(Verdict { records: walk.seq, checkpoints: checkpoints.len(), damage })
+}
+
+/// A walk along the chain: everything up to `seq` is genuine.
+struct Walk<'a> {
+    keys: &'a AuditKeys,
+    before: Vec<u8>,
+    seq: i64,
+    scratch: Vec<u8>,
+    checkpoints: &'a [Checkpoint],
+}
+
+impl Walk<'_> {
+    async fn run(
+        &mut self,
+        store: &Store,
+        last: i64,
+        progress: &mut (impl FnMut(i64, i64) + Send),
+    ) -> Result<Option<Damage>, StoreError> {
+        if let Some(kind) = self.checkpoint_damage() {
+            return Ok(Some(Damage { seq: 0, kind }));
+        }
+        while self.seq < last {
+            let page = stream(store, self.seq + 1, None, PAGE).await?;
+            if page.is_empty() {
+                return Ok(Some(Damage { seq: self.seq + 1, kind: DamageKind::CutTail }));
+            }
+            for (index, row) in page.iter().enumerate() {
+                if self.seq == last {
+                    break;
+                }
+                if let Some(kind) = self.step(row, &page[index..]) {
+                    // A wrong checkpoint is found when its record has been passed.
+                    let seq = if kind == DamageKind::Checkpoint { self.seq } else { self.seq + 1 };
+                    return Ok(Some(Damage { seq, kind }));
+                }
+            }
+            progress(self.seq, last);
+        }
+        Ok(None)
+    }
+
+    /// Checks that `row` is the next record; `ahead` starts with it.
+    fn step(&mut self, row: &AuditRow, ahead: &[AuditRow]) -> Option<DamageKind> {
+        let next = self.seq + 1;
+        if row.seq == next && self.follows(next, row) {
+            self.seq = next;
+            self.before.clone_from(&row.mac);
+            return self.checkpoint_damage();
+        }
+        if ahead.iter().any(|other| other.seq != next && self.follows(next, other)) {
+            return Some(DamageKind::Reordered);
+        }
+        Some(if row.seq == next { DamageKind::Edited } else { DamageKind::Missing })
+    }
+
+    /// Whether the content of `row` was recorded as number `seq` after what was checked so far.
+    fn follows(&mut self, seq: i64, row: &AuditRow) -> bool {
+        self.keys.chain(&mut self.scratch, seq, &row.record, &self.before)[..] == row.mac[..]
+    }
+
+    fn checkpoint_damage(&self) -> Option<DamageKind> {
+        let start = self.checkpoints.partition_point(|checkpoint| checkpoint.seq < self.seq);
+        let here = self.checkpoints[start..].iter().take_while(|checkpoint| checkpoint.seq == self.seq);
+        let wrong = |checkpoint: &Checkpoint| {
+            checkpoint.mac[..] != self.before[..] || !checkpoint.is_genuine(self.keys)
+        };
+        here.into_iter().any(wrong).then_some(DamageKind::Checkpoint)
+    }
+}

@@ -1,0 +1,20 @@
+//! Contract tests: every one runs on both engines. The PostgreSQL arm needs `PX_TEST_POSTGRES`, a URL
+//! of a server where databases may be created.
+
+#![expect(clippy::doc_markdown, reason = "SQLite and PostgreSQL are names of products, not of items")]
+
+mod support;
+
+mod agents;
+mod approvals;
+mod audit;
+mod backup;
+mod bookkeeping;
+mod cipher;
+mod credentials;
+mod forwarding;
+mod generations;
+mod grants;
+mod people;
+mod schema;
+mod transactions;

@@ -1,0 +1,273 @@
+//! A database of its own for each test, and rows to start from.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pyxis_core::auth::Connector;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::{OsEntropy, token};
+use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
+use pyxis_core::mode::{ApprovalMode, Channel, Role};
+use pyxis_store::approvals::{ApprovalKind, NewApproval};
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credentials, users, workspaces};
+
+/// The moment at which tests happen.
+pub(crate) const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+
+pub(crate) fn at(millis: i64) -> UnixMillis {
+    UnixMillis(NOW.0 + millis)
+}
+
+/// Expands a test to one for each engine.
+macro_rules! contract {
+    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body($world: &$crate::support::World) $body
+
+            #[test]
+            fn sqlite() {
+                $crate::support::on_sqlite(async |world| body(world).await);
+            }
+
+            #[test]
+            fn postgres() {
+                $crate::support::on_postgres(stringify!($name), async |world| body(world).await);
+            }
+        }
+    )+};
+}
+pub(crate) use contract;
+
+/// A migrated database with a workspace, and what seals its values.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) options: OpenOptions,
+    pub(crate) ws: WorkspaceId,
+    pub(crate) keyring: Keyring,
+    pub(crate) master: MasterKey,
+}
+
+impl World {
+    async fn new(url: DatabaseUrl) -> Self {
+        let options = OpenOptions::new(url);
+        let store = Store::open(&options).unwrap();
+        store.migrate().await.unwrap();
+        let master = MasterKey::generate(&OsEntropy);
+        let keyring = Keyring::load(&store, &master, &OsEntropy, NOW).await.unwrap();
+        let ws = add_workspace(&store, "main").await;
+        Self { store, options, ws, keyring, master }
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&World)) {
+    let directory = tempfile::tempdir().unwrap();
+    runtime().block_on(async {
+        let world = World::new(DatabaseUrl::sqlite(directory.path().join("px.db"))).await;
+        body(&world).await;
+    });
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
+    let Some(server) = postgres_server() else {
+        eprintln!("skipped {name}::postgres: PX_TEST_POSTGRES is not set");
+        return;
+    };
+    runtime().block_on(async {
+        let database = Database::create(&server).await;
+        let world = World::new(database.url()).await;
+        body(&world).await;
+        drop(world);
+        database.drop().await;
+    });
+}
+
+/// A PostgreSQL database for one test.
+pub(crate) struct Database {
+    server: String,
+    name: String,
+}
+
+#[expect(clippy::disallowed_methods, reason = "only the environment of the tests names a server")]
+pub(crate) fn postgres_server() -> Option<String> {
+    std::env::var("PX_TEST_POSTGRES").ok()
+}
+
+impl Database {
+    pub(crate) async fn create(server: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}_{number}", token::<6>(&OsEntropy, "px_test_"));
+        let database = Self { server: server.to_owned(), name };
+        database.admin(&format!("CREATE DATABASE {}", database.name)).await;
+        database
+    }
+
+    pub(crate) fn url(&self) -> DatabaseUrl {
+        let (base, _) = self.server.rsplit_once('/').unwrap();
+        format!("{base}/{}?sslmode=disable", self.name).parse().unwrap()
+    }
+
+    pub(crate) async fn drop(self) {
+        self.admin(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+
+    async fn admin(&self, statement: &str) {
+        let (client, connection) =
+            tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        client.batch_execute(statement).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+    }
+}
+
+/// Runs `count` copies of a task at once and gathers what they return.
+pub(crate) async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    count: usize,
+    task: impl Fn(usize) -> F,
+) -> Vec<T> {
+    let running: Vec<_> = (0..count).map(|number| tokio::spawn(task(number))).collect();
+    let mut results = Vec::with_capacity(count);
+    for task in running {
+        results.push(task.await.unwrap());
+    }
+    results
+}
+
+/// The only `true` among them.
+pub(crate) fn exactly_one(outcomes: impl IntoIterator<Item = bool>) -> bool {
+    outcomes.into_iter().filter(|outcome| *outcome).count() == 1
+}
+
+/// Changes a row behind the store's back.
+pub(crate) async fn tamper(world: &World, statement: &str) {
+    if let Some(path) = world.options.url.sqlite_path() {
+        rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap();
+    } else {
+        world.store.tamper(statement).await;
+    }
+}
+
+pub(crate) async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {
+    let id = WorkspaceId::new(NOW, &OsEntropy);
+    let row = workspaces::WorkspaceRow {
+        id,
+        name: name.to_owned(),
+        mode: ApprovalMode::Gated,
+        approval_timeout_secs: None,
+        created_at: NOW,
+    };
+    workspaces::insert(store, &row).await.unwrap();
+    id
+}
+
+pub(crate) async fn add_user(world: &World, email: &str) -> UserId {
+    let id = UserId::new(NOW, &OsEntropy);
+    let new = users::NewUser {
+        id,
+        workspace_id: world.ws,
+        email: email.to_owned(),
+        role: Role::Owner,
+        password_hash: None,
+        created_at: NOW,
+    };
+    users::insert(&world.store, &new).await.unwrap();
+    id
+}
+
+pub(crate) fn new_agent(ws: WorkspaceId, name: &str) -> agents::NewAgent {
+    agents::NewAgent {
+        id: AgentId::new(NOW, &OsEntropy),
+        workspace_id: ws,
+        name: name.to_owned(),
+        key_hash: token::<32>(&OsEntropy, ""),
+        key_hint: "px_1234".to_owned(),
+        rate_limit_per_hour: Some(10),
+        all_credentials: false,
+        created_at: NOW,
+    }
+}
+
+pub(crate) async fn add_agent(world: &World, name: &str, credentials: &[CredentialId]) -> AgentId {
+    let new = new_agent(world.ws, name);
+    let mut tx = world.store.begin().await.unwrap();
+    agents::insert(&mut tx, &new, credentials).await.unwrap();
+    tx.commit().await.unwrap();
+    new.id
+}
+
+pub(crate) fn new_credential(world: &World, name: &str) -> credentials::NewCredential {
+    let id = CredentialId::new(NOW, &OsEntropy);
+    let aad = credentials::secret_aad(world.ws, id);
+    credentials::NewCredential {
+        id,
+        workspace_id: world.ws,
+        name: name.to_owned(),
+        description: "a test".to_owned(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(r#"{"kind":"bearer"}"#.to_owned()),
+        allowed_hosts: r#"["api.example.com"]"#.to_owned(),
+        allow_http: false,
+        options: "{}".to_owned(),
+        sealed_secret: Some(world.keyring.seal(&OsEntropy, &aad, b"s3cret")),
+        created_at: NOW,
+    }
+}
+
+pub(crate) async fn add_credential(world: &World, name: &str) -> CredentialId {
+    let new = new_credential(world, name);
+    credentials::insert(&world.store, &new).await.unwrap();
+    new.id
+}
+
+pub(crate) fn new_approval(world: &World, dedupe: &str) -> NewApproval {
+    let txn_id = TxnId::new(&OsEntropy);
+    let target = approvals::target_aad(world.ws, txn_id);
+    NewApproval {
+        txn_id,
+        workspace_id: world.ws,
+        agent_id: AgentId::new(NOW, &OsEntropy),
+        agent_name: "default-agent".to_owned(),
+        credential_id: CredentialId::new(NOW, &OsEntropy),
+        credential_name: "api".to_owned(),
+        credential_version: 1,
+        kind: ApprovalKind::Forward,
+        method: "POST".to_owned(),
+        target_host: "api.example.com".to_owned(),
+        sealed_target: world.keyring.seal(&OsEntropy, &target, b"https://api.example.com/v1"),
+        rule: "default".to_owned(),
+        pattern: None,
+        reason: Some("because".to_owned()),
+        digest: "d1".to_owned(),
+        dedupe: dedupe.to_owned(),
+        body_bytes: 2,
+        content_type: Some("application/json".to_owned()),
+        min_approvals: 1,
+        passkey_required: false,
+        channel: Channel::Dashboard,
+        created_at: NOW,
+        expires_at: at(3_600_000),
+    }
+}
+
+pub(crate) async fn add_approval(world: &World, dedupe: &str) -> NewApproval {
+    let new = new_approval(world, dedupe);
+    let aad = approvals::request_aad(world.ws, new.txn_id);
+    let mut tx = world.store.begin().await.unwrap();
+    approvals::insert(&mut tx, &new, world.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
+    tx.commit().await.unwrap();
+    new
+}
+
+pub(crate) fn node() -> NodeId {
+    NodeId::new(NOW, &OsEntropy)
+}
