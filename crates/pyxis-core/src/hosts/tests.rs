@@ -1,4 +1,4 @@
-//! Decisions, Credentials: allowed_hosts.
+//! Decisions, Credentials: `allowed_hosts`.
 
 use super::*;
 
