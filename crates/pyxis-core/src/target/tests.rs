@@ -309,7 +309,7 @@ fn decode_unreserved(path: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn parsing_the_canonical_form_changes_nothing(raw in hostile()) {
