@@ -119,7 +119,10 @@ impl Sample {
             ("/sign-in/deciding", render(&deciding)),
             ("/link/confirm", render(&self.link(false, None))),
             ("/link/password", render(&self.link(true, None))),
-            ("/link/mismatch", render(&self.link(true, Some("The two passwords differ. Type the same one twice.")))),
+            (
+                "/link/mismatch",
+                render(&self.link(true, Some("The two passwords differ. Type the same one twice."))),
+            ),
             ("/error/403", render(&ErrorPage::forbidden(id()))),
             ("/error/form", render(&ErrorPage::stale_form(id()))),
             ("/error/404", render(&ErrorPage::not_found(None))),
@@ -130,7 +133,10 @@ impl Sample {
     }
 
     fn card(self, txn: &str, method: &str, host: &str, path: &str, state: CardState) -> Card {
-        let body = format!(r#"{{"customer":"cus_8812","amount":12900,"currency":"EUR","lines":[{{"sku":"plan-team","quantity":3}}],"note":"March{}"}}"#, self.hostile);
+        let body = format!(
+            r#"{{"customer":"cus_8812","amount":12900,"currency":"EUR","lines":[{{"sku":"plan-team","quantity":3}}],"note":"March{}"}}"#,
+            self.hostile
+        );
         Card {
             txn_id: self.t(txn),
             place: Place::Inbox,
@@ -187,7 +193,13 @@ impl Sample {
             expires: self.at(4),
             min_approvals: 2,
             approvals: vec![self.vote()],
-            ..self.card("91c0e7aa-0b7c-4f6e-8d53-4ac1be0a7712", "PUT", "bank.example.net:8443", path, CardState::Open { grant })
+            ..self.card(
+                "91c0e7aa-0b7c-4f6e-8d53-4ac1be0a7712",
+                "PUT",
+                "bank.example.net:8443",
+                path,
+                CardState::Open { grant },
+            )
         }
     }
 
@@ -196,20 +208,38 @@ impl Sample {
         Card {
             body: BodyView::new(Some("application/octet-stream"), &bytes, 8192),
             reason: None,
-            ..self.card("0d5a4a52-6c0f-4f0e-a2a5-bd1a7f2f9c33", "PATCH", "files.example.org", "/upload/report.bin", self.watching())
+            ..self.card(
+                "0d5a4a52-6c0f-4f0e-a2a5-bd1a7f2f9c33",
+                "PATCH",
+                "files.example.org",
+                "/upload/report.bin",
+                self.watching(),
+            )
         }
     }
 
     fn watching(self) -> CardState {
-        CardState::Watching { why: self.t("You approved this 2 minutes ago. One more person must approve before it is sent.") }
+        CardState::Watching {
+            why: self.t("You approved this 2 minutes ago. One more person must approve before it is sent."),
+        }
     }
 
     fn settled(self) -> Vec<Card> {
         let by = || self.t("bo@example.com");
         let at = |minutes| self.at(minutes);
-        let approved = CardState::Approved { by: by(), at: at(-9), result: self.t("200 from upstream"), failed: false };
-        let failed = CardState::Approved { by: by(), at: at(-31), result: self.t("upstream did not answer in 30 s"), failed: true };
-        let denied = CardState::Denied { by: by(), at: at(-64), reason: Some(self.t("Wrong customer, ask again with cus_8821")) };
+        let approved =
+            CardState::Approved { by: by(), at: at(-9), result: self.t("200 from upstream"), failed: false };
+        let failed = CardState::Approved {
+            by: by(),
+            at: at(-31),
+            result: self.t("upstream did not answer in 30 s"),
+            failed: true,
+        };
+        let denied = CardState::Denied {
+            by: by(),
+            at: at(-64),
+            reason: Some(self.t("Wrong customer, ask again with cus_8821")),
+        };
         let expired = CardState::Expired { at: at(-130), withdrawn: false };
         let withdrawn = CardState::Expired { at: at(-200), withdrawn: true };
         let ids = [
@@ -220,7 +250,13 @@ impl Sample {
             "a5555555-5555-4555-8555-555555555555",
         ];
         let methods = ["POST", "DELETE", "POST", "PUT", "POST"];
-        let paths = ["/v1/invoices", "/v1/items/44", "/v1/refunds", "/v1/items/12/price-list/2026/spring/with-a-very-long-name-that-needs-cutting/entries", "/v1/invoices"];
+        let paths = [
+            "/v1/invoices",
+            "/v1/items/44",
+            "/v1/refunds",
+            "/v1/items/12/price-list/2026/spring/with-a-very-long-name-that-needs-cutting/entries",
+            "/v1/invoices",
+        ];
         [approved, failed, denied, expired, withdrawn]
             .into_iter()
             .enumerate()
@@ -235,7 +271,9 @@ impl Sample {
 
     fn approvals(self) -> Vec<Rendered> {
         let pending = vec![self.invoice(self.open()), self.transfer(), self.upload()];
-        let approval = |card: Card| render(&ApprovalPage { shell: self.shell(), card: Card { place: Place::Approval, ..card } });
+        let approval = |card: Card| {
+            render(&ApprovalPage { shell: self.shell(), card: Card { place: Place::Approval, ..card } })
+        };
         let standalone = |mut card: Card| {
             card.place = Place::Standalone;
             if let CardState::Open { grant: GrantOffer::Choices { choices, .. } } = &mut card.state {
@@ -243,7 +281,9 @@ impl Sample {
             }
             render(&StandalonePage { shell: self.shell(), card })
         };
-        let ineligible = CardState::Watching { why: self.t("You are not eligible for billing-api. An owner or admin must decide.") };
+        let ineligible = CardState::Watching {
+            why: self.t("You are not eligible for billing-api. An owner or admin must decide."),
+        };
         let text_body = Card {
             body: BodyView::new(Some("text/plain"), self.t(&"a line of text\n".repeat(900)).as_bytes(), 2048),
             ..self.invoice(self.open())
@@ -276,7 +316,11 @@ impl Sample {
         let usage = ["12 of 100 this hour", "0 this hour, no limit", "340 this hour, no limit"];
         let scope = ["billing-api, mail", "all credentials", "search-api"];
         AgentLine {
-            id: self.t(["0198c6a2-0000-7000-8000-000000000001", "0198c6a2-0000-7000-8000-000000000002", "0198c6a2-0000-7000-8000-000000000003"][n]),
+            id: self.t([
+                "0198c6a2-0000-7000-8000-000000000001",
+                "0198c6a2-0000-7000-8000-000000000002",
+                "0198c6a2-0000-7000-8000-000000000003",
+            ][n]),
             name: self.t(names[n]),
             key_hint: self.t(["pxk_3fA9…", "pxk_b71c…", "pxk_Q0xd…"][n]),
             enabled: n != 2,
@@ -291,7 +335,9 @@ impl Sample {
             name: self.t("checkout-bot"),
             rate_limit_per_hour: self.t("100"),
             all_credentials: false,
-            credentials: ["billing-api", "mail", "search-api"].map(|n| self.choice(n, n, n != "search-api")).to_vec(),
+            credentials: ["billing-api", "mail", "search-api"]
+                .map(|n| self.choice(n, n, n != "search-api"))
+                .to_vec(),
             problems,
         }
     }
@@ -299,10 +345,19 @@ impl Sample {
     fn credential(self, n: usize) -> CredentialLine {
         CredentialLine {
             name: self.t(["billing-api", "mail", "search-api"][n]),
-            description: if n == 2 { String::new() } else { self.t(["Invoices and refunds", "Transactional mail"][n]) },
+            description: if n == 2 {
+                String::new()
+            } else {
+                self.t(["Invoices and refunds", "Transactional mail"][n])
+            },
             kind: self.t(["Bearer token", "Header X-Api-Key", "Query parameter key"][n]),
-            allowed_hosts: if n == 2 { Vec::new() } else { vec![self.t("api.example.com"), self.t("*.files.example.org")] },
-            policy: self.t(["3 rules, 2 approvals", "Gated: GET and HEAD pass", "Gated: GET and HEAD pass"][n]),
+            allowed_hosts: if n == 2 {
+                Vec::new()
+            } else {
+                vec![self.t("api.example.com"), self.t("*.files.example.org")]
+            },
+            policy: self
+                .t(["3 rules, 2 approvals", "Gated: GET and HEAD pass", "Gated: GET and HEAD pass"][n]),
             last_used: (n == 0).then(|| self.at(-9)),
         }
     }
@@ -341,7 +396,11 @@ impl Sample {
     }
 
     fn access(self) -> Vec<Rendered> {
-        let wrong_agent = self.problems(&[("name", "An agent of this name exists. Choose another name."), ("rate_limit_per_hour", "Not a whole number."), ("credential", "No such credential.")]);
+        let wrong_agent = self.problems(&[
+            ("name", "An agent of this name exists. Choose another name."),
+            ("rate_limit_per_hour", "Not a whole number."),
+            ("credential", "No such credential."),
+        ]);
         let wrong_credential = self.problems(&[
             ("name", "A credential of this name exists."),
             ("allowed_hosts", "line 2: * may only stand first, as in *.example.com."),
@@ -361,37 +420,83 @@ impl Sample {
         };
         let agent_page = |n| {
             let form = self.agent_form(Problems::default());
-            render(&AgentPage { shell: self.told(true, "Changes saved."), agent: self.agent(n), created: self.at(-90_000), form })
+            render(&AgentPage {
+                shell: self.told(true, "Changes saved."),
+                agent: self.agent(n),
+                created: self.at(-90_000),
+                form,
+            })
         };
         let agents = (0..3).map(|n| self.agent(n)).collect();
         let good = Verified { good: true, text: self.t("200 from api.example.com in 84 ms") };
-        let bad = Verified { good: false, text: self.t("401 from api.example.com: the API does not take this secret") };
+        let bad = Verified {
+            good: false,
+            text: self.t("401 from api.example.com: the API does not take this secret"),
+        };
         let retry = self.credential_form(wrong_credential);
         vec![
             ("/app/agents", render(&AgentsPage { shell: self.shell(), agents, first_request: self.curl() })),
-            ("/app/agents/empty", render(&AgentsPage { shell: self.shell(), agents: Vec::new(), first_request: self.curl() })),
-            ("/app/new/agent", render(&NewAgentPage { shell: self.shell(), form: self.agent_form(Problems::default()) })),
-            ("/app/new/agent/wrong", render(&NewAgentPage { shell: self.shell(), form: self.agent_form(wrong_agent) })),
+            (
+                "/app/agents/empty",
+                render(&AgentsPage { shell: self.shell(), agents: Vec::new(), first_request: self.curl() }),
+            ),
+            (
+                "/app/new/agent",
+                render(&NewAgentPage { shell: self.shell(), form: self.agent_form(Problems::default()) }),
+            ),
+            (
+                "/app/new/agent/wrong",
+                render(&NewAgentPage { shell: self.shell(), form: self.agent_form(wrong_agent) }),
+            ),
             ("/app/agents/one", agent_page(0)),
             ("/app/agents/disabled", agent_page(2)),
             ("/app/agents/key", key(false)),
             ("/app/agents/rotated", key(true)),
-            ("/app/credentials", render(&CredentialsPage { shell: self.shell(), credentials: (0..3).map(|n| self.credential(n)).collect() })),
-            ("/app/credentials/empty", render(&CredentialsPage { shell: self.shell(), credentials: Vec::new() })),
+            (
+                "/app/credentials",
+                render(&CredentialsPage {
+                    shell: self.shell(),
+                    credentials: (0..3).map(|n| self.credential(n)).collect(),
+                }),
+            ),
+            (
+                "/app/credentials/empty",
+                render(&CredentialsPage { shell: self.shell(), credentials: Vec::new() }),
+            ),
             ("/app/new/credential", self.new_credential(Kind::Bearer)),
             ("/app/new/credential/header", self.new_credential(Kind::Header)),
             ("/app/new/credential/basic", self.new_credential(Kind::Basic)),
             ("/app/new/credential/query", self.new_credential(Kind::Query)),
             ("/app/new/credential/cookie", self.new_credential(Kind::Cookie)),
             ("/app/new/credential/sidecar", self.new_credential(Kind::Sidecar)),
-            ("/app/new/credential/wrong", render(&NewCredentialPage { shell: self.shell(), kind: Kind::Header, form: retry })),
+            (
+                "/app/new/credential/wrong",
+                render(&NewCredentialPage { shell: self.shell(), kind: Kind::Header, form: retry }),
+            ),
             ("/app/credentials/one", self.credential_page(0, None)),
             ("/app/credentials/verified", self.credential_page(0, Some(good))),
             ("/app/credentials/refused", self.credential_page(2, Some(bad))),
             ("/app/people", self.people(true)),
             ("/app/people/alone", self.people(false)),
-            ("/app/new/person", render(&NewPersonPage { shell: self.shell(), email: self.t("bo@example"), roles: self.roles(), problems: self.problems(&[("email", "Not an e-mail address."), ("role", "No such role.")]) })),
-            ("/app/people/link", render(&PersonLinkPage { shell: self.shell(), email: self.t("bo@example.com"), link: self.t("http://localhost:8700/link/5fJ2sampleOnly"), valid: "48 hours".into() })),
+            (
+                "/app/new/person",
+                render(&NewPersonPage {
+                    shell: self.shell(),
+                    email: self.t("bo@example"),
+                    roles: self.roles(),
+                    problems: self
+                        .problems(&[("email", "Not an e-mail address."), ("role", "No such role.")]),
+                }),
+            ),
+            (
+                "/app/people/link",
+                render(&PersonLinkPage {
+                    shell: self.shell(),
+                    email: self.t("bo@example.com"),
+                    link: self.t("http://localhost:8700/link/5fJ2sampleOnly"),
+                    valid: "48 hours".into(),
+                }),
+            ),
         ]
     }
 
@@ -447,7 +552,11 @@ impl Sample {
             stored,
             mode: self.t("GET and HEAD pass, everything else asks."),
             form: self.policy_form(problems),
-            warnings: if stored { Vec::new() } else { vec![self.t("Once saved, methods that are not set to pass will ask.")] },
+            warnings: if stored {
+                Vec::new()
+            } else {
+                vec![self.t("Once saved, methods that are not set to pass will ask.")]
+            },
             explain,
             replay,
         })
@@ -460,7 +569,18 @@ impl Sample {
             rules: rules.iter().map(|rule| self.t(rule)).collect(),
         };
         let policies = vec![
-            line("billing-api", true, &["GET and HEAD pass", "POST, PUT and PATCH ask", "DELETE is denied", "/v1/refunds always asks", "/v1/keys is never sent", "2 people must approve"]),
+            line(
+                "billing-api",
+                true,
+                &[
+                    "GET and HEAD pass",
+                    "POST, PUT and PATCH ask",
+                    "DELETE is denied",
+                    "/v1/refunds always asks",
+                    "/v1/keys is never sent",
+                    "2 people must approve",
+                ],
+            ),
             line("mail", false, &["GET and HEAD pass", "everything else asks"]),
             line("search-api", true, &["everything passes"]),
         ];
@@ -478,35 +598,80 @@ impl Sample {
         let explained = |outcome, decision: &str, rule: &str, pattern: Option<&str>, detail: &str| Explain {
             method: "POST".into(),
             url: self.t("https://api.example.com/v1/refunds/12"),
-            answer: Some(Explained { outcome, decision: self.t(decision), rule: self.t(rule), pattern: pattern.map(|p| self.t(p)), detail: self.t(detail) }),
+            answer: Some(Explained {
+                outcome,
+                decision: self.t(decision),
+                rule: self.t(rule),
+                pattern: pattern.map(|p| self.t(p)),
+                detail: self.t(detail),
+            }),
         };
-        let asks = explained(Outcome::Pending, "Needs approval", "the address matches", Some("/v1/refunds"), "An open grant would not change this: an address that always asks wins over grants.");
+        let asks = explained(
+            Outcome::Pending,
+            "Needs approval",
+            "the address matches",
+            Some("/v1/refunds"),
+            "An open grant would not change this: an address that always asks wins over grants.",
+        );
         let change = |n: usize| ReplayChange {
             count: [212, 31, 4][n],
             method: ["POST", "DELETE", "GET"][n].into(),
-            route: self.t(["api.example.com/v1/search", "api.example.com/v1/items/*", "api.example.com/v1/keys"][n]),
+            route: self.t([
+                "api.example.com/v1/search",
+                "api.example.com/v1/items/*",
+                "api.example.com/v1/keys",
+            ][n]),
             before: [Outcome::Approved, Outcome::Approved, Outcome::Passed][n],
             after: [Outcome::Passed, Outcome::Denied, Outcome::Denied][n],
-            rule: self.t(["passes, matches /v1/search", "DELETE is denied", "never sent, matches /v1/keys"][n]),
+            rule: self
+                .t(["passes, matches /v1/search", "DELETE is denied", "never sent, matches /v1/keys"][n]),
         };
         let replay = Replay { considered: 1000, changed: 247, changes: (0..3).map(change).collect() };
         let unchanged = Replay { considered: 1, changed: 0, changes: Vec::new() };
-        let wrong = self.problems(&[("auto_approve_urls", "line 1: /v1/sea*: a star stands for one whole segment."), ("min_approvals", "At least 1, at most 10."), ("methods", "HEAD follows GET.")]);
+        let wrong = self.problems(&[
+            ("auto_approve_urls", "line 1: /v1/sea*: a star stands for one whole segment."),
+            ("min_approvals", "At least 1, at most 10."),
+            ("methods", "HEAD follows GET."),
+        ]);
         vec![
-            ("/app/policies", render(&PoliciesPage { shell: self.shell(), policies: policies.clone(), grants: vec![grant(0), grant(1)] })),
-            ("/app/policies/no-grants", render(&PoliciesPage { shell: self.shell(), policies, grants: Vec::new() })),
-            ("/app/policies/empty", render(&PoliciesPage { shell: self.shell(), policies: Vec::new(), grants: Vec::new() })),
+            (
+                "/app/policies",
+                render(&PoliciesPage {
+                    shell: self.shell(),
+                    policies: policies.clone(),
+                    grants: vec![grant(0), grant(1)],
+                }),
+            ),
+            (
+                "/app/policies/no-grants",
+                render(&PoliciesPage { shell: self.shell(), policies, grants: Vec::new() }),
+            ),
+            (
+                "/app/policies/empty",
+                render(&PoliciesPage { shell: self.shell(), policies: Vec::new(), grants: Vec::new() }),
+            ),
             ("/app/policies/one", self.policy(true, Problems::default(), Explain::default(), None)),
             ("/app/policies/new", self.policy(false, Problems::default(), Explain::default(), None)),
             ("/app/policies/wrong", self.policy(true, wrong, Explain::default(), None)),
             ("/app/policies/explained", self.policy(true, Problems::default(), asks, None)),
-            ("/app/policies/replayed", self.policy(true, Problems::default(), Explain::default(), Some(replay))),
-            ("/app/policies/unchanged", self.policy(true, Problems::default(), Explain::default(), Some(unchanged))),
+            (
+                "/app/policies/replayed",
+                self.policy(true, Problems::default(), Explain::default(), Some(replay)),
+            ),
+            (
+                "/app/policies/unchanged",
+                self.policy(true, Problems::default(), Explain::default(), Some(unchanged)),
+            ),
         ]
     }
 
     fn chart(self, empty: bool) -> StackedBars {
-        let names = [("Passed", "chart-1"), ("Approved", "chart-2"), ("Denied", "chart-3"), ("Expired or failed", "chart-4")];
+        let names = [
+            ("Passed", "chart-1"),
+            ("Approved", "chart-2"),
+            ("Denied", "chart-3"),
+            ("Expired or failed", "chart-4"),
+        ];
         let series = names.map(|(name, class)| Series { name: self.t(name), class }).to_vec();
         let bucket = |hour: u64| Bucket {
             label: self.t(&format!("Nov 20, {hour:02}:00")),
@@ -517,7 +682,15 @@ impl Sample {
     }
 
     fn audit_rows(self) -> Vec<AuditRow> {
-        let row = |minutes: i64, event: &str, outcome: Option<Outcome>, actor: &str, subject: &str, request: &str, why: &str, result: &str, txn: bool| AuditRow {
+        let row = |minutes: i64,
+                   event: &str,
+                   outcome: Option<Outcome>,
+                   actor: &str,
+                   subject: &str,
+                   request: &str,
+                   why: &str,
+                   result: &str,
+                   txn: bool| AuditRow {
             at: self.at(minutes),
             event: self.t(event),
             outcome,
@@ -529,13 +702,73 @@ impl Sample {
             txn_id: txn.then(|| self.t("a1111111-1111-4111-8111-111111111111")),
         };
         vec![
-            row(-1, "Request", Some(Outcome::Passed), "checkout-bot", "billing-api", "GET api.example.com/v1/items", "GET passes", "200 · 84 ms", false),
-            row(-3, "Request", Some(Outcome::Pending), "checkout-bot", "billing-api", "POST api.example.com/v1/invoices", "POST needs approval", "", true),
-            row(-9, "Decision", Some(Outcome::Approved), "bo@example.com", "billing-api", "POST api.example.com/v1/invoices", "opened a grant for 30 minutes", "200 · 312 ms", true),
-            row(-31, "Request", Some(Outcome::Failed), "checkout-bot", "billing-api", "DELETE api.example.com/v1/items/44", "upstream did not answer in 30 s", "no answer", true),
-            row(-64, "Decision", Some(Outcome::Denied), "bo@example.com", "billing-api", "POST api.example.com/v1/refunds", "“Wrong customer, ask again with cus_8821”", "", true),
+            row(
+                -1,
+                "Request",
+                Some(Outcome::Passed),
+                "checkout-bot",
+                "billing-api",
+                "GET api.example.com/v1/items",
+                "GET passes",
+                "200 · 84 ms",
+                false,
+            ),
+            row(
+                -3,
+                "Request",
+                Some(Outcome::Pending),
+                "checkout-bot",
+                "billing-api",
+                "POST api.example.com/v1/invoices",
+                "POST needs approval",
+                "",
+                true,
+            ),
+            row(
+                -9,
+                "Decision",
+                Some(Outcome::Approved),
+                "bo@example.com",
+                "billing-api",
+                "POST api.example.com/v1/invoices",
+                "opened a grant for 30 minutes",
+                "200 · 312 ms",
+                true,
+            ),
+            row(
+                -31,
+                "Request",
+                Some(Outcome::Failed),
+                "checkout-bot",
+                "billing-api",
+                "DELETE api.example.com/v1/items/44",
+                "upstream did not answer in 30 s",
+                "no answer",
+                true,
+            ),
+            row(
+                -64,
+                "Decision",
+                Some(Outcome::Denied),
+                "bo@example.com",
+                "billing-api",
+                "POST api.example.com/v1/refunds",
+                "“Wrong customer, ask again with cus_8821”",
+                "",
+                true,
+            ),
             row(-90, "Secret replaced", None, "ana@example.com", "mail", "", "version 3", "", false),
-            row(-130, "Request", Some(Outcome::Expired), "research-crawler", "search-api", "PUT api.example.com/v1/items/12/price-list/2026/spring/entries", "nobody decided in time", "", true),
+            row(
+                -130,
+                "Request",
+                Some(Outcome::Expired),
+                "research-crawler",
+                "search-api",
+                "PUT api.example.com/v1/items/12/price-list/2026/spring/entries",
+                "nobody decided in time",
+                "",
+                true,
+            ),
             row(-200, "Signed in", None, "ana@example.com", "", "", "password", "", false),
         ]
     }
@@ -571,7 +804,11 @@ impl Sample {
     }
 
     fn settings(self, autonomous: bool, audit: AuditHealth) -> String {
-        let fact = |name: &str, value: &str, set_by: &str| Fact { name: self.t(name), value: self.t(value), set_by: self.t(set_by) };
+        let fact = |name: &str, value: &str, set_by: &str| Fact {
+            name: self.t(name),
+            value: self.t(value),
+            set_by: self.t(set_by),
+        };
         render(&SettingsPage {
             shell: self.shell(),
             autonomous,

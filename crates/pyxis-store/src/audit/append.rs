@@ -118,7 +118,9 @@ impl Appender {
     /// Hands a record over from where nothing can be awaited (a destructor). If too many are waiting, a
     /// task waits in its place.
     pub fn append_detached(&self, record: Record) {
-        if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(Message::Append(record, None)) {
+        if let Err(mpsc::error::TrySendError::Full(message)) =
+            self.queue.try_send(Message::Append(record, None))
+        {
             let queue = self.queue.clone();
             drop(tokio::spawn(async move { queue.send(message).await }));
         }
