@@ -5,16 +5,6 @@
 
 mod support;
 
-mod agents;
-mod approvals;
-mod audit;
-mod backup;
-mod bookkeeping;
 mod cipher;
-mod credentials;
-mod forwarding;
-mod generations;
-mod grants;
-mod people;
 mod schema;
 mod transactions;
