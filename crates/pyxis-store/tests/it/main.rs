@@ -2,9 +2,20 @@
 //! of a server where databases may be created.
 
 #![expect(clippy::doc_markdown, reason = "SQLite and PostgreSQL are names of products, not of items")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 
+mod agents;
+mod approvals;
+mod audit;
+mod backup;
+mod bookkeeping;
 mod cipher;
+mod credentials;
+mod forwarding;
+mod generations;
+mod grants;
+mod people;
 mod schema;
 mod transactions;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyxis_store::{DatabaseUrl, Engine, OpenOptions, Store, StoreError, backup};
 
-use crate::support::{World, contract, postgres_server, query_strings, runtime, tamper};
+use crate::support::{contract, postgres_server, query_strings, runtime, tamper};
 
 contract! {
     async fn migrating_again_changes_nothing(world: &World) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_store::{Engine, Event, Store, StoreError, meta};
 
-use crate::support::{World, at_once, contract};
+use crate::support::{at_once, contract};
 
 async fn next(events: &mut tokio::sync::broadcast::Receiver<Event>) -> Event {
     tokio::time::timeout(Duration::from_secs(20), events.recv()).await.expect("an event comes").unwrap()
