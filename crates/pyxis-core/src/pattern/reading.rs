@@ -19,10 +19,10 @@ pub(crate) struct TooManyReadings;
 /// Whether the path, already canonical, has one reading only: itself.
 pub(crate) fn is_unambiguous(path: &[u8]) -> bool {
     let mut previous = 0;
-    path.iter().all(|&byte| {
-        let plain = !matches!(byte, b'%' | b';' | b'\\') && !(byte == b'/' && previous == b'/');
+    !path.iter().any(|&byte| {
+        let odd = matches!(byte, b'%' | b';' | b'\\') || (byte == b'/' && previous == b'/');
         previous = byte;
-        plain
+        odd
     })
 }
 
