@@ -9,7 +9,7 @@
 pub(super) const MAX_DECODINGS: usize = 3;
 
 /// More readings than any honest path has; see [`TooManyReadings`].
-const MAX_READINGS: usize = 128;
+const MAX_READINGS: usize = 64;
 
 /// The path can be read in so many ways that trying them all would cost too much. The caller treats
 /// it as if a protecting pattern matched.
