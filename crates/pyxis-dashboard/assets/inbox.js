@@ -7,8 +7,9 @@ const news = document.querySelector("[data-news]");
 const newsText = document.querySelector("[data-news-text]");
 const shown = Number(inbox.dataset.pending);
 const title = document.title;
-let lastTouch = 0;
-let changed = false;
+// Loading counts as a touch: whatever the server says, the page reloads at most every few seconds.
+let lastTouch = Date.now();
+let waiting = false;
 let first = true;
 
 for (const kind of ["pointermove", "pointerdown", "keydown", "scroll"]) {
@@ -16,12 +17,13 @@ for (const kind of ["pointermove", "pointerdown", "keydown", "scroll"]) {
 }
 
 function busy() {
+  if (Date.now() - lastTouch < CALM) return true;
+  if (document.hidden) return false;
   const active = document.activeElement;
   return (active && active !== document.body)
     || document.querySelector("main details[open], :popover-open")
     || String(getSelection())
-    || inbox.querySelector("[data-request]:hover")
-    || Date.now() - lastTouch < CALM;
+    || inbox.querySelector("[data-request]:hover");
 }
 
 function words(pending) {
@@ -39,8 +41,7 @@ function showCount(pending) {
 }
 
 function settle() {
-  if (!changed) return;
-  if (!document.hidden && busy()) setTimeout(settle, CALM);
+  if (busy()) setTimeout(settle, CALM);
   else location.reload();
 }
 
@@ -52,12 +53,9 @@ function onInbox(event) {
   first = false;
   if (same) return;
   newsText.textContent = words(pending);
-  changed = true;
-  if (document.hidden || !busy()) location.reload();
-  else {
-    news.hidden = false;
-    setTimeout(settle, CALM);
-  }
+  news.hidden = false;
+  if (!waiting) settle();
+  waiting = true;
 }
 
 document.querySelector("[data-news-show]").addEventListener("click", (event) => {

@@ -18,13 +18,13 @@ use pyxis_dashboard::view::{Choice, Flash, Outcome, Problems, Shell, When};
 
 /// Appended to every text that a stranger could choose; empty for the preview.
 #[derive(Clone, Copy)]
-pub struct Sample {
-    pub hostile: &'static str,
-    pub now: UnixMillis,
+pub(crate) struct Sample {
+    pub(crate) hostile: &'static str,
+    pub(crate) now: UnixMillis,
 }
 
 /// A rendered page: the path where the preview shows it, and its HTML.
-pub type Rendered = (&'static str, String);
+pub(crate) type Rendered = (&'static str, String);
 
 fn render(page: &impl Template) -> String {
     page.render().expect("sample pages render")
@@ -32,7 +32,7 @@ fn render(page: &impl Template) -> String {
 
 impl Sample {
     /// Every page in every state.
-    pub fn all(self) -> Vec<Rendered> {
+    pub(crate) fn all(self) -> Vec<Rendered> {
         let mut pages = self.entrance();
         pages.extend(self.approvals());
         pages.extend(self.access());
