@@ -10,7 +10,10 @@ const title = document.title;
 // Loading counts as a touch: whatever the server says, the page reloads at most every few seconds.
 let lastTouch = Date.now();
 let waiting = false;
+// The first message of a connection repeats what is known; each later one means a change.
 let first = true;
+// The very first one only offers the button, so that no disagreement can make the page reload for ever.
+let connected = false;
 
 for (const kind of ["pointermove", "pointerdown", "keydown", "scroll"]) {
   addEventListener(kind, () => { lastTouch = Date.now(); }, { passive: true });
@@ -48,14 +51,17 @@ function settle() {
 function onInbox(event) {
   const { pending } = JSON.parse(event.data);
   showCount(pending);
-  // The first message repeats what the page already shows; each later one means a change.
-  const same = first && pending === shown;
+  const repeats = first && pending === shown;
   first = false;
-  if (same) return;
-  newsText.textContent = words(pending);
-  news.hidden = false;
-  if (!waiting) settle();
-  waiting = true;
+  if (!repeats) {
+    newsText.textContent = words(pending);
+    news.hidden = false;
+    if (connected && !waiting) {
+      waiting = true;
+      settle();
+    }
+  }
+  connected = true;
 }
 
 document.querySelector("[data-news-show]").addEventListener("click", (event) => {
