@@ -9,7 +9,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_dashboard::view::routes::ROUTES;
 use sample::Sample;
 
-const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u{202e}\u{7}\u{200b}{{7*7}}";
+const HOSTILE: &str =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u{202e}\u{7}\u{200b}{{7*7}}";
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
 fn pages(hostile: &'static str) -> Vec<sample::Rendered> {
@@ -64,7 +65,7 @@ fn parse_tag(text: &str) -> Tag {
         let mut value = String::new();
         if let Some(after) = rest.strip_prefix("=\"") {
             let close = after.find('"').expect("quotes close");
-            value = after[..close].to_owned();
+            after[..close].clone_into(&mut value);
             rest = after[close + 1..].trim_start();
         }
         attributes.push((name, value));
@@ -81,13 +82,17 @@ fn text_of_strangers_renders_inert_on_every_page() {
         assert!(!hostile.contains("<img src=x"), "{path}: an image came through");
         // The same tags in the same order: nothing that was typed became markup. Only a path may
         // become long enough to be cut, which adds a details element, and a body longer than shown.
-        let known: BTreeSet<_> = count(plain).into_iter().chain(["details", "summary", "b"].map(String::from)).collect();
+        let known: BTreeSet<_> =
+            count(plain).into_iter().chain(["details", "summary", "b"].map(String::from)).collect();
         assert!(count(hostile).iter().all(|name| known.contains(name)), "{path}: a new kind of tag");
         let names = |html: &str| {
             tags(html).into_iter().flat_map(|t| t.attributes).map(|(name, _)| name).collect::<BTreeSet<_>>()
         };
         let extra: Vec<_> = names(hostile).difference(&names(plain)).cloned().collect();
-        assert!(extra.iter().all(|name| name == "title" || name == "tabindex"), "{path}: new attributes {extra:?}");
+        assert!(
+            extra.iter().all(|name| name == "title" || name == "tabindex"),
+            "{path}: new attributes {extra:?}"
+        );
     }
 }
 
@@ -109,7 +114,10 @@ fn no_page_has_inline_script_or_style() {
             assert!(tag.name != "script" || tag.get("src").is_some(), "{path}: inline script");
             for (name, value) in &tag.attributes {
                 assert!(name != "style" && !name.starts_with("on"), "{path}: {name} on {}", tag.name);
-                assert!(!value.trim_start().to_ascii_lowercase().starts_with("javascript:"), "{path}: {value}");
+                assert!(
+                    !value.trim_start().to_ascii_lowercase().starts_with("javascript:"),
+                    "{path}: {value}"
+                );
             }
         }
     }
@@ -121,9 +129,10 @@ fn is_route(method: &str, path: &str) -> bool {
     ROUTES.iter().any(|(route_method, route)| {
         *route_method == method
             && route.split('/').count() == path.split('/').count()
-            && route.split('/').zip(path.split('/')).all(|(want, got)| {
-                if want.starts_with('{') { !got.is_empty() } else { want == got }
-            })
+            && route
+                .split('/')
+                .zip(path.split('/'))
+                .all(|(want, got)| if want.starts_with('{') { !got.is_empty() } else { want == got })
     })
 }
 
@@ -196,7 +205,8 @@ fn every_field_has_a_label_and_every_id_is_used_once() {
         for id in all.iter().filter_map(|tag| tag.get("id")) {
             assert!(ids.insert(id), "{path}: id {id} twice");
         }
-        let labelled: BTreeSet<_> = all.iter().filter(|t| t.name == "label").filter_map(|t| t.get("for")).collect();
+        let labelled: BTreeSet<_> =
+            all.iter().filter(|t| t.name == "label").filter_map(|t| t.get("for")).collect();
         for field in all.iter().filter(|t| matches!(t.name.as_str(), "input" | "select" | "textarea")) {
             if let Some(id) = field.get("id") {
                 assert!(labelled.contains(id), "{path}: no label for {id}");
