@@ -51,7 +51,7 @@ pub trait Executor: Send + Sized {
     #[doc(hidden)]
     fn execute_each(
         self,
-        text: impl Into<Cow<'static, str>> + Send,
+        text: Cow<'static, str>,
         rows: Rows,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
@@ -104,12 +104,7 @@ impl Executor for &Store {
         }
     }
 
-    async fn execute_each(
-        self,
-        text: impl Into<Cow<'static, str>> + Send,
-        rows: Rows,
-    ) -> Result<(), StoreError> {
-        let text = text.into();
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
                 database.write_atomic(move |session| session.execute_each(&text, &rows)).await

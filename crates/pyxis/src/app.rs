@@ -69,7 +69,8 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
     make_dir(&config.data_dir)?;
-    let store = Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")?;
+    let store =
+        Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")?;
     store.migrate().await.context("cannot bring the database's schema up to date")?;
     Ok(store)
 }

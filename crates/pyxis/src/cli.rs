@@ -45,9 +45,10 @@ pub struct Global {
 impl Global {
     /// As settings.
     pub fn flags(&self) -> Flags {
-        let database = self.database.as_ref().map(|text| {
-            if text.contains(':') { text.clone() } else { format!("sqlite:{text}") }
-        });
+        let database = self
+            .database
+            .as_ref()
+            .map(|text| if text.contains(':') { text.clone() } else { format!("sqlite:{text}") });
         let mut flags = Flags::new();
         for (key, value) in [
             ("config", &self.config),

@@ -33,8 +33,9 @@ pub struct Bound {
 
 /// Binds, so that the port is known before anything is printed or linked.
 pub async fn bind(config: &Config) -> Result<Bound> {
-    let listener =
-        TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
     Ok(Bound { listener, address, base_url })

@@ -38,14 +38,14 @@ async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> 
     let links = Links::after(head, &keys, records)?;
     let head = links.head;
     let first = links.first;
-    (&mut *tx).execute_each(INSERT, links.rows).await?;
+    (&mut *tx).execute_each(INSERT.into(), links.rows).await?;
     tx.execute(sql(SET_HEAD).bind(head.0).bind(head.1.to_vec())).await?;
     Ok(first)
 }
 
 fn append_on(session: &Session<'_>, keys: &AuditKeys, records: Vec<Record>) -> Result<i64, StoreError> {
     let links = Links::after(session.optional(&sql(HEAD))?, keys, records)?;
-    session.execute_each(INSERT, &links.rows)?;
+    session.execute_each(INSERT.into(), &links.rows)?;
     session.execute(&sql(SET_HEAD).bind(links.head.0).bind(links.head.1.to_vec()))?;
     Ok(links.first)
 }

@@ -139,7 +139,7 @@ struct Sink<'a, P> {
 impl<P: FnMut(Progress) + Send> Sink<'_, P> {
     async fn write(&mut self, table: &Table, rows: Rows) -> Result<(), StoreError> {
         self.done += rows.len() as u64;
-        (&mut *self.tx).execute_each(table.insert(), rows).await?;
+        (&mut *self.tx).execute_each(table.insert().into(), rows).await?;
         (self.progress)(Progress { done: self.done, total: None });
         Ok(())
     }

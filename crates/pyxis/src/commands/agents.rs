@@ -22,7 +22,8 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
         }
         AgentCommand::List => {
             let rows: Vec<_> = agents::list(state, actor.workspace).await?.iter().map(shown).collect();
-            let columns = ["name", "enabled", "rate_limit_per_hour", "credentials", "key_hint", "last_used_at"];
+            let columns =
+                ["name", "enabled", "rate_limit_per_hour", "credentials", "key_hint", "last_used_at"];
             out::table(global.json, &columns, &rows);
         }
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,

@@ -15,8 +15,20 @@ use crate::cli::{AuditCommand, ExportFormat, Global};
 const PAGE: u32 = 1000;
 /// Columns of a CSV export.
 const COLUMNS: [&str; 14] = [
-    "seq", "at", "workspace_id", "kind", "actor", "actor_name", "credential", "decision", "method", "host",
-    "txn_id", "grant_id", "upstream_status", "detail",
+    "seq",
+    "at",
+    "workspace_id",
+    "kind",
+    "actor",
+    "actor_name",
+    "credential",
+    "decision",
+    "method",
+    "host",
+    "txn_id",
+    "grant_id",
+    "upstream_status",
+    "detail",
 ];
 
 pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {
@@ -35,7 +47,7 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
         Err(_) => None,
     };
     let bar = out::progress("checking records");
-    let verdict = audit::verify(&app.store, &app.audit_keys, anchor, |seen| bar.set_position(seen)).await?;
+    let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| bar.set_position(seen.unsigned_abs())).await?;
     bar.finish_and_clear();
     let damage = verdict.damage.as_ref();
     if as_json {
@@ -68,7 +80,7 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
     }
     let mut after = 0;
     loop {
-        let page = audit::stream(&app.store, only, after, PAGE).await?;
+        let page = audit::entries(&app.store, after, only, PAGE).await?;
         let Some(last) = page.last() else { return Ok(()) };
         after = last.record.seq;
         for entry in &page {
@@ -83,7 +95,7 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
 
 fn csv(value: &Value) -> String {
     let cell = |column: &&str| {
-        let text = match &value[**column] {
+        let text = match &value[*column] {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
             other => other.to_string(),

@@ -63,8 +63,17 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
 }
 
 fn build(input: AddCredential) -> Result<CredentialInput> {
-    let AddCredential { name, description, auth, auth_name, auth_format, api_base, allow_hosts, allow_http, secret } =
-        input;
+    let AddCredential {
+        name,
+        description,
+        auth,
+        auth_name,
+        auth_format,
+        api_base,
+        allow_hosts,
+        allow_http,
+        secret,
+    } = input;
     let sidecar = auth == AuthKind::Oauth1;
     if sidecar && api_base.is_none() {
         bail!("--auth oauth1 needs --api-base, the address of the signing sidecar");
@@ -116,7 +125,8 @@ fn shown(row: &CredentialRow) -> Value {
 /// A JSON object stands for several parts, anything else is the secret itself.
 fn value(secret: &SecretString) -> Result<SecretValue> {
     let text = secret.expose();
-    let object = text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    let object =
+        text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
     Ok(SecretValue::from_json(object.unwrap_or_else(|| Value::String(text.clone())))?)
 }
 
@@ -126,7 +136,8 @@ fn read(source: &SecretSource) -> Result<Option<SecretString>> {
         return read_secret(path).map(Some);
     }
     if let Some(name) = &source.secret_env {
-        let text = ProcessEnv.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
+        let text =
+            ProcessEnv.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
         return Ok(Some(SecretString::new(text)));
     }
     prompt().map(Some)

@@ -35,7 +35,7 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("copying");
-    store_backup::write(&store, file, |done| bar.set_position(done)).await?;
+    store_backup::write(&store, file, |progress| bar.set_position(progress.done)).await?;
     bar.finish_and_clear();
     let told = "the master key is not in it: keep that apart, and safe";
     if global.json {
@@ -53,7 +53,7 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("restoring");
-    store_backup::restore(&store, file, |done| bar.set_position(done)).await?;
+    store_backup::restore(&store, file, |progress| bar.set_position(progress.done)).await?;
     bar.finish_and_clear();
     if global.json {
         out::json(&json!({ "restored": file }));
@@ -93,7 +93,9 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
         for finding in &findings {
             match &finding.wrong {
                 None => out::line(format_args!("ok    {}", finding.part)),
-                Some(wrong) => out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend)),
+                Some(wrong) => {
+                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend))
+                }
             }
         }
     }
@@ -106,12 +108,20 @@ async fn examine(config: &Config) -> Vec<Finding> {
     let store = match open_existing(config) {
         Ok(store) => store,
         Err(error) => {
-            findings.push(Finding::bad("database", format!("{error:#}"), "run pyxis bootstrap, or check --database"));
+            findings.push(Finding::bad(
+                "database",
+                format!("{error:#}"),
+                "run pyxis bootstrap, or check --database",
+            ));
             return findings;
         }
     };
     if let Err(error) = store.ping().await {
-        findings.push(Finding::bad("database", error, "is the database server running, and the address right?"));
+        findings.push(Finding::bad(
+            "database",
+            error,
+            "is the database server running, and the address right?",
+        ));
         return findings;
     }
     findings.push(Finding::good("database"));
@@ -132,7 +142,11 @@ fn data_dir(config: &Config) -> Finding {
     use std::os::unix::fs::PermissionsExt;
     let part = "data directory";
     let Ok(meta) = std::fs::metadata(&config.data_dir) else {
-        return Finding::bad(part, format!("{} does not exist", config.data_dir.display()), "run pyxis bootstrap");
+        return Finding::bad(
+            part,
+            format!("{} does not exist", config.data_dir.display()),
+            "run pyxis bootstrap",
+        );
     };
     if meta.permissions().mode() & 0o077 != 0 {
         return Finding::bad(part, "other users can read it", "chmod 700 the data directory");
@@ -173,7 +187,9 @@ async fn master_key(config: &Config, store: &Store) -> (Finding, Option<Keyring>
     }
     let key = match app::master_key(config, &OsEntropy) {
         Ok(key) => key,
-        Err(error) => return (Finding::bad(part, format!("{error:#}"), "restore the key from its backup"), None),
+        Err(error) => {
+            return (Finding::bad(part, format!("{error:#}"), "restore the key from its backup"), None);
+        }
     };
     match Keyring::load(store, &key, &OsEntropy, SystemClock.now()).await {
         Ok(keyring) => (Finding::good(part), Some(keyring)),
@@ -182,7 +198,7 @@ async fn master_key(config: &Config, store: &Store) -> (Finding, Option<Keyring>
 }
 
 async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
-    match audit::verify(store, keys, None, |_| {}).await {
+    match audit::verify(store, keys, None, |_, _| {}).await {
         Ok(verdict) => match verdict.damage {
             None => Finding::good("audit trail"),
             Some(damage) => {

@@ -5,7 +5,7 @@ use pyxis_gateway::service::grants;
 use serde_json::json;
 
 use super::{acting, out};
-use crate::cli::{GrantCommand, Global};
+use crate::cli::{Global, GrantCommand};
 
 pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;

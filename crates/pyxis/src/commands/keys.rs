@@ -3,7 +3,6 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_store::cipher::{Keyring, MasterKey};
 use serde_json::json;
@@ -34,14 +33,15 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     let store = app::open_store(&config).await?;
     let old = app::master_key(&config, &OsEntropy)?;
     let now = SystemClock.now();
-    let keyring = Keyring::load(&store, &old, &OsEntropy, now).await.context("the master key does not fit")?;
+    let keyring =
+        Keyring::load(&store, &old, &OsEntropy, now).await.context("the master key does not fit")?;
     let told = match new_key {
         Some(source) => {
             let new = from_source(source)?;
-            keyring.rotate_master(&store, &old, &new, &OsEntropy, now).await?;
+            Keyring::rotate_master(&store, &old, &new, &OsEntropy).await?;
             "wrapped with the new key; start the server with it from now on".to_owned()
         }
-        None => rotate_file(&config, &store, &keyring, &old).await?,
+        None => rotate_file(&config, &store, &old).await?,
     };
     if global.json {
         out::json(&json!({ "rotated": true, "detail": told }));
@@ -56,17 +56,18 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
 async fn rotate_file(
     config: &Config,
     store: &pyxis_store::Store,
-    keyring: &Keyring,
     old: &MasterKey,
 ) -> Result<String> {
     if config.encryption_key.is_some() {
-        bail!("the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME");
+        bail!(
+            "the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME"
+        );
     }
     let path = app::key_path(config);
     let next = path.with_extension("key.new");
     let new = MasterKey::generate(&OsEntropy);
     app::write_key(&next, &new)?;
-    keyring.rotate_master(store, old, &new, &OsEntropy, SystemClock.now()).await?;
+    Keyring::rotate_master(store, old, &new, &OsEntropy).await?;
     fs::rename(&next, &path).with_context(|| format!("cannot replace {}", path.display()))?;
     Ok(format!("wrapped with a new key, now in {}", path.display()))
 }
@@ -75,7 +76,9 @@ fn from_source(source: &str) -> Result<MasterKey> {
     let text = match source.split_once(':') {
         Some(("file", path)) => read_secret(path.as_ref())?,
         Some(("env", name)) => {
-            let text = ProcessEnv.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
+            let text = ProcessEnv
+                .var(name)
+                .with_context(|| format!("the environment variable {name} is not set"))?;
             pyxis_core::secret::SecretString::new(text)
         }
         _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),

@@ -25,9 +25,11 @@ pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     let cell = |row: &Value, column: &str| match &row[column] {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect::<Vec<_>>().join(",")
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join(","),
         other => other.to_string(),
     };
     let widths: Vec<usize> = columns

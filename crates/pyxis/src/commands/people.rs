@@ -19,7 +19,9 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             };
             let (user, link) = people::add(state, &actor, &email, role).await?;
             if global.json {
-                out::json(&json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() }));
+                out::json(
+                    &json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() }),
+                );
             } else {
                 out::line(format_args!("sign-in link of {} (once, 48 hours): {}", user.email, link.expose()));
             }

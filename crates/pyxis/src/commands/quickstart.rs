@@ -38,7 +38,9 @@ pub(super) async fn run(global: &Global, listen: &Listen, demo: bool) -> Result<
     }
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
-    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite).then(|| app::lock_dir(&app.config)).transpose()?;
+    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
+        .then(|| app::lock_dir(&app.config))
+        .transpose()?;
     let welcome = prepare(&app, upstream.as_ref()).await?;
     server::announce(global.json, &bound);
     if global.json {
@@ -132,7 +134,9 @@ impl Welcome {
                  -H 'X-PX-Target: {target}' -H 'X-PX-Method: {method}'{body}\n"
             )
         };
-        out::line("  1. As an agent, read something. Reading passes at once; look what became of the secret:\n");
+        out::line(
+            "  1. As an agent, read something. Reading passes at once; look what became of the secret:\n",
+        );
         out::line(curl("GET", ""));
         out::line("  2. Now write something. It waits: approve it in the dashboard's inbox.\n");
         out::line(curl(

@@ -17,7 +17,9 @@ pub(super) async fn run(global: &Global, listen: &Listen) -> Result<ExitCode> {
     let config = settings(&flags)?;
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
-    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite).then(|| app::lock_dir(&app.config)).transpose()?;
+    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
+        .then(|| app::lock_dir(&app.config))
+        .transpose()?;
     announce(global.json, &bound);
     if workspaces::list(&app.gateway).await?.is_empty() {
         let made = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?;

@@ -29,7 +29,10 @@ pub(super) async fn run(global: &Global, command: WorkspaceCommand) -> Result<()
                     "owner_link": link,
                 }));
             } else {
-                out::line(format_args!("workspace {name}; key of default-agent: {}", made.agent_key.expose()));
+                out::line(format_args!(
+                    "workspace {name}; key of default-agent: {}",
+                    made.agent_key.expose()
+                ));
                 if let Some(link) = link {
                     out::line(format_args!("sign-in link of its owner (once, 48 hours): {link}"));
                 }
