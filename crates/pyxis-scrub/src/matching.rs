@@ -1,5 +1,7 @@
 //! Finds every place in a window of text where a form stands, plain or escaped.
 
+use std::collections::BTreeSet;
+
 use memchr::{memchr_iter, memchr3_iter};
 use smallvec::SmallVec;
 
@@ -83,16 +85,18 @@ impl Matcher {
         if self.is_empty() {
             return Found { spans, hold: text.len() };
         }
+        let mut fuel = fuel_for(text);
         let mut check = |start: usize| {
-            if let Some(end) = self.match_at(text, start).end {
+            if let Some(end) = self.match_at(text, start, &mut fuel).end {
                 add(&mut spans, (start, end));
             }
+            fuel > 0
         };
         self.grams.candidates(text, |start, form| {
             let (form, core) = self.forms.get(form);
             // An escape further on is found from the escape.
             if text[start..].starts_with(&form[..core]) {
-                check(start);
+                let _ = check(start);
             }
         });
         for lead in memchr3_iter(b'%', b'\\', b'&', text) {
@@ -108,12 +112,12 @@ impl Matcher {
     }
 
     /// Proposes the starts of all forms whose first escape may be the one at `lead`.
-    fn starts_before(&self, text: &[u8], lead: usize, check: &mut impl FnMut(usize)) {
+    fn starts_before(&self, text: &[u8], lead: usize, check: &mut impl FnMut(usize) -> bool) {
         let before = lead.checked_sub(1).map(|at| text[at]);
         each_reading(text, lead, |unit, _| {
             for byte in unit.first_bytes().into_iter().flatten() {
                 if self.starts_form(byte) {
-                    check(lead);
+                    let _ = check(lead);
                 }
                 if before.is_some_and(|before| self.is_pair(before, byte)) {
                     self.plain_before(text, lead, byte, check);
@@ -123,23 +127,23 @@ impl Matcher {
     }
 
     /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
-    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, check: &mut impl FnMut(usize)) {
+    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, check: &mut impl FnMut(usize) -> bool) {
         for (form, _) in self.forms.iter() {
             for index in memchr_iter(byte, form) {
-                if index > 0 && text[..lead].ends_with(&form[..index]) {
-                    check(lead - index);
+                if index > 0 && text[..lead].ends_with(&form[..index]) && !check(lead - index) {
+                    return;
                 }
             }
         }
     }
 
     /// The longest match that starts at `start`, over all forms.
-    fn match_at(&self, text: &[u8], start: usize) -> Walk {
+    fn match_at(&self, text: &[u8], start: usize, fuel: &mut usize) -> Walk {
         let mut walk = Walk::default();
         let byte = text[start];
         for (form, core) in self.forms.iter() {
             if byte == form[0] || is_lead(byte) {
-                walk.follow(text, start, form, core);
+                walk.follow(text, start, form, core, fuel);
             }
         }
         walk
@@ -151,8 +155,9 @@ impl Matcher {
         let escaped = text.len().saturating_sub(self.longest.saturating_mul(MAX_ESCAPE_LEN));
         let has_lead = memchr3_iter(b'%', b'\\', b'&', &text[escaped..]).next().is_some();
         let from = if has_lead { escaped } else { plain };
+        let mut fuel = fuel_for(text);
         (from..text.len())
-            .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at).cut_short)
+            .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at, &mut fuel).cut_short)
             .unwrap_or(text.len())
     }
 
@@ -174,6 +179,13 @@ impl Drop for Matcher {
     }
 }
 
+/// How many escapes may be tried in `text`. A form made of escape characters can agree with text made
+/// of them at every offset and in many ways. When the fuel is used up the scan fails closed: all the
+/// rest is a match.
+fn fuel_for(text: &[u8]) -> usize {
+    64 * text.len() + 16 * 1024
+}
+
 fn pair_bit(left: u8, right: u8) -> usize {
     (usize::from(left) << 4 ^ usize::from(right)) & 4095
 }
@@ -188,13 +200,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize) {
-        // Empty, thus without allocation, until an escape agrees with the form.
-        let mut pending: Vec<(usize, usize)> = Vec::new();
-        // A form made of escape characters can agree in exponentially many ways.
-        let mut fuel = 256 + 4 * form.len();
-        let mut state = Some((start, 0));
-        while let Some((mut at, mut done)) = state.take().or_else(|| pending.pop()) {
+    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize, fuel: &mut usize) {
+        // Branches to take, as (bytes of the form done, offset). Every step does more of the form, so
+        // taking the least first meets each state once. Empty, thus without allocation, until an
+        // escape agrees with the form.
+        let mut branches = BTreeSet::new();
+        let mut state = Some((0, start));
+        while let Some((mut done, mut at)) = state.take().or_else(|| branches.pop_first()) {
             loop {
                 if done >= core {
                     self.end = self.end.max(Some(at));
@@ -207,22 +219,25 @@ impl Walk {
                     break;
                 };
                 if is_lead(byte) {
-                    fuel -= 1;
-                    if fuel == 0 {
-                        // Fail closed: what agreed so far counts as a match.
-                        self.end = self.end.max(Some(at + 1));
+                    *fuel = fuel.saturating_sub(1);
+                    if *fuel == 0 {
+                        *self = Self { end: Some(text.len()), cut_short: true };
                         return;
                     }
                     self.cut_short |= each_reading(text, at, |unit, end| {
                         let taken = unit.prefix_of(&form[done..]).into_iter().flatten();
-                        pending.extend(taken.map(|taken| (end, done + taken)));
+                        branches.extend(taken.map(|taken| (done + taken, end)));
                     });
                 }
                 if byte != form[done] {
                     break;
                 }
-                at += 1;
                 done += 1;
+                at += 1;
+                if !branches.is_empty() {
+                    branches.insert((done, at));
+                    break;
+                }
             }
         }
     }
