@@ -221,9 +221,13 @@ fn entity(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
         if rest.first() == Some(&b'#') {
             return truncated | numeric(text, name + 1, found);
         }
-        for (known, byte) in NAMED {
+        let initial = rest.first().copied();
+        if initial.is_some_and(|byte| !byte.is_ascii_alphabetic()) {
+            break;
+        }
+        for (known, byte) in NAMED.iter().filter(|(known, _)| initial.is_none_or(|byte| known[0] == byte)) {
             if rest.starts_with(known) {
-                truncated |= or_semicolon(text, name + known.len(), Unit::Byte(byte), &mut found);
+                truncated |= or_semicolon(text, name + known.len(), Unit::Byte(*byte), &mut found);
             } else {
                 truncated |= known.starts_with(rest);
             }

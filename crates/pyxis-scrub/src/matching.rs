@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use memchr::{memchr_iter, memchr3_iter};
+use memchr::{memchr_iter, memchr3_iter, memrchr3_iter};
 use smallvec::SmallVec;
 
 use crate::escape::{MAX_ESCAPE_LEN, each_reading, is_lead};
 use crate::forms::Forms;
 use crate::grams::Grams;
 use zeroize::Zeroize;
+
+/// 16,384 bits: few pairs meet in one.
+const PAIR_WORDS: usize = 256;
 
 /// A half-open range of offsets into the window.
 pub(crate) type Span = (usize, usize);
@@ -30,10 +33,12 @@ pub(crate) struct Found {
 pub(crate) struct Matcher {
     forms: Forms,
     grams: Grams,
-    /// Bit set of the bytes that forms start with.
-    first: [u64; 4],
+    /// The bytes that forms start with.
+    first: ByteSet,
+    /// All bytes in forms.
+    present: ByteSet,
     /// Hashed bit set of the neighboring bytes in forms.
-    pairs: [u64; 64],
+    pairs: [u64; PAIR_WORDS],
     /// Length of the longest form.
     longest: usize,
     /// Whether any form holds a space, which may be written `+`.
@@ -46,14 +51,16 @@ impl Matcher {
         let grams = Grams::of(&forms);
         let mut matcher = Self {
             grams,
-            first: [0; 4],
-            pairs: [0; 64],
+            first: ByteSet::default(),
+            present: ByteSet::default(),
+            pairs: [0; PAIR_WORDS],
             longest: forms.iter().map(|(form, _)| form.len()).max().unwrap_or(0),
             space: secrets.iter().any(|secret| secret.contains(&b' ')),
             forms,
         };
         for (form, _) in matcher.forms.iter() {
-            matcher.first[usize::from(form[0] >> 6)] |= 1 << (form[0] & 63);
+            matcher.first.insert(form[0]);
+            form.iter().for_each(|byte| matcher.present.insert(*byte));
             for pair in form.windows(2) {
                 let bit = pair_bit(pair[0], pair[1]);
                 matcher.pairs[bit / 64] |= 1 << (bit % 64);
@@ -68,10 +75,6 @@ impl Matcher {
 
     pub(crate) fn forms(&self) -> &Forms {
         &self.forms
-    }
-
-    fn starts_form(&self, byte: u8) -> bool {
-        self.first[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
     fn is_pair(&self, left: u8, right: u8) -> bool {
@@ -116,7 +119,10 @@ impl Matcher {
         let before = lead.checked_sub(1).map(|at| text[at]);
         each_reading(text, lead, |unit, _| {
             for byte in unit.first_bytes().into_iter().flatten() {
-                if self.starts_form(byte) {
+                if !self.present.contains(byte) {
+                    continue;
+                }
+                if self.first.contains(byte) {
                     let _ = check(lead);
                 }
                 if before.is_some_and(|before| self.is_pair(before, byte)) {
@@ -140,9 +146,13 @@ impl Matcher {
     /// The longest match that starts at `start`, over all forms.
     fn match_at(&self, text: &[u8], start: usize, fuel: &mut usize) -> Walk {
         let mut walk = Walk::default();
-        let byte = text[start];
+        let mut first = ByteSet::default();
+        first.insert(text[start]);
+        walk.cut_short = each_reading(text, start, |unit, _| {
+            unit.first_bytes().into_iter().flatten().for_each(|byte| first.insert(byte));
+        });
         for (form, core) in self.forms.iter() {
-            if byte == form[0] || is_lead(byte) {
+            if first.contains(form[0]) {
                 walk.follow(text, start, form, core, fuel);
             }
         }
@@ -151,14 +161,25 @@ impl Matcher {
 
     /// The first offset whose text runs into the end of the window and may go on as a match.
     fn hold(&self, text: &[u8]) -> usize {
-        let plain = text.len().saturating_sub(self.longest - 1);
-        let escaped = text.len().saturating_sub(self.longest.saturating_mul(MAX_ESCAPE_LEN));
-        let has_lead = memchr3_iter(b'%', b'\\', b'&', &text[escaped..]).next().is_some();
-        let from = if has_lead { escaped } else { plain };
+        let from = text.len().saturating_sub(self.reach(text));
         let mut fuel = fuel_for(text);
         (from..text.len())
             .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at, &mut fuel).cut_short)
             .unwrap_or(text.len())
+    }
+
+    /// How far before the end of `text` an unfinished match can start: a byte of the form for each
+    /// byte, except that an escape is one byte of the form and long.
+    fn reach(&self, text: &[u8]) -> usize {
+        let mut reach = self.longest - 1;
+        for lead in memrchr3_iter(b'%', b'\\', b'&', text) {
+            // The lead may stand inside of an escape that starts further left.
+            if text.len() - lead > reach.saturating_add(2 * MAX_ESCAPE_LEN) {
+                break;
+            }
+            reach += MAX_ESCAPE_LEN - 1;
+        }
+        reach
     }
 
     /// A quick look at two bytes.
@@ -167,14 +188,15 @@ impl Matcher {
         if is_lead(byte) {
             return true;
         }
-        self.starts_form(byte)
+        self.first.contains(byte)
             && text.get(at + 1).is_none_or(|next| is_lead(*next) || self.is_pair(byte, *next))
     }
 }
 
 impl Drop for Matcher {
     fn drop(&mut self) {
-        self.first.zeroize();
+        self.first.0.zeroize();
+        self.present.0.zeroize();
         self.pairs.zeroize();
     }
 }
@@ -187,7 +209,21 @@ fn fuel_for(text: &[u8]) -> usize {
 }
 
 fn pair_bit(left: u8, right: u8) -> usize {
-    (usize::from(left) << 4 ^ usize::from(right)) & 4095
+    (usize::from(left) << 6 ^ usize::from(right)) & (64 * PAIR_WORDS - 1)
+}
+
+/// A set of bytes.
+#[derive(Default)]
+struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
 }
 
 /// Compares text with forms, byte by byte, trying every reading of every escape.
