@@ -60,7 +60,9 @@ impl Matcher {
         };
         for (form, _) in matcher.forms.iter() {
             matcher.first.insert(form[0]);
-            form.iter().for_each(|byte| matcher.present.insert(*byte));
+            for byte in form {
+                matcher.present.insert(*byte);
+            }
             for pair in form.windows(2) {
                 let bit = pair_bit(pair[0], pair[1]);
                 matcher.pairs[bit / 64] |= 1 << (bit % 64);
@@ -171,15 +173,16 @@ impl Matcher {
     /// How far before the end of `text` an unfinished match can start: a byte of the form for each
     /// byte, except that an escape is one byte of the form and long.
     fn reach(&self, text: &[u8]) -> usize {
+        let most = self.longest.saturating_mul(MAX_ESCAPE_LEN);
         let mut reach = self.longest - 1;
         for lead in memrchr3_iter(b'%', b'\\', b'&', text) {
             // The lead may stand inside of an escape that starts further left.
-            if text.len() - lead > reach.saturating_add(2 * MAX_ESCAPE_LEN) {
+            if reach >= most || text.len() - lead > reach + 2 * MAX_ESCAPE_LEN {
                 break;
             }
             reach += MAX_ESCAPE_LEN - 1;
         }
-        reach
+        reach.min(most)
     }
 
     /// A quick look at two bytes.
