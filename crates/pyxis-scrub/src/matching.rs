@@ -86,38 +86,43 @@ impl Matcher {
 
     /// All matches in `text`. With `last` nothing follows it, so that nothing is held back.
     pub(crate) fn find(&self, text: &[u8], last: bool) -> Found {
-        let mut spans = SmallVec::new();
         if self.is_empty() {
-            return Found { spans, hold: text.len() };
+            return Found { spans: SmallVec::new(), hold: text.len() };
         }
+        let mut spans = SmallVec::new();
         let mut fuel = fuel_for(text);
-        let mut check = |start: usize| {
+        for start in self.starts(text) {
             if let Some(end) = self.match_at(text, start, &mut fuel).end {
                 add(&mut spans, (start, end));
             }
-            fuel > 0
-        };
+        }
+        let hold = if last { text.len() } else { self.hold(text) };
+        Found { spans, hold }
+    }
+
+    /// Where matches may start, in order. Empty, thus without allocation, for nearly all text.
+    fn starts(&self, text: &[u8]) -> BTreeSet<usize> {
+        let mut starts = BTreeSet::new();
         self.grams.candidates(text, |start, form| {
             let (form, core) = self.forms.get(form);
-            // An escape further on is found from the escape.
+            // One with an escape further on is found from the escape.
             if text[start..].starts_with(&form[..core]) {
-                let _ = check(start);
+                starts.insert(start);
             }
         });
         for lead in memchr3_iter(b'%', b'\\', b'&', text) {
-            self.starts_before(text, lead, &mut check);
+            self.starts_before(text, lead, &mut starts);
         }
         if self.space {
             for lead in memchr_iter(b'+', text) {
-                self.starts_before(text, lead, &mut check);
+                self.starts_before(text, lead, &mut starts);
             }
         }
-        let hold = if last { text.len() } else { self.hold(text) };
-        Found { spans: merge(spans), hold }
+        starts
     }
 
     /// Proposes the starts of all forms whose first escape may be the one at `lead`.
-    fn starts_before(&self, text: &[u8], lead: usize, check: &mut impl FnMut(usize) -> bool) {
+    fn starts_before(&self, text: &[u8], lead: usize, starts: &mut BTreeSet<usize>) {
         let before = lead.checked_sub(1).map(|at| text[at]);
         each_reading(text, lead, |unit, _| {
             for byte in unit.first_bytes().into_iter().flatten() {
@@ -125,21 +130,21 @@ impl Matcher {
                     continue;
                 }
                 if self.first.contains(byte) {
-                    let _ = check(lead);
+                    starts.insert(lead);
                 }
                 if before.is_some_and(|before| self.is_pair(before, byte)) {
-                    self.plain_before(text, lead, byte, check);
+                    self.plain_before(text, lead, byte, starts);
                 }
             }
         });
     }
 
     /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
-    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, check: &mut impl FnMut(usize) -> bool) {
+    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, starts: &mut BTreeSet<usize>) {
         for (form, _) in self.forms.iter() {
             for index in memchr_iter(byte, form) {
-                if index > 0 && text[..lead].ends_with(&form[..index]) && !check(lead - index) {
-                    return;
+                if index > 0 && text[..lead].ends_with(&form[..index]) {
+                    starts.insert(lead - index);
                 }
             }
         }
@@ -282,19 +287,10 @@ impl Walk {
     }
 }
 
-/// Adds `span`; the frequent case, an overlap with the one before, costs no memory.
-fn add(spans: &mut SmallVec<[Span; 4]>, span: Span) {
+/// Adds `span`, which starts no earlier than those before, or extends the last.
+fn add(spans: &mut SmallVec<[Span; 4]>, (start, end): Span) {
     match spans.last_mut() {
-        Some(last) if last.0 <= span.0 && span.0 <= last.1 => last.1 = last.1.max(span.1),
-        _ => spans.push(span),
+        Some(last) if start <= last.1 => last.1 = last.1.max(end),
+        _ => spans.push((start, end)),
     }
-}
-
-fn merge(mut spans: SmallVec<[Span; 4]>) -> SmallVec<[Span; 4]> {
-    spans.sort_unstable();
-    let mut merged = SmallVec::new();
-    for span in spans {
-        add(&mut merged, span);
-    }
-    merged
 }
