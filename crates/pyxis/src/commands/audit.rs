@@ -47,7 +47,10 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
         Err(_) => None,
     };
     let bar = out::progress("checking records");
-    let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| bar.set_position(seen.unsigned_abs())).await?;
+    let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
+        bar.set_position(seen.unsigned_abs())
+    })
+    .await?;
     bar.finish_and_clear();
     let damage = verdict.damage.as_ref();
     if as_json {

@@ -35,7 +35,8 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("copying");
-    store_backup::write(&store, file, |progress| bar.set_position(progress.done)).await?;
+    let shown = bar.clone();
+    store_backup::write(&store, file, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
     let told = "the master key is not in it: keep that apart, and safe";
     if global.json {
@@ -53,7 +54,8 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("restoring");
-    store_backup::restore(&store, file, |progress| bar.set_position(progress.done)).await?;
+    let shown = bar.clone();
+    store_backup::restore(&store, file, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
     if global.json {
         out::json(&json!({ "restored": file }));

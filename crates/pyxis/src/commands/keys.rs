@@ -32,9 +32,6 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     let config = settings(&super::quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let old = app::master_key(&config, &OsEntropy)?;
-    let now = SystemClock.now();
-    let keyring =
-        Keyring::load(&store, &old, &OsEntropy, now).await.context("the master key does not fit")?;
     let told = match new_key {
         Some(source) => {
             let new = from_source(source)?;
@@ -53,11 +50,7 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
 
 /// A new key takes the place of the generated one. The new file is on disk before the data keys are
 /// wrapped with it, and the old one stays until after, so a crash in between loses nothing.
-async fn rotate_file(
-    config: &Config,
-    store: &pyxis_store::Store,
-    old: &MasterKey,
-) -> Result<String> {
+async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKey) -> Result<String> {
     if config.encryption_key.is_some() {
         bail!(
             "the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME"
