@@ -79,7 +79,7 @@ fn spells_out(written: &str, name: &str) -> bool {
         })
 }
 
-/// No escape, nothing outside ASCII and no final dot.
+/// Something, without an escape, anything outside ASCII and a final dot.
 fn is_plain(written: &str) -> bool {
-    written.is_ascii() && !written.contains('%') && !written.ends_with('.')
+    !written.is_empty() && written.is_ascii() && !written.contains('%') && !written.ends_with('.')
 }
