@@ -45,7 +45,7 @@ async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> 
 
 fn append_on(session: &Session<'_>, keys: &AuditKeys, records: Vec<Record>) -> Result<i64, StoreError> {
     let links = Links::after(session.optional(&sql(HEAD))?, keys, records)?;
-    session.execute_each(INSERT.into(), &links.rows)?;
+    session.execute_each(INSERT, &links.rows)?;
     session.execute(&sql(SET_HEAD).bind(links.head.0).bind(links.head.1.to_vec()))?;
     Ok(links.first)
 }

@@ -130,7 +130,7 @@ impl Welcome {
         let key = self.agent_key.as_deref().unwrap_or("<agent key: pyxis agent rotate default-agent>");
         let curl = |method: &str, body: &str| {
             format!(
-                "    curl -s {base_url}/forward -H 'X-PX-Key: {key}' \\\n      -H 'X-PX-Credential: {DEMO}' \
+                "    curl -s -X POST {base_url}/forward -H 'X-PX-Key: {key}' \\\n      -H 'X-PX-Credential: {DEMO}' \
                  -H 'X-PX-Target: {target}' -H 'X-PX-Method: {method}'{body}\n"
             )
         };
