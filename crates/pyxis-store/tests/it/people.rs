@@ -66,7 +66,7 @@ contract! {
     async fn five_failures_lock_and_success_or_a_new_password_unlocks(world: &World) {
         let id = add_user(world, "o@example.com").await;
         let fail = async |millis| {
-            let lock_for = Duration::from_secs(900);
+            let lock_for = Duration::from_mins(15);
             users::record_failure(&world.store, world.ws, id, at(millis), 5, lock_for).await.unwrap().unwrap()
         };
         for count in 1..5 {
