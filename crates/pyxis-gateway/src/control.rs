@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::error::{Error, Result};
 
 /// Longest `Prefer: wait`.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_mins(1);
 /// Longest `X-PX-Reason`, in bytes.
 const MAX_REASON: usize = 1024;
 /// Longest `Idempotency-Key`, in bytes.
@@ -58,13 +58,13 @@ impl<'a> Control<'a> {
         let mut control = Self::default();
         for (name, value) in headers {
             match name.as_str() {
-                KEY => {}
+                // The key was read before; `Prefer` is read below, as a whole.
+                KEY | PREFER => {}
                 CREDENTIAL => once(&mut control.credential, "X-PX-Credential", value)?,
                 TARGET => once(&mut control.target, "X-PX-Target", value)?,
                 METHOD => once(&mut control.method, "X-PX-Method", value)?,
                 REASON => once(&mut control.reason, "X-PX-Reason", value)?,
                 IDEMPOTENCY_KEY => once(&mut control.idempotency_key, "Idempotency-Key", value)?,
-                PREFER => {}
                 other if other.starts_with("x-px-") => return Err(unknown(name)),
                 _ => {}
             }

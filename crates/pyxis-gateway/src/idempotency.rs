@@ -22,7 +22,7 @@ use crate::state::State;
 use crate::stored::StoredResponse;
 
 /// How long a key is remembered.
-const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+const REMEMBERED: Duration = Duration::from_hours(24);
 
 /// The first or a later request with a key.
 pub(crate) enum Replay {

@@ -16,7 +16,7 @@ use crate::state::State;
 #[derive(Debug)]
 pub(crate) enum Judgement {
     /// It may be sent.
-    Pass(Passage),
+    Pass(Box<Passage>),
     /// A human decides.
     Ask(Matched),
     /// A deny rule matched.
@@ -54,12 +54,15 @@ pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement>
     let decision = decide(asked.credential, asked.method, asked.target);
     match decision.verdict {
         Verdict::Deny => Ok(Judgement::Deny { pattern: decision.pattern.map(str::to_owned) }),
-        Verdict::AutoApprove => Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: None })),
+        Verdict::AutoApprove => {
+            Ok(Judgement::Pass(Box::new(Passage { matched: (&decision).into(), grant: None })))
+        }
         Verdict::RequireApproval => {
             check_reason(asked)?;
             match use_grant(state, asked, &decision).await? {
                 Some(grant) => {
-                    Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: Some(grant) }))
+                    let matched = (&decision).into();
+                    Ok(Judgement::Pass(Box::new(Passage { matched, grant: Some(grant) })))
                 }
                 None => Ok(Judgement::Ask((&decision).into())),
             }

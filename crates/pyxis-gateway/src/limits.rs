@@ -18,7 +18,7 @@ pub(crate) async fn admit(state: &State, agent: &Agent) -> Result<()> {
         return Ok(());
     }
     metrics::counter!("pyxis_rate_limited_total").increment(1);
-    let reset = start.plus(Duration::from_secs(3600)).since(now);
+    let reset = start.plus(Duration::from_hours(1)).since(now);
     let reset = Duration::from_secs(reset.as_millis().div_ceil(1000).try_into().unwrap_or(3600));
     Err(Error::RateLimited { limit: u32::try_from(limit).unwrap_or(u32::MAX), reset })
 }

@@ -83,7 +83,7 @@ impl Credential {
         let hosts = AllowedHosts::parse(&list).map_err(|_| corrupt("allowed_hosts"))?;
         let options = serde_json::from_str(&row.options).map_err(|_| corrupt("options"))?;
         let policy = policy.map(ActivePolicy::parse).transpose()?;
-        Ok(Self { auth, hosts, options, policy, mode, row })
+        Ok(Self { row, auth, hosts, options, policy, mode })
     }
 }
 

@@ -43,12 +43,12 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             base_url: "http://localhost:8700".to_owned(),
-            approval_timeout: Duration::from_secs(3600),
+            approval_timeout: Duration::from_hours(1),
             forward_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(300),
+            idle_timeout: Duration::from_mins(5),
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
-            retention: Duration::from_secs(24 * 3600),
+            retention: Duration::from_hours(24),
             sole_node: true,
             anchor: None,
         }

@@ -26,7 +26,7 @@ const EXPIRY_NAP: Duration = Duration::from_secs(5);
 /// How often last-use times are written and the audit head is signed.
 const BOOKKEEPING: Duration = Duration::from_secs(15);
 /// How often what is past its retention is removed.
-const CLEANING: Duration = Duration::from_secs(600);
+const CLEANING: Duration = Duration::from_mins(10);
 
 /// Nudges for the loops.
 pub(crate) struct Work {
@@ -201,7 +201,7 @@ async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     for &(workspace, txn) in &lost {
         let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
         record.workspace_id = Some(workspace);
-        record.actor = "system".to_owned();
+        "system".clone_into(&mut record.actor);
         record.txn_id = Some(txn);
         audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
         tx.notify(Event::Approval { workspace, txn });
@@ -228,7 +228,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     let now = state.now();
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
     idempotency::purge(&state.store, now).await?;
-    limits::purge(&state.store, now.minus(Duration::from_secs(2 * 3600))).await?;
+    limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;
     sign_in_links::purge(&state.store, now).await?;
     Ok(())

@@ -4,7 +4,6 @@
 //! first (`&Store` for a single statement, `&mut Tx` inside a transaction) and, with few named
 //! exceptions, the workspace second, so that no query can reach another workspace's rows.
 
-
 mod db;
 mod error;
 mod events;

@@ -31,7 +31,7 @@ pub struct Global {
     /// sqlite:PATH, postgres://…, or the path of a SQLite file.
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
-    /// Where the master key is: file:PATH or env:NAME. Never the key itself.
+    /// Where the master key is: <file:PATH> or env:NAME. Never the key itself.
     #[arg(long, global = true, value_name = "SOURCE")]
     encryption_key: Option<String>,
     /// Log filter, for example debug.
@@ -71,7 +71,7 @@ pub enum Command {
     /// From nothing to a running server with something to try. Safe to run again.
     Quickstart {
         #[command(flatten)]
-        listen: Listen,
+        listen: Serving,
         /// Add a demo upstream, a demo credential and curl lines to paste.
         #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
         demo: bool,
@@ -79,7 +79,7 @@ pub enum Command {
     /// Run the server.
     Serve {
         #[command(flatten)]
-        listen: Listen,
+        listen: Serving,
     },
     /// Create the first workspace, owner and keys, without a server. Exit 3 if that was done before.
     Bootstrap {
@@ -129,7 +129,7 @@ pub enum Command {
 
 /// Where to listen and what to serve.
 #[derive(Debug, Args)]
-pub struct Listen {
+pub struct Serving {
     /// Address and port; port 0 picks a free one.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -141,7 +141,7 @@ pub struct Listen {
     surfaces: Option<String>,
 }
 
-impl Listen {
+impl Serving {
     /// Adds these to the settings.
     pub fn add_to(&self, flags: &mut Flags) {
         for (key, value) in
@@ -161,7 +161,7 @@ pub enum KeyCommand {
     Generate,
     /// Wrap the data keys with a new master key; a running server goes on.
     Rotate {
-        /// The new key: file:PATH or env:NAME. Default: a new key replaces master.key.
+        /// The new key: <file:PATH> or env:NAME. Default: a new key replaces master.key.
         #[arg(long, value_name = "SOURCE")]
         new_key: Option<String>,
     },

@@ -86,7 +86,7 @@ fn shown(agent: Agent, key: Option<String>) -> Shown {
         },
         enabled: agent.row.disabled_at.is_none(),
         created_at: agent.row.created_at.to_rfc3339(),
-        last_used_at: agent.row.last_used_at.map(|at| at.to_rfc3339()),
+        last_used_at: agent.row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         key,
     }
 }

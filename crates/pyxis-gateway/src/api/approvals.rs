@@ -129,7 +129,7 @@ fn shown(state: &State, view: View) -> Shown {
             .collect(),
         created_at: row.created_at.to_rfc3339(),
         expires_at: row.expires_at.to_rfc3339(),
-        decided_at: row.decided_at.map(|at| at.to_rfc3339()),
+        decided_at: row.decided_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         decided_by: row.decided_by_email,
         deny_reason: row.deny_reason,
         upstream_status: row.upstream_status,

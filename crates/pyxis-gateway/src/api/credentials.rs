@@ -109,8 +109,8 @@ fn shown(row: CredentialRow) -> Shown {
         version: row.version,
         created_at: row.created_at.to_rfc3339(),
         updated_at: row.updated_at.to_rfc3339(),
-        last_used_at: row.last_used_at.map(|at| at.to_rfc3339()),
-        verified_at: row.verified_at.map(|at| at.to_rfc3339()),
+        last_used_at: row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
+        verified_at: row.verified_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         verified_status: row.verified_status,
     }
 }

@@ -54,8 +54,8 @@ fn shown(row: GrantRow) -> Shown {
         expires_at: row.expires_at.to_rfc3339(),
         max_uses: row.max_uses,
         uses: row.uses,
-        last_used_at: row.last_used_at.map(|at| at.to_rfc3339()),
-        ended_at: row.ended_at.map(|at| at.to_rfc3339()),
+        last_used_at: row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
+        ended_at: row.ended_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         ended_reason: row.ended_reason,
     }
 }

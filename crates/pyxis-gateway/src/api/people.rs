@@ -59,7 +59,7 @@ fn shown(user: UserRow, link: Option<String>) -> Shown {
         enabled: user.disabled_at.is_none(),
         has_password: user.password_hash.is_some(),
         created_at: user.created_at.to_rfc3339(),
-        last_sign_in_at: user.last_sign_in_at.map(|at| at.to_rfc3339()),
+        last_sign_in_at: user.last_sign_in_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         link,
     }
 }

@@ -59,7 +59,7 @@ pub(crate) async fn record_end(
 ) -> Result<()> {
     let mut record = Record::new(now, kind);
     record.workspace_id = Some(workspace);
-    record.actor = "system".to_owned();
+    "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
         record.credential = Some(row.credential_name);

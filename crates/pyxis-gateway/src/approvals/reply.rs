@@ -246,10 +246,10 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
         status: row.state,
         created_at: row.created_at.to_rfc3339(),
         expires_at: row.expires_at.to_rfc3339(),
-        decided_at: row.decided_at.map(|at| at.to_rfc3339()),
+        decided_at: row.decided_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         reason: row.deny_reason.clone(),
         upstream_status: row.upstream_status,
-        response: open(state, row).await?.map(kept),
+        response: open(state, row).await?.as_ref().map(kept),
         error: row.error.clone(),
     })
 }
@@ -265,7 +265,7 @@ async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-fn kept(stored: StoredResponse) -> Kept {
+fn kept(stored: &StoredResponse) -> Kept {
     let headers = stored.headers.iter().map(|(name, value)| {
         (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
     });

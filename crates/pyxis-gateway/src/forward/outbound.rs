@@ -105,18 +105,15 @@ fn prepare(
 ) -> Result<(http::Request<pyxis_net::Body>, Injected)> {
     let mut headers = outbound.headers.clone();
     let row = &outbound.credential.row;
-    let (method, url, injected) = match (&outbound.credential.auth, secret) {
-        (Some(auth), Some(secret)) => {
-            let wire = outbound.target.wire();
-            let injected = inject::attach(auth, secret, &mut headers, &wire)?;
-            let wire = injected.wire.as_ref().map_or(&*wire, |wire| wire.as_str());
-            let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
-            (outbound.method, url, injected)
-        }
-        _ => {
-            let injected = sidecar_headers(outbound, secret, &mut headers)?;
-            (Method::Post, Zeroizing::new(row.api_base.clone().unwrap_or_default()), injected)
-        }
+    let (method, url, injected) = if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
+        let wire = outbound.target.wire();
+        let injected = inject::attach(auth, secret, &mut headers, wire)?;
+        let wire = injected.wire.as_ref().map_or(wire, |wire| wire.as_str());
+        let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
+        (outbound.method, url, injected)
+    } else {
+        let injected = sidecar_headers(outbound, secret, &mut headers)?;
+        (Method::Post, Zeroizing::new(row.api_base.clone().unwrap_or_default()), injected)
     };
     let mut request = http::Request::new(body);
     *request.method_mut() = http::Method::from_bytes(method.as_str().as_bytes())

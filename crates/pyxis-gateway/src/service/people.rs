@@ -17,7 +17,7 @@ use crate::resolve::key_hash;
 use crate::state::State;
 
 /// How long a sign-in link works.
-pub const LINK_LIFETIME: Duration = Duration::from_secs(48 * 3600);
+pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
 
 /// Adds a person and makes the link by which they sign in first.
 pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Result<(UserRow, SecretString)> {

@@ -21,11 +21,11 @@ use crate::state::State;
 use pyxis_core::grant::Surface;
 
 /// How long a session lasts.
-pub const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+pub const SESSION_LIFETIME: Duration = Duration::from_hours(24);
 /// Failures before a lock.
 const MAX_FAILURES: u32 = 5;
 /// How long a lock holds.
-const LOCK: Duration = Duration::from_secs(15 * 60);
+const LOCK: Duration = Duration::from_mins(15);
 /// Password lengths, in characters.
 const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
 

@@ -6,7 +6,7 @@ use pyxis_store::credentials::{self, CredentialChange};
 use pyxis_store::{Engine, StoreError, policies};
 
 use crate::support::{
-    NOW, add_credential, add_user, add_workspace, at, contract, new_credential, query_strings, tamper,
+    NOW, add_credential, add_workspace, at, contract, new_credential, query_strings, tamper,
 };
 
 contract! {
@@ -94,21 +94,21 @@ contract! {
     }
 
     async fn a_policy_has_a_version_and_goes_with_its_credential(world: &World) {
-        let (id, user) = (add_credential(world, "api").await, add_user(world, "o@example.com").await);
-        assert_eq!(policies::put(&world.store, world.ws, id, "{}", user, NOW).await.unwrap(), 1);
-        assert_eq!(policies::put(&world.store, world.ws, id, r#"{"a":1}"#, user, at(1)).await.unwrap(), 2);
+        let id = add_credential(world, "api").await;
+        assert_eq!(policies::put(&world.store, world.ws, id, "{}", "ann@example.com", NOW).await.unwrap(), 1);
+        assert_eq!(policies::put(&world.store, world.ws, id, r#"{"a":1}"#, "ann@example.com", at(1)).await.unwrap(), 2);
         let row = policies::find(&world.store, world.ws, id).await.unwrap().unwrap();
-        assert_eq!((row.document.as_str(), row.version, row.updated_at, row.updated_by), (r#"{"a":1}"#, 2, at(1), user));
+        assert_eq!((row.document.as_str(), row.version, row.updated_at, row.updated_by.as_str()), (r#"{"a":1}"#, 2, at(1), "ann@example.com"));
         assert_eq!(policies::list(&world.store, world.ws).await.unwrap(), [row]);
 
         let other = add_workspace(&world.store, "other").await;
-        let refused = policies::put(&world.store, other, id, "{}", user, NOW).await;
+        let refused = policies::put(&world.store, other, id, "{}", "ann@example.com", NOW).await;
         assert!(matches!(refused, Err(StoreError::Reference)));
         assert!(policies::find(&world.store, other, id).await.unwrap().is_none());
 
         assert!(policies::remove(&world.store, world.ws, id).await.unwrap());
         assert!(!policies::remove(&world.store, world.ws, id).await.unwrap());
-        policies::put(&world.store, world.ws, id, "{}", user, NOW).await.unwrap();
+        policies::put(&world.store, world.ws, id, "{}", "ann@example.com", NOW).await.unwrap();
         assert!(credentials::remove(&world.store, world.ws, id).await.unwrap());
         assert!(policies::find(&world.store, world.ws, id).await.unwrap().is_none());
     }

@@ -1,7 +1,6 @@
 //! Contract tests: every one runs on both engines. The PostgreSQL arm needs `PX_TEST_POSTGRES`, a URL
 //! of a server where databases may be created.
 
-#![expect(clippy::doc_markdown, reason = "SQLite and PostgreSQL are names of products, not of items")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;

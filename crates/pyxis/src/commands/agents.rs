@@ -70,7 +70,7 @@ fn shown(agent: &Agent) -> Value {
             Scope::Named(names) => json!(names),
         },
         "key_hint": agent.row.key_hint,
-        "last_used_at": agent.row.last_used_at.map(|at| at.to_rfc3339()),
+        "last_used_at": agent.row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
     })
 }
 

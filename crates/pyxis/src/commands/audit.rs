@@ -48,7 +48,7 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     };
     let bar = out::progress("checking records");
     let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
-        bar.set_position(seen.unsigned_abs())
+        bar.set_position(seen.unsigned_abs());
     })
     .await?;
     bar.finish_and_clear();

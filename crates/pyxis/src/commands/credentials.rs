@@ -118,7 +118,7 @@ fn shown(row: &CredentialRow) -> Value {
         "allow_http": row.allow_http,
         "version": row.version,
         "created_at": row.created_at.to_rfc3339(),
-        "last_used_at": row.last_used_at.map(|at| at.to_rfc3339()),
+        "last_used_at": row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
     })
 }
 

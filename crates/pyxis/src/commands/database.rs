@@ -96,7 +96,7 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
             match &finding.wrong {
                 None => out::line(format_args!("ok    {}", finding.part)),
                 Some(wrong) => {
-                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend))
+                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend));
                 }
             }
         }

@@ -45,7 +45,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
                         "email": user.email,
                         "role": user.role,
                         "enabled": user.disabled_at.is_none(),
-                        "last_sign_in_at": user.last_sign_in_at.map(|at| at.to_rfc3339()),
+                        "last_sign_in_at": user.last_sign_in_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
                     })
                 })
                 .collect();

@@ -20,13 +20,13 @@ use tokio::net::TcpListener;
 
 use super::{bootstrap, out, server, settings};
 use crate::app::{self, App};
-use crate::cli::{Global, Listen};
+use crate::cli::{Global, Serving};
 use crate::serve;
 
 /// Name of the demo credential.
 const DEMO: &str = "demo";
 
-pub(super) async fn run(global: &Global, listen: &Listen, demo: bool) -> Result<ExitCode> {
+pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
     flags.entry("log").or_insert_with(|| "warn".to_owned());

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::{bootstrap, out, settings};
 use crate::app;
-use crate::cli::{Global, Listen};
+use crate::cli::{Global, Serving};
 use crate::serve::{self, Bound};
 
-pub(super) async fn run(global: &Global, listen: &Listen) -> Result<ExitCode> {
+pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
     let config = settings(&flags)?;

@@ -16,22 +16,22 @@ pub(super) async fn run(global: &Global, command: WorkspaceCommand) -> Result<()
                 Mode::Gated => ApprovalMode::Gated,
                 Mode::Autonomous => ApprovalMode::Autonomous,
             };
-            let made = workspaces::create(&app.gateway, &name, mode, owner_email.as_deref()).await?;
-            let (email, link) = made.owner.map(|(owner, link)| (owner.email, link)).unzip();
+            let created = workspaces::create(&app.gateway, &name, mode, owner_email.as_deref()).await?;
+            let (email, link) = created.owner.map(|(owner, link)| (owner.email, link)).unzip();
             let link = link.map(|link| link.expose().clone());
             if global.json {
                 out::json(&json!({
-                    "workspace_id": made.workspace.id,
-                    "name": made.workspace.name,
-                    "mode": made.workspace.mode,
-                    "agent_key": made.agent_key.expose(),
+                    "workspace_id": created.workspace.id,
+                    "name": created.workspace.name,
+                    "mode": created.workspace.mode,
+                    "agent_key": created.agent_key.expose(),
                     "owner_email": email,
                     "owner_link": link,
                 }));
             } else {
                 out::line(format_args!(
                     "workspace {name}; key of default-agent: {}",
-                    made.agent_key.expose()
+                    created.agent_key.expose()
                 ));
                 if let Some(link) = link {
                     out::line(format_args!("sign-in link of its owner (once, 48 hours): {link}"));
