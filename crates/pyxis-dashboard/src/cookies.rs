@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn an_https_origin_gets_the_host_prefix_and_secure_and_loopback_neither() {
         let set = |origin| {
-            let header = Cookies::for_origin(origin).set(Cookie::Session, "abc", Duration::from_secs(60));
+            let header = Cookies::for_origin(origin).set(Cookie::Session, "abc", Duration::from_mins(1));
             header.unwrap().to_str().unwrap().to_owned()
         };
         assert_eq!(

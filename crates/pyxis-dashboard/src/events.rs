@@ -31,7 +31,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let permit = std::sync::Arc::clone(&state.streams).try_acquire_owned();
-    let _permit = permit.map_err(|_| Error::TooManyStreams)?;
+    let permit = permit.map_err(|_| Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
     let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -43,7 +43,7 @@ pub(crate) async fn stream(
         token: pyxis_core::secret::SecretString::new(token),
         beat,
         said: None,
-        _permit,
+        _permit: permit,
     };
     Ok(Sse::new(messages(watcher)).into_response())
 }

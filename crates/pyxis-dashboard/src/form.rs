@@ -1,8 +1,11 @@
-//! A form that was posted: read only after it is proved to come from our own page.
+//! What a request says: the name in its path, its query, and a form that was posted, which is read only
+//! after it is proved to come from our own page.
 
 use axum::extract::rejection::FormRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::request::Parts;
 use pyxis_core::secret::SecretString;
+use serde::de::DeserializeOwned;
 
 use crate::session::HasCsrf;
 use crate::{Error, State, csrf};
@@ -48,6 +51,30 @@ impl Fields {
     /// A text area as typed, with plain line ends.
     pub(crate) fn text(&self, name: &str) -> String {
         self.get(name).replace("\r\n", "\n")
+    }
+}
+
+/// The one variable segment of a path; one that is no text names nothing.
+pub(crate) struct Named(pub(crate) String);
+
+impl FromRequestParts<State> for Named {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|Path(text)| Self(text)).map_err(|_| Error::NotFound)
+    }
+}
+
+/// The query of a page. One that cannot be read asks for nothing in particular.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequestParts<State> for Asked<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &State) -> Result<Self, Error> {
+        let query = Query::<T>::try_from_uri(&parts.uri);
+        Ok(Self(query.map(|Query(asked)| asked).unwrap_or_default()))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::view::When;
 use crate::view::settings::AuditHealth;
 
 /// How long a result is shown before it is found anew.
-const FRESH: Duration = Duration::from_secs(60);
+const FRESH: Duration = Duration::from_mins(1);
 /// How long a page waits for a check; a long chain is checked on in the background.
 const PATIENCE: Duration = Duration::from_secs(2);
 

@@ -14,7 +14,7 @@ use crate::cookies::Cookie;
 use crate::session::append;
 use crate::view::Flash;
 
-const LIFETIME: Duration = Duration::from_secs(60);
+const LIFETIME: Duration = Duration::from_mins(1);
 
 macro_rules! notices {
     ($($name:ident = $code:literal, $good:literal, $text:literal;)+) => {

@@ -4,8 +4,8 @@ pub(crate) mod agents;
 pub(crate) mod audit;
 mod audit_rows;
 mod cards;
-pub(crate) mod credentials;
 mod credential_form;
+pub(crate) mod credentials;
 pub(crate) mod decisions;
 pub(crate) mod entrance;
 pub(crate) mod inbox;
@@ -16,6 +16,7 @@ pub(crate) mod settings;
 mod words;
 
 use pyxis_gateway::Error as Service;
+use pyxis_store::credentials::CredentialRow;
 
 use crate::State;
 use crate::view::Problems;
@@ -45,11 +46,15 @@ fn problem(
     Ok(problems)
 }
 
-/// A `curl` that makes an agent's first request.
-fn first_request(state: &State, key: &str, credential: &str, host: &str) -> String {
+/// A `curl` that makes an agent's first request, with a credential that there is and a host it may go to.
+fn first_request(state: &State, key: &str, credential: Option<&CredentialRow>) -> String {
+    let name = credential.map_or("<credential>", |row| row.name.as_str());
+    let exact = credential.into_iter().flat_map(credential_form::hosts).find(|host| !host.starts_with('*'));
+    let host = exact.unwrap_or_else(|| "api.example.com".to_owned());
+    let scheme = if credential.is_some_and(|row| row.allow_http) { "http" } else { "https" };
     format!(
-        "curl {}/forward \\\n  -H 'X-PX-Key: {key}' \\\n  -H 'X-PX-Credential: {credential}' \\\n  \
-         -H 'X-PX-Target: https://{host}/' \\\n  -H 'X-PX-Method: POST' \\\n  \
+        "curl {}/forward \\\n  -H 'X-PX-Key: {key}' \\\n  -H 'X-PX-Credential: {name}' \\\n  \
+         -H 'X-PX-Target: {scheme}://{host}/' \\\n  -H 'X-PX-Method: POST' \\\n  \
          -H 'X-PX-Reason: a first try' \\\n  -d '{{\"hello\":\"world\"}}'",
         state.gateway.config.base_url
     )

@@ -1,6 +1,6 @@
 //! Agents and their keys.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::id::{AgentId, WorkspaceId};
@@ -11,7 +11,7 @@ use pyxis_gateway::service::credentials;
 
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Fields, Form};
+use crate::form::{Fields, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
@@ -24,7 +24,7 @@ pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) 
         lines.push(line(&state, &agent).await?);
     }
     lines.sort_by_key(|line| line.name.to_lowercase());
-    let first_request = first_request(&state, "<agent key>", "<credential>", "api.example.com");
+    let first_request = first_request(&state, "<agent key>", None);
     html(&AgentsPage { shell: who.shell(&state).await?, agents: lines, first_request })
 }
 
@@ -153,20 +153,19 @@ async fn key_page(
     key: &SecretString,
     rotated: bool,
 ) -> Result<Response, Error> {
-    let credential = match &agent.credentials {
-        Scope::Named(names) => names.first().cloned(),
-        Scope::All => {
-            credentials::list(&state.gateway, who.person.workspace()).await?.first().map(|row| row.name.clone())
-        }
+    let usable = |name: &str| match &agent.credentials {
+        Scope::All => true,
+        Scope::Named(names) => names.iter().any(|named| named == name),
     };
-    let credential = credential.unwrap_or_else(|| "<credential>".to_owned());
+    let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let credential = rows.iter().find(|row| usable(&row.name));
     html(&AgentKeyPage {
         shell: who.shell(state).await?,
         id: agent.row.id.to_string(),
         name: agent.row.name.clone(),
         key: key.expose().clone(),
         rotated,
-        curl: first_request(state, key.expose(), &credential, "api.example.com"),
+        curl: first_request(state, key.expose(), credential),
     })
 }
 
@@ -178,7 +177,7 @@ fn agent_id(text: &str) -> Result<AgentId, Error> {
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
     let named = match &agent.credentials {
@@ -206,7 +205,7 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
@@ -232,7 +231,7 @@ pub(crate) async fn edit(
 
 pub(crate) async fn rotate(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
@@ -241,7 +240,7 @@ pub(crate) async fn rotate(
 
 pub(crate) async fn disable(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
@@ -250,7 +249,7 @@ pub(crate) async fn disable(
 
 pub(crate) async fn enable(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true).await?;
@@ -266,7 +265,7 @@ async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Resul
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;

@@ -1,7 +1,7 @@
 //! The audit trail: search, chart, export.
 
 use axum::body::Body;
-use axum::extract::{Query, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -16,12 +16,13 @@ use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
 use super::credential_form::any;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
+use crate::form::Asked;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
 use crate::{Error, State, text};
 
 /// Events on one page.
-const PAGE: usize = 50;
+const PAGE: u32 = 50;
 /// Records that an export reads at a time.
 const CHUNK: u32 = 500;
 const HOUR: i64 = 3_600_000;
@@ -33,7 +34,7 @@ const MAX_BARS: i64 = 62;
 /// The query of the page.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Search {
     q: String,
     agent: String,
     credential: String,
@@ -44,7 +45,7 @@ pub(crate) struct Asked {
     before: String,
 }
 
-impl Asked {
+impl Search {
     fn is_filtered(&self) -> bool {
         [&self.q, &self.agent, &self.credential, &self.outcome, &self.event, &self.from, &self.to]
             .iter()
@@ -99,13 +100,13 @@ fn day(text: &str) -> Option<UnixMillis> {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Query(asked): Query<Asked>,
+    Asked(asked): Asked<Search>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let wanted = Wanted { limit: PAGE as u32 + 1, ..asked.wanted() };
+    let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
     let mut entries = audit::search(&state.gateway, workspace, &wanted).await?;
-    let more = entries.len() > PAGE;
-    entries.truncate(PAGE);
+    let more = entries.len() > PAGE as usize;
+    entries.truncate(PAGE as usize);
     let last = entries.last().map(|entry| entry.record.seq).filter(|_| more);
     let now = state.gateway.now();
     html(&AuditPage {
@@ -125,7 +126,7 @@ pub(crate) async fn page(
     })
 }
 
-async fn filter(state: &State, who: &SignedIn, asked: &Asked) -> Result<AuditFilter, Error> {
+async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
     let workspace = who.person.workspace();
     let agents = agents::list(&state.gateway, workspace).await?;
     let agents = agents.into_iter().map(|agent| (agent.row.id.to_string(), agent.row.name));
@@ -148,7 +149,8 @@ async fn filter(state: &State, who: &SignedIn, asked: &Asked) -> Result<AuditFil
 async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result<StackedBars, Error> {
     let now = state.gateway.now();
     let to = wanted.to.unwrap_or(now).min(now);
-    let default = if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
+    let default =
+        if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
     let from = wanted.from.unwrap_or(UnixMillis(default));
     let span = (to.0 - from.0).max(1);
     let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);
@@ -168,7 +170,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
             totals[series] += count;
         }
     }
-    let series = ["Passed", "Passed by grant", "Asked a person", "Denied or refused"];
+    let series = ["Passed", "Passed by grant", "Search a person", "Denied or refused"];
     let classes = ["chart-1", "chart-2", "chart-4", "chart-3"];
     let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
@@ -203,7 +205,7 @@ fn label(at: UnixMillis, width: i64) -> String {
 pub(crate) async fn export_csv(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Query(asked): Query<Asked>,
+    Asked(asked): Asked<Search>,
 ) -> Response {
     let head = Some(audit::csv_head() + "\r\n");
     let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
@@ -216,7 +218,7 @@ pub(crate) async fn export_csv(
 pub(crate) async fn export_jsonl(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Query(asked): Query<Asked>,
+    Asked(asked): Asked<Search>,
 ) -> Response {
     let body = export(state, who.person.workspace(), asked.wanted(), None, |entry, out| {
         out.push_str(&audit::to_json(entry).to_string());
@@ -249,7 +251,9 @@ fn export(
             let Some(wanted) = wanted else { return Ok::<_, pyxis_gateway::Error>(None) };
             let entries = audit::search(&state.gateway, workspace, &wanted).await?;
             let mut text = head.unwrap_or_default();
-            entries.iter().for_each(|entry| write(entry, &mut text));
+            for entry in &entries {
+                write(entry, &mut text);
+            }
             let full = entries.len() >= CHUNK as usize;
             let next = entries.last().filter(|_| full).map(|entry| entry.record.seq);
             let next = next.map(|seq| Wanted { before_seq: Some(seq), ..wanted });

@@ -7,6 +7,7 @@ use pyxis_store::audit::Entry;
 use serde_json::Value;
 
 use super::words;
+use crate::text;
 use crate::view::audit::AuditRow;
 use crate::view::{Outcome, When};
 
@@ -116,11 +117,11 @@ fn outcome(kind: &str, decision: Option<&str>, after: &Value) -> Option<Outcome>
         ("forward" | "execute", Some("auto" | "grant" | "approved")) if failed => Outcome::Failed,
         ("forward", Some("auto" | "grant")) => Outcome::Passed,
         ("forward", Some("pending")) => Outcome::Pending,
-        ("forward", Some("denied")) => Outcome::Denied,
-        ("execute", Some("approved")) => Outcome::Passed,
-        ("forward" | "execute", _) | ("approval.outcome_unknown", _) => Outcome::Failed,
-        ("approval.approved" | "approval.vote", _) => Outcome::Approved,
-        ("approval.denied", _) => Outcome::Denied,
+        ("forward", Some("denied")) | ("approval.denied", _) => Outcome::Denied,
+        // The decision has its own line with its own badge.
+        ("execute", Some("approved")) => return None,
+        ("forward" | "execute" | "approval.outcome_unknown", _) => Outcome::Failed,
+        ("approval.approved", _) => Outcome::Approved,
         ("approval.expired" | "approval.withdrawn", _) => Outcome::Expired,
         _ => return None,
     })
@@ -173,21 +174,26 @@ fn subject(detail: &Value) -> String {
 }
 
 fn why(kind: &str, detail: &Value, method: &str) -> String {
-    let text = |key: &str| detail[key].as_str().filter(|text| !text.is_empty());
-    let reason = text("reason").map(|reason| format!("“{reason}”"));
+    let said = |key: &str| detail[key].as_str().filter(|text| !text.is_empty());
+    let reason = said("reason").map(|reason| format!("“{reason}”"));
     match kind {
         "forward" => {
-            let rule = text("rule").map(|rule| words::rule(rule, text("pattern"), method));
+            let rule = said("rule").map(|rule| words::rule(rule, said("pattern"), method));
             [rule, reason].into_iter().flatten().collect::<Vec<_>>().join(" · ")
         }
-        "execute" => text("error").map(|code| words::refusal(code).to_owned()).unwrap_or_default(),
+        "execute" => said("error").map(|code| words::refusal(code).to_owned()).unwrap_or_default(),
         "approval.denied" => reason.unwrap_or_default(),
         "approval.vote" => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
-        "approval.approved" => text("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default(),
+        "approval.approved" => {
+            said("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default()
+        }
         "credential.secret_replaced" | "policy.changed" => format!("version {}", detail["version"]),
-        "user.role_changed" | "user.added" => text("role").unwrap_or_default().to_owned(),
-        "settings.changed" => text("default_approval_mode").unwrap_or_default().to_owned(),
-        "grant.created" => text("expires_at").map(|at| format!("until {at}")).unwrap_or_default(),
+        "user.role_changed" | "user.added" => said("role").unwrap_or_default().to_owned(),
+        "settings.changed" => said("default_approval_mode").unwrap_or_default().to_owned(),
+        "grant.created" => said("expires_at")
+            .and_then(UnixMillis::parse_rfc3339)
+            .map(|at| format!("until {}", text::absolute(at)))
+            .unwrap_or_default(),
         _ => String::new(),
     }
 }
@@ -196,7 +202,9 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
 fn result(status: Option<i64>, after: &Value) -> String {
     let time = after["total_micros"].as_u64().map(|micros| format!("{} ms", micros.div_ceil(1000)));
     match (status, after["error"].as_str()) {
-        (Some(status), _) => [Some(status.to_string()), time].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+        (Some(status), _) => {
+            [Some(status.to_string()), time].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        }
         (None, Some(code)) => words::refusal(code).to_owned(),
         (None, None) => String::new(),
     }

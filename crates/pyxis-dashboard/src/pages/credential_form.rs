@@ -43,9 +43,8 @@ impl Attached {
             Some(Auth::Query { parameter }) => format!("Query parameter {parameter}"),
             Some(Auth::Cookie { name }) => format!("Cookie {name}"),
             Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
-            Some(Auth::Bearer {}) => "Bearer token".to_owned(),
             None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
-            None => "Bearer token".to_owned(),
+            Some(Auth::Bearer {}) | None => "Bearer token".to_owned(),
         }
     }
 
@@ -176,7 +175,11 @@ pub(super) fn field(kind: Kind, name: &str) -> &'static str {
 }
 
 /// A choice "any" in front of the names.
-pub(super) fn any(label: &str, names: impl IntoIterator<Item = (String, String)>, chosen: &str) -> Vec<Choice> {
+pub(super) fn any(
+    label: &str,
+    names: impl IntoIterator<Item = (String, String)>,
+    chosen: &str,
+) -> Vec<Choice> {
     let first = (String::new(), label.to_owned());
     std::iter::once(first)
         .chain(names)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
@@ -21,7 +21,7 @@ use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
 use super::{problem, words};
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
@@ -58,9 +58,7 @@ impl Lines {
 
     fn line(&self, row: &CredentialRow) -> CredentialLine {
         let policy = match (self.policies.get(&row.id), self.mode) {
-            (Some(policy), _) => {
-                text::counted(words::policy_rules(policy).len() as u64, "rule")
-            }
+            (Some(policy), _) => text::counted(words::policy_rules(policy).len() as u64, "rule"),
             (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
             (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
         };
@@ -75,7 +73,7 @@ impl Lines {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Chosen {
     #[serde(default)]
     kind: String,
@@ -84,7 +82,7 @@ pub(crate) struct Chosen {
 pub(crate) async fn new(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Query(Chosen { kind }): Query<Chosen>,
+    Asked(Chosen { kind }): Asked<Chosen>,
 ) -> Result<Response, Error> {
     let kind = Kind::from_name(&kind).unwrap_or(Kind::Bearer);
     html(&NewCredentialPage { shell: who.shell(&state).await?, kind, form: CredentialForm::default() })
@@ -128,7 +126,7 @@ fn path(name: &str) -> String {
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let form = Attached::of(&row).form(&row);
@@ -198,7 +196,7 @@ async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -233,7 +231,7 @@ async fn wrong(
 
 pub(crate) async fn replace_secret(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -259,7 +257,7 @@ pub(crate) async fn replace_secret(
 
 pub(crate) async fn verify(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
@@ -278,7 +276,7 @@ pub(crate) async fn verify(
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway, &who.person.actor(), &name).await?;

@@ -1,6 +1,6 @@
 //! The two answers to a request.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::Error as Service;
@@ -8,7 +8,7 @@ use pyxis_gateway::approvals::decide::{self, GrantWish, Word};
 
 use super::cards::surface;
 use super::inbox::txn;
-use crate::form::{Fields, Form};
+use crate::form::{Fields, Form, Named};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::approvals::Place;
@@ -16,7 +16,7 @@ use crate::{Error, State};
 
 pub(crate) async fn approve(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let wish = match fields.get("grant_seconds") {
@@ -31,7 +31,7 @@ pub(crate) async fn approve(
 
 pub(crate) async fn deny(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());

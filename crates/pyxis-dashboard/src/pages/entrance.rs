@@ -1,6 +1,6 @@
 //! Signing in and out.
 
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
@@ -10,7 +10,7 @@ use pyxis_store::users::UserRow;
 use serde::Deserialize;
 
 use crate::error::html;
-use crate::form::{Fields, Form};
+use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::see_other;
 use crate::session::{self, HasCsrf, SignedIn, Visit, local_path};
 use crate::view::sign_in::{LinkPage, SignInPage, SignInState};
@@ -18,7 +18,7 @@ use crate::{Error, State, text};
 
 const HOME: &str = "/app/inbox";
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Wanted {
     #[serde(default)]
     next: String,
@@ -30,7 +30,7 @@ pub(crate) async fn sign_in_page(
     Extract(state): Extract<State>,
     visit: Visit,
     headers: HeaderMap,
-    Query(Wanted { next, ended }): Query<Wanted>,
+    Asked(Wanted { next, ended }): Asked<Wanted>,
 ) -> Result<Response, Error> {
     let next = local_path(&next).unwrap_or_default();
     if session::person(&state, &headers).await?.is_some() {
@@ -99,7 +99,7 @@ pub(crate) async fn sign_out(
 pub(crate) async fn link_page(
     Extract(state): Extract<State>,
     visit: Visit,
-    Path(token): Path<String>,
+    Named(token): Named,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
     let page = link_form(&state, &visit, &token, &user, None).await?;
@@ -130,7 +130,7 @@ async fn link_form(
 
 pub(crate) async fn link(
     Extract(state): Extract<State>,
-    Path(token): Path<String>,
+    Named(token): Named,
     headers: HeaderMap,
     Form { who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {

@@ -1,6 +1,6 @@
 //! The inbox, the page of one request, and the standalone page behind an approval link.
 
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::cards::Cards;
 use super::first_request;
 use crate::error::html;
+use crate::form::{Asked, Named};
 use crate::session::{Manager, SignedIn};
 use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Place, StandalonePage};
 use crate::view::body::BodyView;
@@ -26,7 +27,7 @@ const MAX_OPENED: i64 = 256 * 1024;
 /// Decided requests below the waiting ones.
 const DECIDED: usize = 15;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Order {
     #[serde(default)]
     order: String,
@@ -35,7 +36,7 @@ pub(crate) struct Order {
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Query(Order { order }): Query<Order>,
+    Asked(Order { order }): Asked<Order>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
@@ -48,7 +49,8 @@ pub(crate) async fn inbox(
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
     }
-    let decided: Vec<Card> = decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
+    let decided: Vec<Card> =
+        decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let first_request = hint(&state, workspace).await?;
     html(&InboxPage { shell: who.shell(&state).await?, pending, decided, newest_first, first_request })
 }
@@ -108,17 +110,16 @@ fn body(view: &View, limit: usize) -> BodyView {
 /// A `curl` with what the workspace has: an agent's key is known to nobody any more.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
     let agents = agents::list(&state.gateway, workspace).await?;
-    let key = agents.first().map_or("<agent key>", |agent| agent.row.key_hint.as_str());
-    let key = if agents.is_empty() { key.to_owned() } else { format!("{key}…") };
+    let key =
+        agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
     let all = credentials::list(&state.gateway, workspace).await?;
-    let name = all.first().map_or("<credential>", |credential| credential.name.as_str());
-    Ok(first_request(state, &key, name, "api.example.com"))
+    Ok(first_request(state, &key, all.first()))
 }
 
 pub(crate) async fn approval(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Approval).await?;
     html(&ApprovalPage { shell: who.shell(&state).await?, card })
@@ -127,7 +128,7 @@ pub(crate) async fn approval(
 pub(crate) async fn standalone(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Standalone).await?;
     html(&StandalonePage { shell: who.shell(&state).await?, card })

@@ -1,6 +1,6 @@
 //! People: managers of the workspace, and the links by which they first sign in.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::UserId;
 use pyxis_core::mode::Role;
@@ -12,7 +12,7 @@ use pyxis_store::users::UserRow;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{NewPersonPage, PeoplePage, Person, PersonLinkPage};
@@ -112,7 +112,7 @@ async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow
 
 pub(crate) async fn link(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
@@ -124,7 +124,7 @@ pub(crate) async fn link(
 
 pub(crate) async fn disable(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
@@ -136,7 +136,7 @@ pub(crate) async fn disable(
 
 pub(crate) async fn enable(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
@@ -148,7 +148,7 @@ pub(crate) async fn enable(
 
 pub(crate) async fn role(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::{AgentId, CredentialId, GrantId};
 use pyxis_core::policy::Policy;
@@ -15,7 +15,7 @@ use pyxis_store::grants::GrantRow;
 use super::agents::unprocessable;
 use super::{policy_form as form, words};
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
@@ -112,14 +112,14 @@ fn starting_point() -> Policy {
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Response, Error> {
     page(&state, &who, &name, Shown::default()).await
 }
 
 pub(crate) async fn save(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
@@ -144,7 +144,7 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 
 pub(crate) async fn explain(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
@@ -182,7 +182,7 @@ fn decision(name: &str) -> (Outcome, &'static str) {
 
 pub(crate) async fn replay(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
@@ -192,7 +192,7 @@ pub(crate) async fn replay(
             let last = fields.get("replay_count").parse().unwrap_or(policies::MAX_REPLAY);
             let workspace = who.person.workspace();
             let told = policies::replay(&state.gateway, workspace, &name, &draft, last).await?;
-            (crate::view::Problems::default(), Some(grouped(told)))
+            (crate::view::Problems::default(), Some(grouped(&told)))
         }
     };
     let wrong = !problems.is_empty();
@@ -203,7 +203,7 @@ pub(crate) async fn replay(
 }
 
 /// Requests that change in the same way to the same place are one line.
-fn grouped(told: policies::Replay) -> Replay {
+fn grouped(told: &policies::Replay) -> Replay {
     let mut changes: Vec<ReplayChange> = Vec::new();
     for change in &told.changed {
         let line = replay_change(change);
@@ -234,7 +234,7 @@ fn replay_change(change: &Changed) -> ReplayChange {
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Path(name): Path<String>,
+    Named(name): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -244,7 +244,7 @@ pub(crate) async fn remove(
 
 pub(crate) async fn revoke(
     Extract(state): Extract<State>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;

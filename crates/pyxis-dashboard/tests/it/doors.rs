@@ -8,6 +8,8 @@ use pyxis_gateway::service::agents;
 
 use crate::support::{ORIGIN_URL, PASSWORD, World};
 
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 #[tokio::test]
 async fn a_page_without_a_session_leads_to_sign_in_and_back() {
     let world = World::new().await;
@@ -61,7 +63,7 @@ async fn five_wrong_passwords_lock_even_the_right_one_out_for_a_while() {
     let locked = browser.sign_in("ana@example.com", PASSWORD).await;
     assert_eq!(locked.status, StatusCode::TOO_MANY_REQUESTS);
     assert!(locked.text.contains("Too many tries"));
-    world.later(Duration::from_secs(15 * 60));
+    world.later(Duration::from_mins(15));
     assert_eq!(browser.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::SEE_OTHER);
 }
 
@@ -106,7 +108,6 @@ async fn a_form_that_is_not_provably_ours_changes_nothing() {
     let csrf = browser.get("/app/new/agent").await.csrf();
     let name = ("name", "intruder");
     let ours = (ORIGIN.as_str(), ORIGIN_URL);
-    type Pairs<'a> = &'a [(&'a str, &'a str)];
     let cases: &[(Pairs<'_>, Pairs<'_>)] = &[
         (&[ours], &[name]),
         (&[ours], &[("csrf", "0123456789abcdef"), name]),
@@ -159,7 +160,7 @@ async fn a_form_sent_after_the_session_ended_leads_to_sign_in() {
     let world = World::new().await;
     let (_, mut browser) = world.with_owner().await;
     let csrf = browser.get("/app/inbox").await.csrf();
-    world.later(Duration::from_secs(25 * 3600));
+    world.later(Duration::from_hours(25));
     let ours = [(ORIGIN.as_str(), ORIGIN_URL)];
     let page = browser.post("/app/settings", &ours, &[("csrf", &csrf)]).await;
     assert_eq!(page.location(), "/sign-in?ended=1");

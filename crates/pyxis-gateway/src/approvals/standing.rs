@@ -38,8 +38,8 @@ pub fn standing(
     policy: Option<&Policy>,
     votes: &[VoteRow],
 ) -> Standing {
-    let voted = votes.iter().find(|vote| vote.user_id == approver.user && vote.verdict == Verdict::Approve);
-    let bar = match (eligible(approver, policy), voted) {
+    let given = votes.iter().find(|vote| vote.user_id == approver.user && vote.verdict == Verdict::Approve);
+    let bar = match (eligible(approver, policy), given) {
         (_, Some(vote)) => Some(Bar::Voted(vote.created_at)),
         (Err(Error::NotEligible(why)), None) => Some(Bar::NotEligible(why)),
         _ if passkey_required(row, policy) => Some(Bar::Passkey),
