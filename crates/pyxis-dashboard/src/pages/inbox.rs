@@ -2,6 +2,8 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use http::HeaderValue;
+use http::header::REFRESH;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::approvals::view::{self, Filter, View};
@@ -10,7 +12,7 @@ use pyxis_store::approvals::ApprovalRow;
 use serde::Deserialize;
 
 use super::cards::Cards;
-use super::first_request;
+use super::{first_request, words};
 use crate::error::html;
 use crate::form::{Asked, Named};
 use crate::session::{Manager, SignedIn};
@@ -122,7 +124,9 @@ pub(crate) async fn approval(
     Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Approval).await?;
-    html(&ApprovalPage { shell: who.shell(&state).await?, card })
+    let on_its_way = is_on_its_way(&card);
+    let page = html(&ApprovalPage { shell: who.shell(&state).await?, card })?;
+    Ok(if on_its_way { look_again(page) } else { page })
 }
 
 pub(crate) async fn standalone(
@@ -131,7 +135,20 @@ pub(crate) async fn standalone(
     Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Standalone).await?;
-    html(&StandalonePage { shell: who.shell(&state).await?, card })
+    let on_its_way = is_on_its_way(&card);
+    let page = html(&StandalonePage { shell: who.shell(&state).await?, card })?;
+    Ok(if on_its_way { look_again(page) } else { page })
+}
+
+/// Approved, and what came of it is not known yet.
+fn is_on_its_way(card: &Card) -> bool {
+    matches!(&card.state, CardState::Approved { result, .. } if words::is_on_its_way(result))
+}
+
+/// The browser loads the page again by itself until the answer is there; no script needed.
+fn look_again(mut page: Response) -> Response {
+    page.headers_mut().insert(REFRESH, HeaderValue::from_static("2"));
+    page
 }
 
 async fn one(state: &State, who: &SignedIn, id: &str, place: Place) -> Result<Card, Error> {

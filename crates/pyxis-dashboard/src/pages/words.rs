@@ -124,11 +124,19 @@ pub(super) fn refusal(code: &str) -> &str {
     }
 }
 
+const READY: &str = "about to be sent";
+const SENDING: &str = "being sent";
+
+/// Whether a [`result`] is not the last one.
+pub(super) fn is_on_its_way(result: &str) -> bool {
+    [READY, SENDING].contains(&result)
+}
+
 /// What came of an approved request, and whether it failed.
 pub(super) fn result(row: &ApprovalRow) -> (String, bool) {
     match (row.forward_state, &row.error, row.upstream_status) {
-        (ForwardState::None | ForwardState::Ready, _, _) => ("about to be sent".to_owned(), false),
-        (ForwardState::Sending, _, _) => ("being sent".to_owned(), false),
+        (ForwardState::None | ForwardState::Ready, _, _) => (READY.to_owned(), false),
+        (ForwardState::Sending, _, _) => (SENDING.to_owned(), false),
         (ForwardState::Done, Some(code), _) => (refusal(code).to_owned(), true),
         (ForwardState::Done, None, Some(status)) => (format!("{status} from upstream"), false),
         (ForwardState::Done, None, None) => ("done".to_owned(), false),
