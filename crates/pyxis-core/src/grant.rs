@@ -108,3 +108,89 @@ fn allowed_seconds(surface: Surface, role: Role) -> Option<RangeInclusive<u64>> 
         (Surface::Api, false) | (Surface::Standalone | Surface::Chat, _) => Some(FIXED_SECS..=FIXED_SECS),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Spec 3, Grant; Policy evaluation, Defaults
+
+    use super::*;
+
+    const MANAGERS: [Role; 2] = [Role::Owner, Role::Admin];
+
+    fn check(surface: Surface, role: Role, seconds: u64) -> Result<(), DurationError> {
+        check_duration(surface, role, Duration::from_secs(seconds), 1)
+    }
+
+    #[test]
+    fn managers_grant_15_minutes_to_4_hours_from_the_dashboard() {
+        let refused = Err(DurationError::OutOfRange { min: 900, max: 14_400 });
+        for role in MANAGERS {
+            assert_eq!(check(Surface::Dashboard, role, 900), Ok(()));
+            assert_eq!(check(Surface::Dashboard, role, 14_400), Ok(()));
+            assert_eq!(check(Surface::Dashboard, role, 899), refused);
+            assert_eq!(check(Surface::Dashboard, role, 14_401), refused);
+        }
+    }
+
+    #[test]
+    fn managers_grant_up_to_24_hours_by_api() {
+        let refused = Err(DurationError::OutOfRange { min: 900, max: 86_400 });
+        for role in MANAGERS {
+            assert_eq!(check(Surface::Api, role, 86_400), Ok(()));
+            assert_eq!(check(Surface::Api, role, 86_401), refused);
+            assert_eq!(check(Surface::Api, role, 0), refused);
+        }
+    }
+
+    #[test]
+    fn chat_and_the_standalone_page_grant_exactly_30_minutes() {
+        for surface in [Surface::Chat, Surface::Standalone] {
+            for role in Role::ALL {
+                assert_eq!(check(surface, *role, 1_800), Ok(()));
+                for seconds in [900, 1_799, 1_801, 14_400] {
+                    assert_eq!(
+                        check(surface, *role, seconds),
+                        Err(DurationError::Exactly { seconds: 1_800 })
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_grants_30_minutes_by_api_and_nothing_from_the_dashboard() {
+        assert_eq!(check(Surface::Api, Role::Member, 1_800), Ok(()));
+        assert_eq!(check(Surface::Api, Role::Member, 900), Err(DurationError::Exactly { seconds: 1_800 }));
+        assert_eq!(check(Surface::Dashboard, Role::Member, 1_800), Err(DurationError::ManagersOnly));
+    }
+
+    #[test]
+    fn no_grant_where_more_than_one_approver_is_needed() {
+        for surface in Surface::ALL {
+            for role in Role::ALL {
+                let result = check_duration(*surface, *role, Duration::from_secs(1_800), 2);
+                assert_eq!(result, Err(DurationError::SeveralApprovers));
+            }
+        }
+    }
+
+    #[test]
+    fn a_grant_replaces_the_prompt_of_a_method_or_a_default_and_of_nothing_else() {
+        for rule in Rule::ALL {
+            for verdict in [Verdict::AutoApprove, Verdict::RequireApproval, Verdict::Deny] {
+                let prompt = verdict == Verdict::RequireApproval;
+                let by_method = ["require_method", "default", "gated_default"].contains(&rule.as_str());
+                let decision = Decision::new(verdict, *rule);
+                assert_eq!(may_shortcut(&decision, None), prompt && by_method, "{rule:?} {verdict:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grant_never_replaces_a_prompt_for_several_approvers() {
+        let decision = Decision::new(Verdict::RequireApproval, Rule::Default);
+        let needing = |min_approvals| Policy { min_approvals, ..Policy::default() };
+        assert!(may_shortcut(&decision, Some(&needing(1))));
+        assert!(!may_shortcut(&decision, Some(&needing(2))));
+    }
+}

@@ -49,7 +49,6 @@ fn is_connection_bound(key: &str) -> bool {
             | "keep-alive"
             | "te"
             | "trailer"
-            | "trailers"
             | "transfer-encoding"
             | "upgrade"
     ) || key.starts_with("proxy-")
@@ -135,17 +134,19 @@ fn is_secret_word(word: &str) -> bool {
             | "cookie"
             | "cookie2"
             | "credentials"
+            | "dpop"
             | "jwt"
-            | "key"
             | "otp"
+            | "passphrase"
             | "passwd"
             | "pwd"
             | "session"
             | "sessionid"
             | "sid"
             | "sig"
+            | "sign"
             | "signature"
-    ) || ["apikey", "password", "secret", "token"].iter().any(|end| word.ends_with(end))
+    ) || ["key", "password", "secret", "token"].iter().any(|end| word.ends_with(end))
 }
 
 /// Calls `judge` with the key of `name`, cut at [`KEY_BYTES`]. Nothing is allocated.

@@ -89,14 +89,18 @@ impl Entry {
 /// Host and port of an entry; `None` if the port is not one.
 fn split_port(entry: &str) -> Option<(&str, Option<u16>)> {
     match entry.rsplit_once(':') {
-        // An IPv6 address without brackets is a malformed host, not a bad port.
-        Some((host, _)) if !entry.ends_with(']') && (host.ends_with(']') || !host.contains(':')) => {
-            let digits = &entry[host.len() + 1..];
+        Some((host, digits)) if has_port(entry, host) => {
             let port = digits.parse().ok().filter(|port| *port != 0 && !digits.starts_with('+'))?;
             Some((host, Some(port)))
         }
         _ => Some((entry, None)),
     }
+}
+
+/// Whether the last colon, after `host`, starts a port. That of a URL or of an IPv6 address does not:
+/// such an entry is a malformed host, and the error should say so.
+fn has_port(entry: &str, host: &str) -> bool {
+    !entry.contains('/') && !entry.ends_with(']') && (host.ends_with(']') || !host.contains(':'))
 }
 
 #[cfg(test)]

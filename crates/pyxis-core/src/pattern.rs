@@ -9,6 +9,8 @@ mod reading;
 use crate::target::{Host, Target, TargetError};
 
 pub(crate) use index::PatternIndex;
+#[cfg(test)]
+pub(crate) use reading::TooManyReadings;
 pub(crate) use reading::{is_unambiguous, readings};
 
 /// The longest pattern, in bytes.
@@ -209,4 +211,88 @@ fn canonical(path: &str) -> Result<Target, PatternError> {
         TargetError::Escape => PatternError::Escape,
         _ => PatternError::TooLong,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    //! Spec 3, Policy evaluation 2; decisions, Policy matching: what is refused when written.
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_a_pattern_is_refused_with_its_reason() {
+        let cases = [
+            ("", PatternError::Empty),
+            ("  ", PatternError::Empty),
+            (" /v1", PatternError::Whitespace),
+            ("/v1/a b", PatternError::Whitespace),
+            ("/v1\u{0}", PatternError::Whitespace),
+            ("/v1\u{a0}", PatternError::Whitespace),
+            ("/v1\\x", PatternError::Backslash),
+            ("https://api.example.com/v1", PatternError::Scheme),
+            ("https://*", PatternError::Scheme),
+            ("/v1?x=1", PatternError::Query),
+            ("api.example.com?", PatternError::Query),
+            ("/v1#top", PatternError::Fragment),
+            ("user@api.example.com/v1", PatternError::Userinfo),
+            ("user:pw@api.example.com/v1", PatternError::Userinfo),
+            ("*", PatternError::StarInHost),
+            ("*.example.com/v1", PatternError::StarInHost),
+            ("/v1*", PatternError::PartialStar),
+            ("/v1/**", PatternError::PartialStar),
+            ("/v1/*.json", PatternError::PartialStar),
+            ("api.example.com/a*b", PatternError::PartialStar),
+            ("/..", PatternError::DotSegment),
+            ("/v1/./x", PatternError::DotSegment),
+            ("/v1/%2e%2E/x", PatternError::DotSegment),
+            ("/v1/%252e/x", PatternError::DotSegment),
+            ("/v1/a%2F..%2Fb", PatternError::DotSegment),
+            ("/v1/a%5C..%5Cb", PatternError::DotSegment),
+            ("/v1/%zz", PatternError::Escape),
+            ("/v1/100%", PatternError::Escape),
+            ("api..example.com/x", PatternError::Host),
+            (":8443/x", PatternError::Host),
+            ("[::1/x", PatternError::Port),
+            ("api.example.com:/x", PatternError::Port),
+            ("api.example.com:0/x", PatternError::Port),
+            ("api.example.com:65536/x", PatternError::Port),
+            ("api.example.com:+443/x", PatternError::Port),
+            ("mailto:ann", PatternError::Port),
+        ];
+        for (text, reason) in cases {
+            assert_eq!(check(text), Err(reason), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_kept_in_canonical_form() {
+        let parsed = |text: &str| {
+            let pattern = Pattern::parse(text).unwrap();
+            (pattern.host.map(|host| host.to_string()), pattern.port)
+        };
+        assert_eq!(parsed("/v1"), (None, None));
+        assert_eq!(parsed("API.Example.com"), (Some("api.example.com".to_owned()), None));
+        assert_eq!(parsed("bücher.example:8443/x"), (Some("xn--bcher-kva.example".to_owned()), Some(8443)));
+        assert_eq!(parsed("[2001:db8::1]/x"), (Some("[2001:db8::1]".to_owned()), None));
+        assert_eq!(parsed("[2001:db8::1]:443"), (Some("[2001:db8::1]".to_owned()), Some(443)));
+        assert_eq!(parsed("127.0.0.1:8700/x"), (Some("127.0.0.1".to_owned()), Some(8700)));
+    }
+
+    #[test]
+    fn paths_are_kept_in_the_form_that_targets_have() {
+        let literal = |text: &str| Segment::Literal(text.as_bytes().into());
+        let pattern = Pattern::parse("/%7euser/caf%c3%a9/café/*/%2A/").unwrap();
+        let cafe = literal("caf%C3%A9");
+        assert_eq!(pattern.segments, [literal("~user"), cafe.clone(), cafe, Segment::Any, literal("%2A")]);
+        assert!(pattern.trailing_slash);
+        assert!(!Pattern::parse("/x").unwrap().trailing_slash);
+    }
+
+    #[test]
+    fn an_escaped_pattern_protects_in_each_decoded_form() {
+        let forms = Pattern::parse("//a%252Fb/").unwrap().protecting_forms();
+        let texts: Vec<_> = forms.iter().map(|form| form.segments.len()).collect();
+        assert_eq!(texts, [1, 1, 2]);
+        assert!(forms.iter().all(|form| !form.trailing_slash));
+    }
 }

@@ -113,6 +113,10 @@ impl Target {
         let (scheme, rest) = raw.split_once("://").ok_or(TargetError::NotAbsolute)?;
         let scheme = Scheme::parse(scheme).ok_or(TargetError::NotAbsolute)?;
         let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+        // WHATWG would skip further slashes and find an authority, with user information, after them.
+        if authority.is_empty() {
+            return Err(TargetError::Host);
+        }
         if authority.contains('@') {
             return Err(TargetError::Userinfo);
         }

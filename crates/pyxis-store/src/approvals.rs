@@ -267,6 +267,22 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(txn)).await
 }
 
+/// The approval, locked until the transaction ends, so that what is read beside it (votes) stays true.
+pub async fn find_for_update(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    txn: TxnId,
+) -> Result<Option<ApprovalRow>, StoreError> {
+    // On SQLite a transaction has the whole database for itself.
+    let lock = if tx.is_sqlite() { "" } else { " FOR UPDATE" };
+    let query = sql(concat!(
+        "SELECT ",
+        approval_columns!(),
+        " FROM approvals WHERE workspace_id = $1 AND txn_id = $2"
+    ));
+    tx.optional(query.bind(workspace).bind(txn).then(lock)).await
+}
+
 /// The approval, if this agent asked for it.
 pub async fn find_for_agent(
     executor: impl Executor,

@@ -148,6 +148,11 @@ fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
 }
 
 impl Record {
+    /// An empty record of `kind`.
+    pub fn new(at: UnixMillis, kind: &'static str) -> Self {
+        Self { at, kind: Cow::Borrowed(kind), detail: "{}".to_owned(), ..Self::default() }
+    }
+
     /// The parameters of the INSERT, in the order of the columns.
     fn into_values(self, seq: i64, mac: &ChainMac) -> Vec<Value> {
         vec![

@@ -91,8 +91,8 @@ pub struct Wanted<'a> {
     pub method: &'a str,
     /// Exact canonical route.
     pub route: &'a str,
-    /// The asking agent.
-    pub agent: AgentId,
+    /// The asking agent; `None` looks only for grants that serve every agent.
+    pub agent: Option<AgentId>,
     /// The present moment.
     pub now: UnixMillis,
 }
@@ -149,18 +149,18 @@ pub async fn list(
     executor.all(query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit)).await
 }
 
-/// Ends a grant; whether it was alive.
-pub async fn revoke(
+/// Ends a grant before its time; whether it was alive.
+pub async fn end(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: GrantId,
-    by: UserId,
+    reason: &str,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
     let query = sql("UPDATE grants SET ended_at = $1, ended_reason = $2 \
          WHERE workspace_id = $3 AND id = $4 AND ended_at IS NULL AND expires_at > $1")
     .bind(now)
-    .bind(format!("revoked by {by}"))
+    .bind(reason)
     .bind(workspace)
     .bind(id);
     Ok(executor.execute(query).await? == 1)

@@ -1,7 +1,7 @@
 //! Policies: one document per credential.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use crate::db::{row, sql};
 use crate::{Executor, StoreError};
@@ -19,8 +19,8 @@ row! {
         version: i64,
         /// Last change.
         updated_at: UnixMillis,
-        /// Who changed it.
-        updated_by: UserId,
+        /// Who changed it: an e-mail address, or the command line.
+        updated_by: String,
     }
 }
 
@@ -55,7 +55,7 @@ pub async fn put(
     workspace: WorkspaceId,
     credential: CredentialId,
     document: &str,
-    by: UserId,
+    by: &str,
     now: UnixMillis,
 ) -> Result<i64, StoreError> {
     let query = sql("INSERT INTO policies (credential_id, workspace_id, document, version, updated_at, updated_by) \

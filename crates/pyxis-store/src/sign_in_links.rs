@@ -66,3 +66,8 @@ pub async fn consume(
     ));
     Ok(executor.returning(query.bind(now).bind(token_hash)).await?.pop())
 }
+
+/// Forgets links that can no longer be used; how many.
+pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM sign_in_links WHERE expires_at <= $1").bind(now)).await
+}

@@ -1,1 +1,33 @@
-//! Tests of policy evaluation.
+//! Spec 3, Policy evaluation 1-5
+
+mod agreement;
+mod documents;
+mod readings;
+mod rules;
+mod table;
+mod tightening;
+
+use super::{Decision, Method, Policy, Rule, Verdict, evaluate};
+use crate::mode::ApprovalMode;
+use crate::target::Target;
+
+fn policy(json: &str) -> Policy {
+    Policy::from_json(json.as_bytes()).expect("a valid policy")
+}
+
+fn target(url: &str) -> Target {
+    Target::parse(url).expect("a valid target")
+}
+
+/// Verdict, rule and pattern for a request under a policy.
+fn decide(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
+    let compiled = policy.compile();
+    let Decision { verdict, rule, pattern } =
+        evaluate(Some(&compiled), ApprovalMode::Gated, method, &target(url));
+    (verdict, rule, pattern.map(str::to_owned))
+}
+
+/// The rule that decides about a request under a policy.
+fn rule(policy: &Policy, method: Method, url: &str) -> Rule {
+    decide(policy, method, url).1
+}

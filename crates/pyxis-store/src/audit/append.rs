@@ -115,6 +115,15 @@ impl Appender {
         self.send(Message::Append(record, None)).await
     }
 
+    /// Hands a record over from where nothing can be awaited (a destructor). If too many are waiting, a
+    /// task waits in its place.
+    pub fn append_detached(&self, record: Record) {
+        if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(Message::Append(record, None)) {
+            let queue = self.queue.clone();
+            drop(tokio::spawn(async move { queue.send(message).await }));
+        }
+    }
+
     /// Returns when everything handed over before is stored.
     pub async fn flush(&self) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();

@@ -1,0 +1,110 @@
+//! Spec 3, Policy evaluation 1 and 2: no other spelling of a path changes what protects it.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn segments() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("([a-z0-9_-]|%20|%C3%A9|%2F|%3B){1,6}", 1..4)
+}
+
+/// A path written otherwise: every character but the first slash as it is, escaped, or escaped twice.
+fn respelled(path: &str, escapes: &[usize]) -> String {
+    let mut out = String::from("/");
+    for (byte, times) in path.bytes().skip(1).zip(escapes.iter().cycle()) {
+        match times {
+            0 => out.push(char::from(byte)),
+            1 => write!(out, "%{byte:02X}").unwrap(),
+            _ => write!(out, "%25{byte:02x}").unwrap(),
+        }
+    }
+    out
+}
+
+/// A path with something between its segments that upstreams drop.
+fn decorated(segments: &[String], noise: &[&str]) -> String {
+    segments.iter().zip(noise.iter().cycle()).flat_map(|(segment, noise)| ["/", segment, noise]).collect()
+}
+
+fn guarded(pattern: String) -> Policy {
+    Policy {
+        require_approval_urls: vec![pattern],
+        auto_approve_urls: vec!["/".to_owned()],
+        ..Policy::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn a_require_pattern_also_matches_every_other_spelling_of_a_path_that_it_matches(
+        segments in segments(),
+        stars in prop::collection::vec(any::<bool>(), 3),
+        below in "(/[a-z]{1,3}){0,2}",
+        noise in prop::collection::vec(prop::sample::select(vec!["", "", ";v=1", "/", "/.", "/zz/..", "/..;/x"]), 3),
+        escapes in prop::collection::vec(0_usize..3, 1..20),
+    ) {
+        let pattern: String = segments
+            .iter()
+            .zip(&stars)
+            // A segment that holds an escaped slash is two for an upstream that decodes first.
+            .flat_map(|(segment, star)| ["/", if *star && !segment.contains("%2F") { "*" } else { segment }])
+            .collect();
+        let policy = guarded(pattern);
+        let plain = format!("https://api.example.com/{}{below}", segments.join("/"));
+        prop_assert_eq!(rule(&policy, Method::Get, &plain), Rule::RequireUrl);
+        // `/a/..;/x` is a way back to the parent only behind a segment of its own.
+        let noise: Vec<_> = noise.iter().map(|one| if *one == "/..;/x" { "/yy/..;" } else { one }).collect();
+        for path in [decorated(&segments, &[""]), decorated(&segments, &noise)] {
+            let url = format!("https://api.example.com{}{below}", respelled(&path, &escapes));
+            prop_assert_eq!(rule(&policy, Method::Get, &url), Rule::RequireUrl, "{}", url);
+        }
+    }
+
+    #[test]
+    fn an_auto_pattern_never_crosses_a_segment_boundary(
+        pattern in "(/[a-z]{1,3}){1,3}/?",
+        more in "[a-z0-9._~!$&'()+,=:@-]{1,4}",
+    ) {
+        let policy = Policy { auto_approve_urls: vec![pattern.clone()], ..Policy::default() };
+        let bare = pattern.trim_end_matches('/');
+        let beside = format!("https://api.example.com{bare}{more}");
+        prop_assert_eq!(rule(&policy, Method::Get, &beside), Rule::Default);
+        let below = format!("https://api.example.com{bare}/x{more}");
+        prop_assert_eq!(rule(&policy, Method::Get, &below), Rule::AutoUrl);
+    }
+}
+
+#[test]
+fn a_path_with_too_many_readings_is_treated_as_if_a_protecting_pattern_matched() {
+    let hostile: String = (0..40)
+        .map(|i| ["/a;b", "/%252e%252e", "//", "/%255C..%253B", "/%25252e;", "/%2F%252F..;"][i % 6])
+        .collect();
+    let url = format!("https://api.example.com{hostile}");
+    assert_eq!(
+        crate::pattern::readings(target(&url).path().as_bytes()),
+        Err(crate::pattern::TooManyReadings),
+        "the example must be hostile enough"
+    );
+    let require = guarded("/never".to_owned());
+    assert_eq!(decide(&require, Method::Get, &url), (Verdict::RequireApproval, Rule::RequireUrl, None));
+    let deny = Policy { deny_urls: vec!["/never".to_owned()], ..require.clone() };
+    assert_eq!(decide(&deny, Method::Get, &url), (Verdict::Deny, Rule::Deny, None));
+    let elsewhere = guarded("other.example.com/never".to_owned());
+    assert_eq!(rule(&elsewhere, Method::Get, &url), Rule::AutoUrl);
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_protects_everything_and_permits_nothing() {
+    let broken = || vec!["https://api.example.com/".to_owned()];
+    let url = "https://api.example.com/";
+    let auto = Policy { auto_approve_urls: broken(), ..Policy::default() };
+    assert_eq!(rule(&auto, Method::Get, url), Rule::Default);
+    let require = Policy { require_approval_urls: broken(), ..Policy::default() };
+    assert_eq!(rule(&require, Method::Get, url), Rule::RequireUrl);
+    let deny = Policy { deny_urls: broken(), ..Policy::default() };
+    assert_eq!(rule(&deny, Method::Get, url), Rule::Deny);
+}
