@@ -168,7 +168,7 @@ mod tests {
     fn no_grant_where_more_than_one_approver_is_needed() {
         for surface in Surface::ALL {
             for role in Role::ALL {
-                let result = check_duration(*surface, *role, Duration::from_secs(1_800), 2);
+                let result = check_duration(*surface, *role, Duration::from_mins(30), 2);
                 assert_eq!(result, Err(DurationError::SeveralApprovers));
             }
         }

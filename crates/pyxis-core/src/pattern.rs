@@ -252,7 +252,7 @@ mod tests {
             ("/v1/100%", PatternError::Escape),
             ("api..example.com/x", PatternError::Host),
             (":8443/x", PatternError::Host),
-            ("[::1/x", PatternError::Port),
+            ("[::1/x", PatternError::Host),
             ("api.example.com:/x", PatternError::Port),
             ("api.example.com:0/x", PatternError::Port),
             ("api.example.com:65536/x", PatternError::Port),

@@ -67,7 +67,8 @@ if (navigator.clipboard) {
 
 // A form is sent once, however often the button is hit. Going back makes it usable again.
 document.addEventListener("submit", (event) => {
-  if (event.target.method !== "post") return;
+  // getAttribute: a field named "method" would hide the property.
+  if (event.target.getAttribute("method") !== "post") return;
   if (event.target.dataset.sent) event.preventDefault();
   else event.target.dataset.sent = "yes";
 });

@@ -7,21 +7,26 @@ const news = document.querySelector("[data-news]");
 const newsText = document.querySelector("[data-news-text]");
 const shown = Number(inbox.dataset.pending);
 const title = document.title;
-let lastTouch = 0;
-let changed = false;
+// Loading counts as a touch: whatever the server says, the page reloads at most every few seconds.
+let lastTouch = Date.now();
+let waiting = false;
+// The first message of a connection repeats what is known; each later one means a change.
 let first = true;
+// The very first one only offers the button, so that no disagreement can make the page reload for ever.
+let connected = false;
 
 for (const kind of ["pointermove", "pointerdown", "keydown", "scroll"]) {
   addEventListener(kind, () => { lastTouch = Date.now(); }, { passive: true });
 }
 
 function busy() {
+  if (Date.now() - lastTouch < CALM) return true;
+  if (document.hidden) return false;
   const active = document.activeElement;
   return (active && active !== document.body)
     || document.querySelector("main details[open], :popover-open")
     || String(getSelection())
-    || inbox.querySelector("[data-request]:hover")
-    || Date.now() - lastTouch < CALM;
+    || inbox.querySelector("[data-request]:hover");
 }
 
 function words(pending) {
@@ -39,25 +44,24 @@ function showCount(pending) {
 }
 
 function settle() {
-  if (!changed) return;
-  if (!document.hidden && busy()) setTimeout(settle, CALM);
+  if (busy()) setTimeout(settle, CALM);
   else location.reload();
 }
 
 function onInbox(event) {
   const { pending } = JSON.parse(event.data);
   showCount(pending);
-  // The first message repeats what the page already shows; each later one means a change.
-  const same = first && pending === shown;
+  const repeats = first && pending === shown;
   first = false;
-  if (same) return;
-  newsText.textContent = words(pending);
-  changed = true;
-  if (document.hidden || !busy()) location.reload();
-  else {
+  if (!repeats) {
+    newsText.textContent = words(pending);
     news.hidden = false;
-    setTimeout(settle, CALM);
+    if (connected && !waiting) {
+      waiting = true;
+      settle();
+    }
   }
+  connected = true;
 }
 
 document.querySelector("[data-news-show]").addEventListener("click", (event) => {

@@ -115,7 +115,8 @@ mod tests {
     fn no_script_writes_html() {
         for script in [&ASSETS.enhance, &ASSETS.inbox] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
-            for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"] {
+            for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
+            {
                 assert!(!source.contains(sink), "{} uses {sink}", script.url);
             }
         }

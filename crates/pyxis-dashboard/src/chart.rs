@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn the_axis_ends_at_a_round_even_number() {
-        for (max, top) in [(0, 2), (1, 2), (3, 4), (7, 8), (9, 10), (11, 20), (41, 50), (99, 100), (101, 200)] {
+        for (max, top) in [(0, 2), (1, 2), (3, 4), (7, 8), (9, 10), (11, 20), (41, 50), (99, 100), (101, 200)]
+        {
             assert_eq!(axis_top(max), top, "{max}");
         }
         assert_eq!(axis_top(u64::MAX), u64::MAX - 1);

@@ -14,24 +14,30 @@ pub struct Escape;
 
 impl askama::filters::Escaper for Escape {
     fn write_escaped_str<W: Write>(&self, mut dest: W, string: &str) -> fmt::Result {
-        let mut before = None;
-        let mut rest = string.chars().peekable();
-        while let Some(c) = rest.next() {
-            match c {
-                '<' => dest.write_str("&lt;")?,
-                '>' => dest.write_str("&gt;")?,
-                '&' => dest.write_str("&amp;")?,
-                '"' => dest.write_str("&quot;")?,
-                '\'' => dest.write_str("&#39;")?,
-                _ if is_hidden(c, before, rest.peek().copied()) => {
-                    write!(dest, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c))?;
-                }
-                _ => dest.write_char(c)?,
-            }
-            before = Some(c);
-        }
-        Ok(())
+        reveal(&mut dest, string, |dest, c| match c {
+            '<' => dest.write_str("&lt;"),
+            '>' => dest.write_str("&gt;"),
+            '&' => dest.write_str("&amp;"),
+            '"' => dest.write_str("&quot;"),
+            '\'' => dest.write_str("&#39;"),
+            _ => dest.write_char(c),
+        })
     }
+}
+
+/// Writes `text` with its hidden characters spelled out and every other one through `plain`.
+fn reveal<W: Write>(dest: &mut W, text: &str, plain: impl Fn(&mut W, char) -> fmt::Result) -> fmt::Result {
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if is_hidden(c, before, rest.peek().copied()) {
+            write!(dest, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c))?;
+        } else {
+            plain(dest, c)?;
+        }
+        before = Some(c);
+    }
+    Ok(())
 }
 
 /// Whether a reader could not see `c`, or would see its neighbors in another order.
@@ -43,10 +49,24 @@ fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{200c}' | '\u{200d}' => !(outside_ascii(before) && outside_ascii(after)),
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
-        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' => true,
-        '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
         _ => c.is_control(),
     }
 }
@@ -54,16 +74,7 @@ fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
 /// `text` with its hidden characters written out, for places that are not templates.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut before = None;
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        if is_hidden(c, before, rest.peek().copied()) {
-            let _infallible = write!(out, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-        before = Some(c);
-    }
+    let _infallible = reveal(&mut out, text, String::write_char);
     out
 }
 

@@ -44,7 +44,12 @@ impl<'a> Change<'a> {
     }
 
     /// Records the change and commits. `credential` and `detail` must hold no secret.
-    pub(crate) async fn commit(mut self, kind: &'static str, credential: Option<&str>, detail: Value) -> Result<()> {
+    pub(crate) async fn commit(
+        mut self,
+        kind: &'static str,
+        credential: Option<&str>,
+        detail: Value,
+    ) -> Result<()> {
         let mut record = Record::new(self.state.now(), kind);
         record.workspace_id = Some(self.actor.workspace);
         record.actor.clone_from(&self.actor.id);

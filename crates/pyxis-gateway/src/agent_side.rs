@@ -54,15 +54,8 @@ pub(crate) struct Services {
     services: Vec<Service>,
 }
 
-const METHODS: [Method; 7] = [
-    Method::Get,
-    Method::Head,
-    Method::Post,
-    Method::Put,
-    Method::Patch,
-    Method::Delete,
-    Method::Options,
-];
+const METHODS: [Method; 7] =
+    [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
 /// `GET /agent/services`: the credentials this key may use.
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
@@ -87,7 +80,9 @@ fn service(credential: &Credential, mode: ApprovalMode) -> Service {
         credential: credential.row.name.clone(),
         description: credential.row.description.clone(),
         target_example: example.map(|host| format!("{scheme}://{host}/")),
-        methods: METHODS.map(|method| Foretold { method: method.as_str(), outcome: by_method(credential, mode, method) }).into(),
+        methods: METHODS
+            .map(|method| Foretold { method: method.as_str(), outcome: by_method(credential, mode, method) })
+            .into(),
         url_rules: policy.map_or_else(UrlRules::default, |policy| UrlRules {
             denied: policy.deny_urls.clone(),
             pauses: policy.require_approval_urls.clone(),

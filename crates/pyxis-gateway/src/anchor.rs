@@ -10,7 +10,7 @@ use pyxis_store::audit::Checkpoint;
 /// Replaces the file in one step. A failure is logged: the database has the same checkpoint.
 pub(crate) async fn write(path: &Path, checkpoint: &Checkpoint) {
     let next = path.with_extension("new");
-    let line = checkpoint.to_json() + "\n";
+    let line = format!("{checkpoint}\n");
     let written = async {
         tokio::fs::write(&next, line).await?;
         tokio::fs::rename(&next, path).await

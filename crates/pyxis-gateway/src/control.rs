@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::error::{Error, Result};
 
 /// Longest `Prefer: wait`.
-pub const MAX_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Longest `X-PX-Reason`, in bytes.
 const MAX_REASON: usize = 1024;
 /// Longest `Idempotency-Key`, in bytes.
@@ -26,7 +26,7 @@ const PREFER: &str = "prefer";
 
 /// The control headers, each at most once.
 #[derive(Debug, Default)]
-pub struct Control<'a> {
+pub(crate) struct Control<'a> {
     /// `X-PX-Credential`.
     pub credential: Option<&'a str>,
     /// `X-PX-Target`.
@@ -42,7 +42,7 @@ pub struct Control<'a> {
 }
 
 /// The agent key, before anything else is looked at.
-pub fn key(headers: &HeaderMap) -> Result<&str> {
+pub(crate) fn key(headers: &HeaderMap) -> Result<&str> {
     let mut values = headers.get_all(KEY).iter();
     let key = values.next().ok_or(Error::MissingKey)?;
     if values.next().is_some() {
@@ -54,7 +54,7 @@ pub fn key(headers: &HeaderMap) -> Result<&str> {
 
 impl<'a> Control<'a> {
     /// Reads the control headers.
-    pub fn read(headers: &'a HeaderMap) -> Result<Self> {
+    pub(crate) fn read(headers: &'a HeaderMap) -> Result<Self> {
         let mut control = Self::default();
         for (name, value) in headers {
             match name.as_str() {
@@ -75,12 +75,12 @@ impl<'a> Control<'a> {
     }
 
     /// The credential's name, which every use needs.
-    pub fn credential(&self) -> Result<&'a str> {
+    pub(crate) fn credential(&self) -> Result<&'a str> {
         self.credential.filter(|name| !name.is_empty()).ok_or(Error::MissingHeader("X-PX-Credential"))
     }
 
     /// The target, which every forward needs.
-    pub fn target(&self) -> Result<&'a str> {
+    pub(crate) fn target(&self) -> Result<&'a str> {
         self.target.filter(|url| !url.is_empty()).ok_or(Error::MissingHeader("X-PX-Target"))
     }
 
@@ -118,7 +118,8 @@ fn wait(headers: &HeaderMap) -> Result<Option<Duration>> {
     if values.next().is_some() {
         return Err(Error::DuplicateHeader("Prefer"));
     }
-    let bad = Error::InvalidHeader { name: "Prefer", detail: "wait takes whole seconds, for example wait=30" };
+    let bad =
+        Error::InvalidHeader { name: "Prefer", detail: "wait takes whole seconds, for example wait=30" };
     let Ok(text) = value.to_str() else { return Err(bad) };
     for preference in text.split([',', ';']) {
         let (name, argument) = preference.split_once('=').unwrap_or((preference, ""));
@@ -152,12 +153,16 @@ mod tests {
 
     #[test]
     fn a_control_header_sent_twice_is_refused() {
-        for name in ["x-px-credential", "x-px-target", "x-px-method", "x-px-reason", "idempotency-key", "prefer"]
+        for name in
+            ["x-px-credential", "x-px-target", "x-px-method", "x-px-reason", "idempotency-key", "prefer"]
         {
             let sent = headers(&[(name, "a"), (name, "a")]);
             assert!(matches!(Control::read(&sent), Err(Error::DuplicateHeader(_))), "{name}");
         }
-        assert!(matches!(key(&headers(&[("x-px-key", "a"), ("x-px-key", "b")])), Err(Error::DuplicateHeader(_))));
+        assert!(matches!(
+            key(&headers(&[("x-px-key", "a"), ("x-px-key", "b")])),
+            Err(Error::DuplicateHeader(_))
+        ));
     }
 
     #[test]

@@ -325,8 +325,8 @@ impl From<&Error> for Problem {
             }
             Error::NotEligible(_) => Self::new(S::FORBIDDEN, "not_eligible", said()),
             Error::PasskeyRequired { url } => {
-                let problem = Self::new(S::PRECONDITION_FAILED, "passkey_required", said())
-                    .with("url", url.as_str());
+                let problem =
+                    Self::new(S::PRECONDITION_FAILED, "passkey_required", said()).with("url", url.as_str());
                 match HeaderValue::try_from(url) {
                     Ok(location) => problem.with_header(LOCATION, location),
                     Err(_) => problem,

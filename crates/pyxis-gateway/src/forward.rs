@@ -46,7 +46,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// `POST /forward`.
-pub async fn forward(Extract(state): Extract<State>, request: Request) -> Response {
+pub(crate) async fn forward(Extract(state): Extract<State>, request: Request) -> Response {
     if request.method() != http::Method::POST {
         return Error::MethodNotAllowed("POST").into_response();
     }
@@ -157,9 +157,9 @@ async fn send(
     };
     match dispatch(state, outbound, pyxis_net::body::boxed(body)).await {
         Ok(answer) => relay(asked.method, answer, outcome).await,
-        Err(failure) => {
-            outcome.failed(&failure.error);
-            Err(failure.error)
+        Err(error) => {
+            outcome.failed(&error);
+            Err(error)
         }
     }
 }

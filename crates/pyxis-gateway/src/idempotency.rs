@@ -67,10 +67,10 @@ pub(crate) async fn claim(
             key_hash,
             sent: std::sync::atomic::AtomicBool::new(false),
         })),
-        idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => Err(Error::IdempotencyKeyReused),
-        idempotency::Claim::Existing(row) => {
-            again(state, agent, *row, control.wait).await.map(Replay::Again)
+        idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
+            Err(Error::IdempotencyKeyReused)
         }
+        idempotency::Claim::Existing(row) => again(state, agent, *row, control.wait).await.map(Replay::Again),
     }
 }
 
@@ -81,8 +81,7 @@ async fn again(
     wait: Option<Duration>,
 ) -> Result<Response> {
     if let Some(txn) = row.txn_id {
-        let found =
-            approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+        let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
         let found = found.ok_or(Error::NotFound("transaction"))?;
         let found = crate::approvals::expire::settle(state, found).await?;
         return reply::paused(state, agent, found, wait).await;
@@ -124,8 +123,12 @@ impl Claimed {
                 let (parts, body) = error.into_response().into_parts();
                 self.keep(state, parts, body).await
             }
-            Ok(response) if response.status() == http::StatusCode::ACCEPTED
-                && response.headers().contains_key("px-txn") => Ok(response),
+            Ok(response)
+                if response.status() == http::StatusCode::ACCEPTED
+                    && response.headers().contains_key("px-txn") =>
+            {
+                Ok(response)
+            }
             Ok(response) => {
                 let (parts, body) = response.into_parts();
                 self.keep(state, parts, body).await
@@ -159,12 +162,7 @@ impl Claimed {
 
 fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
     let part = |text: Option<&str>| text.unwrap_or_default().as_bytes().to_vec();
-    hash(&[
-        &part(control.credential),
-        &part(control.method),
-        &part(control.target),
-        &Sha256::digest(body),
-    ])
+    hash(&[&part(control.credential), &part(control.method), &part(control.target), &Sha256::digest(body)])
 }
 
 fn hash(parts: &[&[u8]]) -> String {

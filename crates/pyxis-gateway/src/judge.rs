@@ -58,7 +58,9 @@ pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement>
         Verdict::RequireApproval => {
             check_reason(asked)?;
             match use_grant(state, asked, &decision).await? {
-                Some(grant) => Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: Some(grant) })),
+                Some(grant) => {
+                    Ok(Judgement::Pass(Passage { matched: (&decision).into(), grant: Some(grant) }))
+                }
                 None => Ok(Judgement::Ask((&decision).into())),
             }
         }
@@ -108,7 +110,7 @@ async fn use_grant(state: &State, asked: &Asked<'_>, decision: &Decision<'_>) ->
         credential_version: row.version,
         method,
         route: &route,
-        agent: asked.agent.id(),
+        agent: Some(asked.agent.id()),
         now: state.now(),
     };
     Ok(grants::claim_use(&state.store, &wanted).await?)

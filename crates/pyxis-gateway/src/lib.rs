@@ -41,15 +41,10 @@ pub use state::{Config, Parts, State};
 pub fn router(state: State) -> Router {
     Router::new()
         .route("/forward", any(forward::forward))
-        .route(
-            "/agent/approvals/{txn_id}",
-            get(approvals::reply::poll).delete(approvals::reply::withdraw),
-        )
+        .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))
         .merge(api::router())
-        .method_not_allowed_fallback(async || {
-            Error::MethodNotAllowed("see /openapi.json").into_response()
-        })
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed("see /openapi.json").into_response())
         .with_state(state)
 }

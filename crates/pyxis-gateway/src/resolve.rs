@@ -26,10 +26,10 @@ use crate::error::{Error, Result};
 const MAX_ENTRIES: usize = 10_000;
 
 /// SHA-256 of an agent key.
-pub type KeyHash = [u8; 32];
+pub(crate) type KeyHash = [u8; 32];
 
 /// The digest under which a key or token is stored.
-pub fn key_hash(key: &str) -> KeyHash {
+pub(crate) fn key_hash(key: &str) -> KeyHash {
     Sha256::digest(key.as_bytes()).into()
 }
 
@@ -45,7 +45,7 @@ pub struct CredentialOptions {
 
 /// A policy with the form that evaluates fast.
 #[derive(Debug)]
-pub struct ActivePolicy {
+pub(crate) struct ActivePolicy {
     /// As written.
     pub policy: Policy,
     /// As evaluated.
@@ -54,7 +54,7 @@ pub struct ActivePolicy {
 
 /// A credential with everything parsed.
 #[derive(Debug)]
-pub struct Credential {
+pub(crate) struct Credential {
     /// The stored row.
     pub row: CredentialRow,
     /// How the secret is attached; `None` for a sidecar.
@@ -71,12 +71,10 @@ pub struct Credential {
 
 impl Credential {
     /// Parses a stored row.
-    pub fn parse(row: CredentialRow, policy: Option<&str>, mode: ApprovalMode) -> Result<Self> {
+    pub(crate) fn parse(row: CredentialRow, policy: Option<&str>, mode: ApprovalMode) -> Result<Self> {
         let corrupt = |column| corrupt("credentials", column, row.id.to_string());
         let auth = match (row.connector, row.auth.as_deref()) {
-            (Connector::Direct, Some(text)) => {
-                Some(serde_json::from_str(text).map_err(|_| corrupt("auth"))?)
-            }
+            (Connector::Direct, Some(text)) => Some(serde_json::from_str(text).map_err(|_| corrupt("auth"))?),
             (Connector::Direct, None) => return Err(corrupt("auth")),
             (Connector::Sidecar, _) => None,
         };
@@ -91,7 +89,7 @@ impl Credential {
 
 impl ActivePolicy {
     /// Parses a stored policy document.
-    pub fn parse(document: &str) -> Result<Self> {
+    pub(crate) fn parse(document: &str) -> Result<Self> {
         let policy = Policy::from_json(document.as_bytes())
             .map_err(|_| corrupt("policies", "document", String::new()))?;
         let compiled = policy.compile();
@@ -105,7 +103,7 @@ fn corrupt(table: &'static str, column: &'static str, row: String) -> Error {
 
 /// An agent with what it may use.
 #[derive(Debug)]
-pub struct Agent {
+pub(crate) struct Agent {
     /// The stored row.
     pub row: AgentRow,
     /// Its workspace.
@@ -115,12 +113,12 @@ pub struct Agent {
 
 impl Agent {
     /// The agent's id.
-    pub fn id(&self) -> AgentId {
+    pub(crate) fn id(&self) -> AgentId {
         self.row.id
     }
 
     /// The workspace's id.
-    pub fn workspace_id(&self) -> WorkspaceId {
+    pub(crate) fn workspace_id(&self) -> WorkspaceId {
         self.row.workspace_id
     }
 }
@@ -175,7 +173,7 @@ impl Cache {
 impl Agent {
     /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
     /// assigned are the same answer.
-    pub async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {
+    pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {
         if let Some(found) = self.known(name) {
             return found.ok_or(Error::CredentialNotFound);
         }

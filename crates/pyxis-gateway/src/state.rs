@@ -6,9 +6,9 @@ use std::time::Duration;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::id::NodeId;
+use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
-use pyxis_store::Store;
 
 use crate::resolve::Cache;
 use crate::touch::Touched;

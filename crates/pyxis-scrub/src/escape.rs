@@ -8,8 +8,8 @@ const NESTING: usize = 3;
 /// `\\\\\\\\` is one backslash, three levels up.
 const MAX_BACKSLASHES: usize = 1 << NESTING;
 const MAX_NUMERIC_DIGITS: usize = 8;
-/// The longest reading: a surrogate pair with all its backslashes.
-pub(crate) const MAX_ESCAPE_LEN: usize = 2 * (MAX_BACKSLASHES + 5);
+/// The longest reading: `\\\\\\\\&amp;amp;amp;DiacriticalGrave;`.
+pub(crate) const MAX_ESCAPE_LEN: usize = MAX_BACKSLASHES + 1 + 4 * NESTING + 17;
 
 /// The bytes an escape starts with. `+` is one in query strings, where it is a space.
 pub(crate) fn is_lead(byte: u8) -> bool {
@@ -119,6 +119,11 @@ fn backslash(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool
             Err(truncated) => return truncated,
         },
         b'u' => return utf16(text, end, found),
+        // JSON inside of HTML.
+        b'&' => {
+            found(Unit::Byte(b'&'), end);
+            return entity(text, at + run, found);
+        }
         b'\\' => {}
         other if other.is_ascii_alphanumeric() => {}
         other => found(Unit::Byte(other), end),
@@ -216,9 +221,13 @@ fn entity(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
         if rest.first() == Some(&b'#') {
             return truncated | numeric(text, name + 1, found);
         }
-        for (known, byte) in NAMED {
+        let initial = rest.first().copied();
+        if initial.is_some_and(|byte| !byte.is_ascii_alphabetic()) {
+            break;
+        }
+        for (known, byte) in NAMED.iter().filter(|(known, _)| initial.is_none_or(|byte| known[0] == byte)) {
             if rest.starts_with(known) {
-                truncated |= or_semicolon(text, name + known.len(), Unit::Byte(byte), &mut found);
+                truncated |= or_semicolon(text, name + known.len(), Unit::Byte(*byte), &mut found);
             } else {
                 truncated |= known.starts_with(rest);
             }
@@ -297,6 +306,9 @@ mod tests {
             ("\\n", Unit::Byte(b'\n')),
             ("\\\\\\\\", Unit::Byte(b'\\')),
             ("+", Unit::Byte(b' ')),
+            ("\\&quot;", Unit::Byte(b'"')),
+            ("\\\\\\\\\\\\\\&amp;amp;amp;DiacriticalGrave;", Unit::Byte(b'`')),
+            ("\\\\\\\\\\\\\\ud83d\\\\\\\\\\\\\\ude00", Unit::Char('😀')),
         ] {
             assert!(readings(text).contains(&(unit, text.len())), "{text}: {:?}", readings(text));
             assert!(text.len() <= MAX_ESCAPE_LEN, "{text}");

@@ -17,13 +17,13 @@
 //! `%2f`, `+` for a space), JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate
 //! pairs), HTML (`&amp;`, `&#47;`, `&#x2F;`, with or without `;`). Which characters are escaped, and in
 //! which spelling, may differ from one character to the next. Escapes of escapes (`%252F`, `\\\"`,
-//! `&amp;quot;`) are undone three deep.
+//! `&amp;quot;`) are undone three deep, and JSON inside of HTML (`\&quot;`).
 //!
 //! # What is not found
 //!
 //! Base64 broken into lines, base32, UTF-16, hex with separators or in mixed case, a secret whose
 //! case was changed, that was cut, reversed, encrypted, or encoded twice in different ways (base64 of
-//! hex). At most one base64 character at either end, which also holds bits of the neighboring
+//! hex, a percent escape inside of a JSON escape). At most one base64 character at either end, which also holds bits of the neighboring
 //! bytes, can stay beside the replacement. Scrubbing is defense in depth; the boundary is the list of
 //! allowed hosts.
 

@@ -1,12 +1,17 @@
 //! Finds every place in a window of text where a form stands, plain or escaped.
 
-use memchr::{memchr_iter, memchr3_iter};
+use std::collections::BTreeSet;
+
+use memchr::{memchr_iter, memchr3_iter, memrchr3_iter};
 use smallvec::SmallVec;
 
 use crate::escape::{MAX_ESCAPE_LEN, each_reading, is_lead};
 use crate::forms::Forms;
 use crate::grams::Grams;
 use zeroize::Zeroize;
+
+/// 16,384 bits: few pairs meet in one.
+const PAIR_WORDS: usize = 256;
 
 /// A half-open range of offsets into the window.
 pub(crate) type Span = (usize, usize);
@@ -28,10 +33,12 @@ pub(crate) struct Found {
 pub(crate) struct Matcher {
     forms: Forms,
     grams: Grams,
-    /// Bit set of the bytes that forms start with.
-    first: [u64; 4],
+    /// The bytes that forms start with.
+    first: ByteSet,
+    /// All bytes in forms.
+    present: ByteSet,
     /// Hashed bit set of the neighboring bytes in forms.
-    pairs: [u64; 64],
+    pairs: [u64; PAIR_WORDS],
     /// Length of the longest form.
     longest: usize,
     /// Whether any form holds a space, which may be written `+`.
@@ -44,14 +51,18 @@ impl Matcher {
         let grams = Grams::of(&forms);
         let mut matcher = Self {
             grams,
-            first: [0; 4],
-            pairs: [0; 64],
+            first: ByteSet::default(),
+            present: ByteSet::default(),
+            pairs: [0; PAIR_WORDS],
             longest: forms.iter().map(|(form, _)| form.len()).max().unwrap_or(0),
             space: secrets.iter().any(|secret| secret.contains(&b' ')),
             forms,
         };
         for (form, _) in matcher.forms.iter() {
-            matcher.first[usize::from(form[0] >> 6)] |= 1 << (form[0] & 63);
+            matcher.first.insert(form[0]);
+            for byte in form {
+                matcher.present.insert(*byte);
+            }
             for pair in form.windows(2) {
                 let bit = pair_bit(pair[0], pair[1]);
                 matcher.pairs[bit / 64] |= 1 << (bit % 64);
@@ -68,10 +79,6 @@ impl Matcher {
         &self.forms
     }
 
-    fn starts_form(&self, byte: u8) -> bool {
-        self.first[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
-    }
-
     fn is_pair(&self, left: u8, right: u8) -> bool {
         let bit = pair_bit(left, right);
         self.pairs[bit / 64] >> (bit % 64) & 1 == 1
@@ -79,67 +86,81 @@ impl Matcher {
 
     /// All matches in `text`. With `last` nothing follows it, so that nothing is held back.
     pub(crate) fn find(&self, text: &[u8], last: bool) -> Found {
-        let mut spans = SmallVec::new();
         if self.is_empty() {
-            return Found { spans, hold: text.len() };
+            return Found { spans: SmallVec::new(), hold: text.len() };
         }
-        let mut check = |start: usize| {
-            if let Some(end) = self.match_at(text, start).end {
+        let mut spans = SmallVec::new();
+        let mut fuel = fuel_for(text);
+        for start in self.starts(text) {
+            if let Some(end) = self.match_at(text, start, &mut fuel).end {
                 add(&mut spans, (start, end));
-            }
-        };
-        self.grams.candidates(text, |start, form| {
-            let (form, core) = self.forms.get(form);
-            // An escape further on is found from the escape.
-            if text[start..].starts_with(&form[..core]) {
-                check(start);
-            }
-        });
-        for lead in memchr3_iter(b'%', b'\\', b'&', text) {
-            self.starts_before(text, lead, &mut check);
-        }
-        if self.space {
-            for lead in memchr_iter(b'+', text) {
-                self.starts_before(text, lead, &mut check);
             }
         }
         let hold = if last { text.len() } else { self.hold(text) };
-        Found { spans: merge(spans), hold }
+        Found { spans, hold }
+    }
+
+    /// Where matches may start, in order. Empty, thus without allocation, for nearly all text.
+    fn starts(&self, text: &[u8]) -> BTreeSet<usize> {
+        let mut starts = BTreeSet::new();
+        self.grams.candidates(text, |start, form| {
+            let (form, core) = self.forms.get(form);
+            // One with an escape further on is found from the escape.
+            if text[start..].starts_with(&form[..core]) {
+                starts.insert(start);
+            }
+        });
+        for lead in memchr3_iter(b'%', b'\\', b'&', text) {
+            self.starts_before(text, lead, &mut starts);
+        }
+        if self.space {
+            for lead in memchr_iter(b'+', text) {
+                self.starts_before(text, lead, &mut starts);
+            }
+        }
+        starts
     }
 
     /// Proposes the starts of all forms whose first escape may be the one at `lead`.
-    fn starts_before(&self, text: &[u8], lead: usize, check: &mut impl FnMut(usize)) {
+    fn starts_before(&self, text: &[u8], lead: usize, starts: &mut BTreeSet<usize>) {
         let before = lead.checked_sub(1).map(|at| text[at]);
         each_reading(text, lead, |unit, _| {
             for byte in unit.first_bytes().into_iter().flatten() {
-                if self.starts_form(byte) {
-                    check(lead);
+                if !self.present.contains(byte) {
+                    continue;
+                }
+                if self.first.contains(byte) {
+                    starts.insert(lead);
                 }
                 if before.is_some_and(|before| self.is_pair(before, byte)) {
-                    self.plain_before(text, lead, byte, check);
+                    self.plain_before(text, lead, byte, starts);
                 }
             }
         });
     }
 
     /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
-    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, check: &mut impl FnMut(usize)) {
+    fn plain_before(&self, text: &[u8], lead: usize, byte: u8, starts: &mut BTreeSet<usize>) {
         for (form, _) in self.forms.iter() {
             for index in memchr_iter(byte, form) {
                 if index > 0 && text[..lead].ends_with(&form[..index]) {
-                    check(lead - index);
+                    starts.insert(lead - index);
                 }
             }
         }
     }
 
     /// The longest match that starts at `start`, over all forms.
-    fn match_at(&self, text: &[u8], start: usize) -> Walk {
+    fn match_at(&self, text: &[u8], start: usize, fuel: &mut usize) -> Walk {
         let mut walk = Walk::default();
-        let byte = text[start];
+        let mut first = ByteSet::default();
+        first.insert(text[start]);
+        walk.cut_short = each_reading(text, start, |unit, _| {
+            unit.first_bytes().into_iter().flatten().for_each(|byte| first.insert(byte));
+        });
         for (form, core) in self.forms.iter() {
-            if byte == form[0] || is_lead(byte) {
-                walk.follow(text, start, form, core);
+            if first.contains(form[0]) {
+                walk.follow(text, start, form, core, fuel);
             }
         }
         walk
@@ -147,13 +168,26 @@ impl Matcher {
 
     /// The first offset whose text runs into the end of the window and may go on as a match.
     fn hold(&self, text: &[u8]) -> usize {
-        let plain = text.len().saturating_sub(self.longest - 1);
-        let escaped = text.len().saturating_sub(self.longest.saturating_mul(MAX_ESCAPE_LEN));
-        let has_lead = memchr3_iter(b'%', b'\\', b'&', &text[escaped..]).next().is_some();
-        let from = if has_lead { escaped } else { plain };
+        let from = text.len().saturating_sub(self.reach(text));
+        let mut fuel = fuel_for(text);
         (from..text.len())
-            .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at).cut_short)
+            .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at, &mut fuel).cut_short)
             .unwrap_or(text.len())
+    }
+
+    /// How far before the end of `text` an unfinished match can start: a byte of the form for each
+    /// byte, except that an escape is one byte of the form and long.
+    fn reach(&self, text: &[u8]) -> usize {
+        let most = self.longest.saturating_mul(MAX_ESCAPE_LEN);
+        let mut reach = self.longest - 1;
+        for lead in memrchr3_iter(b'%', b'\\', b'&', text) {
+            // The lead may stand inside of an escape that starts further left.
+            if reach >= most || text.len() - lead > reach + 2 * MAX_ESCAPE_LEN {
+                break;
+            }
+            reach += MAX_ESCAPE_LEN - 1;
+        }
+        reach.min(most)
     }
 
     /// A quick look at two bytes.
@@ -162,20 +196,42 @@ impl Matcher {
         if is_lead(byte) {
             return true;
         }
-        self.starts_form(byte)
+        self.first.contains(byte)
             && text.get(at + 1).is_none_or(|next| is_lead(*next) || self.is_pair(byte, *next))
     }
 }
 
 impl Drop for Matcher {
     fn drop(&mut self) {
-        self.first.zeroize();
+        self.first.0.zeroize();
+        self.present.0.zeroize();
         self.pairs.zeroize();
     }
 }
 
+/// How many escapes may be tried in `text`. A form made of escape characters can agree with text made
+/// of them at every offset and in many ways. When the fuel is used up the scan fails closed: all the
+/// rest is a match.
+fn fuel_for(text: &[u8]) -> usize {
+    64 * text.len() + 16 * 1024
+}
+
 fn pair_bit(left: u8, right: u8) -> usize {
-    (usize::from(left) << 4 ^ usize::from(right)) & 4095
+    (usize::from(left) << 6 ^ usize::from(right)) & (64 * PAIR_WORDS - 1)
+}
+
+/// A set of bytes.
+#[derive(Default)]
+struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
 }
 
 /// Compares text with forms, byte by byte, trying every reading of every escape.
@@ -188,13 +244,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize) {
-        // Empty, thus without allocation, until an escape agrees with the form.
-        let mut pending: Vec<(usize, usize)> = Vec::new();
-        // A form made of escape characters can agree in exponentially many ways.
-        let mut fuel = 256 + 4 * form.len();
-        let mut state = Some((start, 0));
-        while let Some((mut at, mut done)) = state.take().or_else(|| pending.pop()) {
+    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize, fuel: &mut usize) {
+        // Branches to take, as (bytes of the form done, offset). Every step does more of the form, so
+        // taking the least first meets each state once. Empty, thus without allocation, until an
+        // escape agrees with the form.
+        let mut branches = BTreeSet::new();
+        let mut state = Some((0, start));
+        while let Some((mut done, mut at)) = state.take().or_else(|| branches.pop_first()) {
             loop {
                 if done >= core {
                     self.end = self.end.max(Some(at));
@@ -207,40 +263,34 @@ impl Walk {
                     break;
                 };
                 if is_lead(byte) {
-                    fuel -= 1;
-                    if fuel == 0 {
-                        // Fail closed: what agreed so far counts as a match.
-                        self.end = self.end.max(Some(at + 1));
+                    *fuel = fuel.saturating_sub(1);
+                    if *fuel == 0 {
+                        *self = Self { end: Some(text.len()), cut_short: true };
                         return;
                     }
                     self.cut_short |= each_reading(text, at, |unit, end| {
                         let taken = unit.prefix_of(&form[done..]).into_iter().flatten();
-                        pending.extend(taken.map(|taken| (end, done + taken)));
+                        branches.extend(taken.map(|taken| (done + taken, end)));
                     });
                 }
                 if byte != form[done] {
                     break;
                 }
-                at += 1;
                 done += 1;
+                at += 1;
+                if !branches.is_empty() {
+                    branches.insert((done, at));
+                    break;
+                }
             }
         }
     }
 }
 
-/// Adds `span`; the frequent case, an overlap with the one before, costs no memory.
-fn add(spans: &mut SmallVec<[Span; 4]>, span: Span) {
+/// Adds `span`, which starts no earlier than those before, or extends the last.
+fn add(spans: &mut SmallVec<[Span; 4]>, (start, end): Span) {
     match spans.last_mut() {
-        Some(last) if last.0 <= span.0 && span.0 <= last.1 => last.1 = last.1.max(span.1),
-        _ => spans.push(span),
+        Some(last) if start <= last.1 => last.1 = last.1.max(end),
+        _ => spans.push((start, end)),
     }
-}
-
-fn merge(mut spans: SmallVec<[Span; 4]>) -> SmallVec<[Span; 4]> {
-    spans.sort_unstable();
-    let mut merged = SmallVec::new();
-    for span in spans {
-        add(&mut merged, span);
-    }
-    merged
 }

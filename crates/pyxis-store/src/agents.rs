@@ -216,7 +216,7 @@ pub async fn may_use(
 /// Notes last uses, gathered over some time. Does not raise the generation.
 pub async fn touch_used(executor: impl Executor, used: &[(AgentId, UnixMillis)]) -> Result<(), StoreError> {
     let rows: Rows = used.iter().map(|(id, at)| vec![at.bind(), id.bind()]).collect();
-    executor.execute_each("UPDATE agents SET last_used_at = $1 WHERE id = $2", rows).await
+    executor.execute_each("UPDATE agents SET last_used_at = $1 WHERE id = $2".into(), rows).await
 }
 
 async fn allow(
@@ -229,7 +229,8 @@ async fn allow(
         credentials.iter().map(|credential| vec![workspace.bind(), id.bind(), credential.bind()]).collect();
     tx.execute_each(
         "INSERT INTO agent_credentials (workspace_id, agent_id, credential_id) VALUES ($1, $2, $3) \
-         ON CONFLICT DO NOTHING",
+         ON CONFLICT DO NOTHING"
+            .into(),
         rows,
     )
     .await

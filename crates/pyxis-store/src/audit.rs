@@ -21,7 +21,7 @@ use crate::db::{Bind, FromRow, Row, Value};
 
 pub use append::{Appender, append_in};
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint};
-pub use search::{AuditFilter, Entry, decisions_over_time, recent_forwards, search, stream};
+pub use search::{AuditFilter, Entry, decisions_over_time, entries, recent_forwards, search, stream};
 pub use verify::{Damage, DamageKind, Verdict, verify};
 
 /// The kind of a record that says how an earlier one ended.

@@ -12,6 +12,7 @@ mod tx;
 pub(crate) mod value;
 mod writer;
 
+use std::borrow::Cow;
 use std::future::Future;
 
 pub(crate) use query::{Query, sql};
@@ -50,7 +51,7 @@ pub trait Executor: Send + Sized {
     #[doc(hidden)]
     fn execute_each(
         self,
-        text: &'static str,
+        text: Cow<'static, str>,
         rows: Rows,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
@@ -103,10 +104,10 @@ impl Executor for &Store {
         }
     }
 
-    async fn execute_each(self, text: &'static str, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
-                database.write_atomic(move |session| session.execute_each(text, &rows)).await
+                database.write_atomic(move |session| session.execute_each(&text, &rows)).await
             }
             Backend::Postgres(_) => {
                 let mut tx = self.begin().await?;

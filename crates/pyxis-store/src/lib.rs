@@ -17,6 +17,7 @@ pub mod agents;
 pub mod api_keys;
 pub mod approvals;
 pub mod audit;
+pub mod backup;
 pub mod cipher;
 pub mod credentials;
 pub mod generations;

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::db::{self, Backend, sql, sqlite::Session};
 use crate::{Engine, Executor, Store, StoreError};
 
-struct Migration {
+pub(crate) struct Migration {
     version: i64,
     name: &'static str,
     sqlite: &'static str,
@@ -103,7 +103,7 @@ pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
 }
 
 /// What has not been applied. What has been must be what this program knows.
-fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'static [Migration], StoreError> {
+pub(crate) fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'static [Migration], StoreError> {
     for (index, (version, checksum)) in applied.iter().enumerate() {
         let Some(known) = MIGRATIONS.get(index).filter(|known| known.version == *version) else {
             return Err(StoreError::Schema(format!(

@@ -1,1 +1,8 @@
-//! One self-hosted program: is this one real human, and did a human approve this?
+//! Wires the crates into one program: settings, command line, serving.
+
+pub mod app;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod serve;
+pub mod telemetry;

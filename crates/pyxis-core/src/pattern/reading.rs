@@ -9,7 +9,7 @@
 pub(super) const MAX_DECODINGS: usize = 3;
 
 /// More readings than any honest path has; see [`TooManyReadings`].
-const MAX_READINGS: usize = 128;
+const MAX_READINGS: usize = 64;
 
 /// The path can be read in so many ways that trying them all would cost too much. The caller treats
 /// it as if a protecting pattern matched.
@@ -19,10 +19,10 @@ pub(crate) struct TooManyReadings;
 /// Whether the path, already canonical, has one reading only: itself.
 pub(crate) fn is_unambiguous(path: &[u8]) -> bool {
     let mut previous = 0;
-    path.iter().all(|&byte| {
-        let plain = !matches!(byte, b'%' | b';' | b'\\') && !(byte == b'/' && previous == b'/');
+    !path.iter().any(|&byte| {
+        let odd = matches!(byte, b'%' | b';' | b'\\') || (byte == b'/' && previous == b'/');
         previous = byte;
-        plain
+        odd
     })
 }
 

@@ -65,7 +65,8 @@ pub struct AuditRow {
     pub outcome: Option<Outcome>,
     /// Agent or person.
     pub actor: String,
-    /// Credential or other thing concerned; may be empty.
+    /// Credential, person or other thing concerned; may be empty. Stands under the actor of a request,
+    /// and as the object of any other event.
     pub subject: String,
     /// `POST api.example.com/v1/items`; empty if the event is no request.
     pub request: String,

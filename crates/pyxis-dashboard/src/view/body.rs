@@ -78,6 +78,11 @@ impl BodyView {
             cut,
         }
     }
+
+    /// Whether there is no more to read than the dump shows.
+    pub const fn is_binary(&self) -> bool {
+        matches!(self.shown, Shown::Binary { .. })
+    }
 }
 
 impl Shown {

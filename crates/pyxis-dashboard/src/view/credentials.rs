@@ -108,7 +108,7 @@ pub struct CredentialForm {
     pub allowed_hosts: String,
     /// Whether targets may be plain http.
     pub allow_http: bool,
-    /// Name and format of each header; the page adds empty rows up to four.
+    /// Name and format of each header; the page adds empty rows for more.
     pub headers: Vec<(String, String)>,
     /// Name of the query parameter.
     pub parameter: String,
@@ -121,10 +121,10 @@ pub struct CredentialForm {
 }
 
 impl CredentialForm {
-    /// The header rows, padded with empty ones to four.
+    /// The header rows and at least one empty one, two rows at the least.
     fn header_rows(&self) -> Vec<(&str, &str)> {
         let typed = self.headers.iter().map(|(name, format)| (name.as_str(), format.as_str()));
-        let blank = 4_usize.saturating_sub(self.headers.len());
+        let blank = if self.headers.is_empty() { 2 } else { 1 };
         typed.chain(std::iter::repeat_n(("", ""), blank)).collect()
     }
 }

@@ -121,7 +121,11 @@ fn shown(state: &State, view: View) -> Shown {
         votes: view
             .votes
             .into_iter()
-            .map(|vote| Vote { email: vote.email, verdict: vote.verdict.as_str(), at: vote.created_at.to_rfc3339() })
+            .map(|vote| Vote {
+                email: vote.email,
+                verdict: vote.verdict.as_str(),
+                at: vote.created_at.to_rfc3339(),
+            })
             .collect(),
         created_at: row.created_at.to_rfc3339(),
         expires_at: row.expires_at.to_rfc3339(),

@@ -64,6 +64,9 @@ pub(super) async fn search(
 }
 
 fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {
-    text.map(|text| UnixMillis::parse_rfc3339(&text).ok_or_else(|| Error::field(field, "RFC 3339, for example 2026-01-31T09:00:00Z")))
-        .transpose()
+    text.map(|text| {
+        UnixMillis::parse_rfc3339(&text)
+            .ok_or_else(|| Error::field(field, "RFC 3339, for example 2026-01-31T09:00:00Z"))
+    })
+    .transpose()
 }

@@ -24,7 +24,10 @@ pub(super) struct Opened {
     expires_at: String,
 }
 
-pub(super) async fn sign_in(Extract(state): Extract<State>, Json(input): Json<SignIn>) -> Result<Json<Opened>> {
+pub(super) async fn sign_in(
+    Extract(state): Extract<State>,
+    Json(input): Json<SignIn>,
+) -> Result<Json<Opened>> {
     let opened = sessions::sign_in(&state, &input.email, &input.password, Holder::Bearer).await?;
     Ok(Json(Opened {
         token: opened.token.expose().clone(),
@@ -32,7 +35,10 @@ pub(super) async fn sign_in(Extract(state): Extract<State>, Json(input): Json<Si
     }))
 }
 
-pub(super) async fn sign_out(Extract(state): Extract<State>, SignedIn(person): SignedIn) -> Result<StatusCode> {
+pub(super) async fn sign_out(
+    Extract(state): Extract<State>,
+    SignedIn(person): SignedIn,
+) -> Result<StatusCode> {
     sessions::sign_out(&state, &person).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -173,7 +173,8 @@ impl Case<'_> {
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;
         let denied =
-            approvals::deny(tx, row.workspace_id, row.txn_id, user, email, reason.as_deref(), self.now).await?;
+            approvals::deny(tx, row.workspace_id, row.txn_id, user, email, reason.as_deref(), self.now)
+                .await?;
         if !denied {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
@@ -208,7 +209,13 @@ impl Case<'_> {
             .map_err(|error| Error::field("grant_seconds", error.to_string()))
     }
 
-    async fn vote(&self, tx: &mut Tx, verdict: Verdict, reason: Option<&str>, wish: Option<GrantWish>) -> Result<()> {
+    async fn vote(
+        &self,
+        tx: &mut Tx,
+        verdict: Verdict,
+        reason: Option<&str>,
+        wish: Option<GrantWish>,
+    ) -> Result<()> {
         let vote = VoteRow {
             workspace_id: self.row.workspace_id,
             txn_id: self.row.txn_id,
@@ -293,7 +300,13 @@ impl Case<'_> {
         record
     }
 
-    async fn record(&self, tx: &mut Tx, kind: &'static str, decided: &Decided, reason: Option<&str>) -> Result<()> {
+    async fn record(
+        &self,
+        tx: &mut Tx,
+        kind: &'static str,
+        decided: &Decided,
+        reason: Option<&str>,
+    ) -> Result<()> {
         let mut record = self.base_record(kind);
         record.grant_id = decided.grant;
         record.detail = json(&DecisionDetail {

@@ -101,7 +101,7 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared) -> Result<()> 
     let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
     let mut facts = Facts::default();
     let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
-        Err(failure) => Err(failure.error),
+        Err(error) => Err(error),
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(started));

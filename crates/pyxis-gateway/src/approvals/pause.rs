@@ -32,7 +32,9 @@ pub(crate) async fn pause(
     let dedupe = dedupe(asked, &request);
     let workspace = asked.agent.workspace_id();
     for _ in 0..ATTEMPTS {
-        if let Some(twin) = approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await? {
+        if let Some(twin) =
+            approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await?
+        {
             join(state, claim, &twin).await?;
             return Ok(twin);
         }
@@ -69,7 +71,11 @@ async fn insert(
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
     let new = new_approval(state, asked, matched, request, dedupe, txn);
-    let sealed = state.keyring.seal(&*state.entropy, &approvals::request_aad(workspace, txn), request.encode().expose());
+    let sealed = state.keyring.seal(
+        &*state.entropy,
+        &approvals::request_aad(workspace, txn),
+        request.encode().expose(),
+    );
     let mut tx = state.store.begin().await?;
     approvals::insert(&mut tx, &new, sealed).await?;
     audit::append_in(&mut tx, &state.audit_keys, &[records::paused(state, asked, matched, txn)]).await?;
@@ -104,7 +110,11 @@ fn new_approval(
         kind: ApprovalKind::Forward,
         method: asked.method.as_str().to_owned(),
         target_host: asked.target.authority(),
-        sealed_target: state.keyring.seal(&*state.entropy, &approvals::target_aad(agent.workspace_id, txn), target),
+        sealed_target: state.keyring.seal(
+            &*state.entropy,
+            &approvals::target_aad(agent.workspace_id, txn),
+            target,
+        ),
         rule: matched.rule.as_str().to_owned(),
         pattern: matched.pattern.clone(),
         reason: asked.control.reason.map(str::to_owned),

@@ -181,8 +181,7 @@ async fn wait_until_settled(
             return Ok(row);
         }
         let window_ends = Instant::now() + row.expires_at.since(state.now()) + Duration::from_millis(1);
-        let until =
-            if row.state == ApprovalState::Pending { window_ends.min(deadline) } else { deadline };
+        let until = if row.state == ApprovalState::Pending { window_ends.min(deadline) } else { deadline };
         tokio::select! {
             () = changed => {}
             () = tokio::time::sleep_until(until) => {}

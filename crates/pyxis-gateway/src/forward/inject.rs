@@ -24,7 +24,12 @@ pub(crate) struct Injected {
 }
 
 /// Puts `secret` into `headers`, or into a new wire form of `wire` (path and query).
-pub(crate) fn attach(auth: &Auth, secret: &SecretValue, headers: &mut HeaderMap, wire: &str) -> Result<Injected> {
+pub(crate) fn attach(
+    auth: &Auth,
+    secret: &SecretValue,
+    headers: &mut HeaderMap,
+    wire: &str,
+) -> Result<Injected> {
     let mut injected = Injected::default();
     for part in secret.parts() {
         injected.secrets.push(Zeroizing::new(part.as_bytes().to_vec()));
@@ -176,7 +181,10 @@ mod tests {
         ];
         let both = secret(json!({"key": "k", "sig": "s"}));
         attach(&several(formats), &both, &mut headers, "/").unwrap();
-        assert_eq!((&headers["x-key"], &headers["x-sig"]), (&"k".parse().unwrap(), &"v1=s;".parse().unwrap()));
+        assert_eq!(
+            (&headers["x-key"], &headers["x-sig"]),
+            (&"k".parse().unwrap(), &"v1=s;".parse().unwrap())
+        );
     }
 
     #[test]

@@ -36,18 +36,6 @@ pub(crate) struct Answer {
     pub(crate) body: ScrubbedBody,
 }
 
-/// A failure, and whether the upstream can have seen any of the request.
-pub(crate) struct Failure {
-    pub(crate) error: Error,
-    pub(crate) sent: bool,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self { error, sent: false }
-    }
-}
-
 /// The agent's headers without what must not go upstream.
 pub(crate) fn clean_headers(sent: &HeaderMap, credential: &Credential) -> HeaderMap {
     let named = connection_tokens(sent);
@@ -84,11 +72,7 @@ fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
 }
 
 /// Attaches the secret, sends, and wraps the answer. The audit record must be durable before.
-pub(crate) async fn dispatch(
-    state: &State,
-    outbound: Outbound<'_>,
-    body: pyxis_net::Body,
-) -> Result<Answer, Failure> {
+pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_net::Body) -> Result<Answer> {
     let credential = outbound.credential;
     let secret = open_secret(state, credential)?;
     let (request, injected) = prepare(&outbound, secret.as_ref(), body)?;
@@ -97,10 +81,8 @@ pub(crate) async fn dispatch(
         Connector::Direct => &state.net,
         Connector::Sidecar => &state.net_private,
     };
-    let sent = client.send(request, state.config.forward_timeout).await;
-    let response = sent.map_err(|error| Failure { sent: error.was_sent(), error: error.into() })?;
-    let needles = needles(credential, &injected);
-    wrap(state, credential, response, needles).map_err(|error| Failure { error, sent: true })
+    let response = client.send(request, state.config.forward_timeout).await?;
+    wrap(state, credential, response, needles(credential, &injected))
 }
 
 /// The secret of a credential, opened for this request.
@@ -137,8 +119,8 @@ fn prepare(
         }
     };
     let mut request = http::Request::new(body);
-    *request.method_mut() =
-        http::Method::from_bytes(method.as_str().as_bytes()).map_err(|error| Error::Internal(error.into()))?;
+    *request.method_mut() = http::Method::from_bytes(method.as_str().as_bytes())
+        .map_err(|error| Error::Internal(error.into()))?;
     *request.uri_mut() = url.parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
     *request.headers_mut() = headers;
     Ok((request, injected))
@@ -197,7 +179,8 @@ fn answer_headers(sent: &HeaderMap, credential: &Credential, needles: &Needles) 
     for (name, value) in sent {
         let text = name.as_str();
         let cookie = matches!(text, "set-cookie" | "set-cookie2");
-        let dropped = if cookie { !credential.options.allow_set_cookie } else { headers::never_relayed(text) };
+        let dropped =
+            if cookie { !credential.options.allow_set_cookie } else { headers::never_relayed(text) };
         if dropped || named.iter().any(|token| token == text) {
             continue;
         }
@@ -220,7 +203,8 @@ fn scrubbed_name(name: &HeaderName, needles: &Needles) -> HeaderName {
 pub(crate) fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
     match needles.scrub_bytes(value.as_bytes()) {
         std::borrow::Cow::Borrowed(_) => value.clone(),
-        std::borrow::Cow::Owned(clean) => HeaderValue::from_bytes(&clean)
-            .unwrap_or_else(|_| HeaderValue::from_static("[REDACTED]")),
+        std::borrow::Cow::Owned(clean) => {
+            HeaderValue::from_bytes(&clean).unwrap_or_else(|_| HeaderValue::from_static("[REDACTED]"))
+        }
     }
 }

@@ -40,7 +40,12 @@ pub(crate) struct ScrubbedBody {
 }
 
 impl ScrubbedBody {
-    pub(crate) fn new(upstream: Incoming, decoder: Option<Decoder>, needles: Arc<Needles>, idle: Duration) -> Self {
+    pub(crate) fn new(
+        upstream: Incoming,
+        decoder: Option<Decoder>,
+        needles: Arc<Needles>,
+        idle: Duration,
+    ) -> Self {
         Self {
             upstream: IdleTimeout::new(upstream, idle),
             decoder,

@@ -187,7 +187,8 @@ async fn with_scope(state: &State, row: AgentRow) -> Result<Agent> {
     }
     let ids = agents::credential_ids(&state.store, row.workspace_id, row.id).await?;
     let all = credentials::list(&state.store, row.workspace_id).await?;
-    let names = all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
+    let names =
+        all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
     Ok(Agent { credentials: Scope::Named(names.collect()), row })
 }
 
@@ -196,7 +197,8 @@ async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &Scope) -> Re
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
         let found = credentials::find_by_name(&mut *tx, workspace, name).await?;
-        let found = found.ok_or_else(|| Error::field("credentials", format!("there is no credential {name}")))?;
+        let found =
+            found.ok_or_else(|| Error::field("credentials", format!("there is no credential {name}")))?;
         if !ids.contains(&found.id) {
             ids.push(found.id);
         }

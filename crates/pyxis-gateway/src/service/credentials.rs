@@ -74,9 +74,10 @@ pub async fn create(state: &State, actor: &Actor, input: CredentialInput) -> Res
     let now = state.now();
     let id = CredentialId::new(now, &*state.entropy);
     let aad = credentials::secret_aad(actor.workspace, id);
-    let sealed = input.secret.as_ref().map(|secret| {
-        state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose())
-    });
+    let sealed = input
+        .secret
+        .as_ref()
+        .map(|secret| state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose()));
     let new = NewCredential {
         id,
         workspace_id: actor.workspace,
@@ -112,7 +113,12 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Credentia
 }
 
 /// Changes configuration. The secret stays.
-pub async fn update(state: &State, actor: &Actor, name: &str, patch: CredentialPatch) -> Result<CredentialRow> {
+pub async fn update(
+    state: &State,
+    actor: &Actor,
+    name: &str,
+    patch: CredentialPatch,
+) -> Result<CredentialRow> {
     let row = get(state, actor.workspace, name).await?;
     if let Some(description) = &patch.description {
         check_description(description)?;
@@ -182,7 +188,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     change.commit("credential.verify", Some(&credential.row.name), detail).await?;
     let outbound =
         Outbound { credential: &credential, method: Method::Get, target: &target, headers: HeaderMap::new() };
-    let answer = dispatch(state, outbound, pyxis_net::body::empty()).await.map_err(|failure| failure.error)?;
+    let answer = dispatch(state, outbound, pyxis_net::body::empty()).await?;
     let status = answer.status.as_u16();
     let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));
     let (store, now) = (&state.store, state.now());
@@ -204,7 +210,10 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
     if starts && fits {
         return Ok(());
     }
-    Err(Error::field(field, "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit"))
+    Err(Error::field(
+        field,
+        "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
+    ))
 }
 
 fn check_description(description: &str) -> Result<()> {
@@ -272,7 +281,9 @@ fn check_auth(auth: &Auth) -> Result<()> {
             }
             headers.list().iter().try_for_each(|header| check_header(&header.name, &header.format))
         }
-        Auth::Query { parameter } if parameter.is_empty() => Err(Error::field("auth.parameter", "must not be empty")),
+        Auth::Query { parameter } if parameter.is_empty() => {
+            Err(Error::field("auth.parameter", "must not be empty"))
+        }
         Auth::Cookie { name } if !is_token(name) => {
             Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
         }

@@ -18,7 +18,8 @@ pub async fn list(state: &State, workspace: WorkspaceId, ended: bool) -> Result<
 pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("grant"))?;
-    if !grants::revoke(&mut change.tx, actor.workspace, id, &actor.name, state.now()).await? {
+    let reason = format!("revoked by {}", actor.name);
+    if !grants::end(&mut change.tx, actor.workspace, id, &reason, state.now()).await? {
         return Err(Error::Conflict("the grant is over already"));
     }
     change.commit("grant.revoked", None, json!({ "grant": id, "route": found.route })).await

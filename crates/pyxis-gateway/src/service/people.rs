@@ -28,7 +28,14 @@ pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Resul
     let now = state.now();
     let id = UserId::new(now, &*state.entropy);
     let mut change = Change::begin(state, actor).await?;
-    let new = NewUser { id, workspace_id: actor.workspace, email: email.clone(), role, password_hash: None, created_at: now };
+    let new = NewUser {
+        id,
+        workspace_id: actor.workspace,
+        email: email.clone(),
+        role,
+        password_hash: None,
+        created_at: now,
+    };
     match users::insert(&mut change.tx, &new).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
         other => other?,
@@ -116,14 +123,21 @@ async fn keep_an_owner(state: &State, leaving: &UserRow) -> Result<()> {
         return Ok(());
     }
     let others = list(state, leaving.workspace_id).await?;
-    let another = |user: &UserRow| user.id != leaving.id && user.role == Role::Owner && user.disabled_at.is_none();
-    if others.iter().any(another) { Ok(()) } else { Err(Error::Conflict("a workspace needs an enabled owner")) }
+    let another =
+        |user: &UserRow| user.id != leaving.id && user.role == Role::Owner && user.disabled_at.is_none();
+    if others.iter().any(another) {
+        Ok(())
+    } else {
+        Err(Error::Conflict("a workspace needs an enabled owner"))
+    }
 }
 
 fn check_email(email: &str) -> Result<String> {
     let email = email.trim();
     let plausible = email.len() <= 254
         && !email.chars().any(|c| c.is_whitespace() || c.is_control())
-        && email.split_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'));
+        && email
+            .split_once('@')
+            .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'));
     if plausible { Ok(email.to_owned()) } else { Err(Error::field("email", "must be an e-mail address")) }
 }

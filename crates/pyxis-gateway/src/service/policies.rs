@@ -6,6 +6,7 @@ use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::credentials::CredentialRow;
+use pyxis_store::grants::Wanted;
 use pyxis_store::policies::{self, PolicyRow};
 use pyxis_store::{Page, audit, grants, workspaces};
 use serde::Serialize;
@@ -109,7 +110,9 @@ async fn end_grants(
 ) -> Result<usize> {
     let tightened = policy::tightened(before, after);
     let mut ended = 0;
-    for grant in grants::list(&mut change.tx, credential.workspace_id, false, Page::first(1000), state.now()).await? {
+    for grant in
+        grants::list(&mut change.tx, credential.workspace_id, false, Page::first(1000), state.now()).await?
+    {
         if grant.credential_id != credential.id {
             continue;
         }
@@ -164,7 +167,9 @@ pub async fn explain(
         Ok(()) => {}
     }
     let decision = judge::decide(&credential, method, &target);
-    if decision.verdict == Verdict::RequireApproval && grant::may_shortcut(&decision, judge::settings(&credential)) {
+    if decision.verdict == Verdict::RequireApproval
+        && grant::may_shortcut(&decision, judge::settings(&credential))
+    {
         let row = &credential.row;
         let (route, now) = (target.route(), state.now());
         let wanted = Wanted {
@@ -221,14 +226,14 @@ pub async fn replay(
     let records = audit::recent_forwards(&state.store, workspace, &credential.name, last).await?;
     let mut replay = Replay { checked: 0, changed: Vec::new() };
     for record in records {
-        let Some((method, target)) = request_of(&record) else { continue };
+        let Some((method, target)) = request_of(&record.record) else { continue };
         replay.checked += 1;
         let now = judged(present.as_ref(), mode, method, &target);
         let then = judged(Some(&draft), mode, method, &target);
         if now.decision != then.decision {
             replay.changed.push(Changed {
                 seq: record.seq,
-                at: record.at.to_rfc3339(),
+                at: record.record.at.to_rfc3339(),
                 method: method.as_str().to_owned(),
                 target: target.to_string(),
                 now,
@@ -245,7 +250,12 @@ fn request_of(record: &audit::Record) -> Option<(Method, Target)> {
     Some((Method::parse(record.method.as_deref()?)?, target))
 }
 
-fn judged(policy: Option<&CompiledPolicy>, mode: ApprovalMode, method: Method, target: &Target) -> Explanation {
+fn judged(
+    policy: Option<&CompiledPolicy>,
+    mode: ApprovalMode,
+    method: Method,
+    target: &Target,
+) -> Explanation {
     told(&policy::evaluate(policy, mode, method, target))
 }
 

@@ -8,7 +8,7 @@ use pyxis_core::entropy;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
-use pyxis_store::audit::{self, Record};
+use pyxis_store::audit::Record;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Executor, sign_in_links};
@@ -109,7 +109,9 @@ pub async fn find(state: &State, token: &str) -> Result<Person> {
 pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder: Holder) -> Result<Opened> {
     let now = state.now();
     let candidates = users::find_all_by_email(&state.store, email).await?;
-    if let Some(until) = candidates.iter().filter_map(|user| user.locked_until).filter(|until| *until > now).max() {
+    if let Some(until) =
+        candidates.iter().filter_map(|user| user.locked_until).filter(|until| *until > now).max()
+    {
         return Err(Error::Locked { until });
     }
     let mut fitting = Vec::new();
@@ -124,7 +126,8 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
     match fitting.as_slice() {
         [] => {
             for user in &candidates {
-                users::record_failure(&state.store, user.workspace_id, user.id, now, MAX_FAILURES, LOCK).await?;
+                users::record_failure(&state.store, user.workspace_id, user.id, now, MAX_FAILURES, LOCK)
+                    .await?;
                 record(state, user, "sign_in.failed").await?;
             }
             Err(Error::WrongPassword)
@@ -133,7 +136,9 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
             users::record_success(&state.store, user.workspace_id, user.id, now).await?;
             open(state, user, holder, SESSION_LIFETIME).await
         }
-        _ => Err(Error::Conflict("this address and password fit several workspaces; use different passwords")),
+        _ => {
+            Err(Error::Conflict("this address and password fit several workspaces; use different passwords"))
+        }
     }
 }
 
@@ -196,7 +201,12 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
     record(state, &person.user, "user.password_set").await
 }
 
-async fn set_password_of(executor: impl Executor, workspace: WorkspaceId, user: UserId, hash: &str) -> Result<()> {
+async fn set_password_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    hash: &str,
+) -> Result<()> {
     users::set_password(executor, workspace, user, hash).await?;
     Ok(())
 }
@@ -229,12 +239,12 @@ async fn hash_password(state: &State, password: &SecretString) -> Result<String>
 async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> {
     blocking(move || {
         let Some(stored) = stored else {
-            let _ = Argon2::default().hash_password_with_salt(password.expose().as_bytes(), b"no such account!");
+            let _ =
+                Argon2::default().hash_password_with_salt(password.expose().as_bytes(), b"no such account!");
             return false;
         };
-        PasswordHash::new(&stored).is_ok_and(|hash| {
-            Argon2::default().verify_password(password.expose().as_bytes(), &hash).is_ok()
-        })
+        PasswordHash::new(&stored)
+            .is_ok_and(|hash| Argon2::default().verify_password(password.expose().as_bytes(), &hash).is_ok())
     })
     .await
 }

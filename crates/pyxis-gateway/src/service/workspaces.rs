@@ -38,23 +38,14 @@ pub async fn create(state: &State, name: &str, mode: ApprovalMode, owner: Option
     let id = WorkspaceId::new(now, &*state.entropy);
     let actor = Actor::cli(id);
     let mut change = Change::begin(state, &actor).await?;
-    let new = WorkspaceRow {
-        id,
-        name: name.to_owned(),
-        mode,
-        approval_timeout_secs: None,
-        created_at: now,
-    };
+    let new = WorkspaceRow { id, name: name.to_owned(), mode, approval_timeout_secs: None, created_at: now };
     match workspaces::insert(&mut change.tx, &new).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(name.to_owned())),
         other => other?,
     }
     change.commit("workspace.created", None, json!({ "name": name, "mode": mode })).await?;
-    let input = AgentInput {
-        name: FIRST_AGENT.to_owned(),
-        rate_limit_per_hour: None,
-        credentials: Scope::All,
-    };
+    let input =
+        AgentInput { name: FIRST_AGENT.to_owned(), rate_limit_per_hour: None, credentials: Scope::All };
     let (_, agent_key) = agents::create(state, &actor, input).await?;
     let owner = match owner {
         Some(email) => Some(people::add(state, &actor, email, Role::Owner).await?),

@@ -38,14 +38,14 @@ async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> 
     let links = Links::after(head, &keys, records)?;
     let head = links.head;
     let first = links.first;
-    (&mut *tx).execute_each(INSERT, links.rows).await?;
+    (&mut *tx).execute_each(INSERT.into(), links.rows).await?;
     tx.execute(sql(SET_HEAD).bind(head.0).bind(head.1.to_vec())).await?;
     Ok(first)
 }
 
 fn append_on(session: &Session<'_>, keys: &AuditKeys, records: Vec<Record>) -> Result<i64, StoreError> {
     let links = Links::after(session.optional(&sql(HEAD))?, keys, records)?;
-    session.execute_each(INSERT, &links.rows)?;
+    session.execute_each(INSERT.into(), &links.rows)?;
     session.execute(&sql(SET_HEAD).bind(links.head.0).bind(links.head.1.to_vec()))?;
     Ok(links.first)
 }
@@ -118,7 +118,9 @@ impl Appender {
     /// Hands a record over from where nothing can be awaited (a destructor). If too many are waiting, a
     /// task waits in its place.
     pub fn append_detached(&self, record: Record) {
-        if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(Message::Append(record, None)) {
+        if let Err(mpsc::error::TrySendError::Full(message)) =
+            self.queue.try_send(Message::Append(record, None))
+        {
             let queue = self.queue.clone();
             drop(tokio::spawn(async move { queue.send(message).await }));
         }

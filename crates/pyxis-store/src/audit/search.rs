@@ -138,6 +138,28 @@ pub async fn recent_forwards(
     executor.all(query.bind(workspace).bind(credential).limit(limit)).await
 }
 
+/// A page of entries after `after_seq`, oldest first, of one workspace or of all: what an export writes.
+pub async fn entries(
+    executor: impl Executor,
+    after_seq: i64,
+    workspace: Option<WorkspaceId>,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        ", ",
+        audit_columns!("o"),
+        " FROM audit_records r LEFT JOIN audit_records o ON o.ref_seq = r.seq AND o.kind = 'outcome' \
+         AND o.workspace_id = r.workspace_id WHERE r.seq > $1 AND r.kind <> 'outcome'"
+    ))
+    .bind(after_seq)
+    .push_if(" AND r.workspace_id = ?", workspace)
+    .then(" ORDER BY r.seq")
+    .limit(limit);
+    executor.all(query).await
+}
+
 /// A page of records from `from_seq` on, oldest first, of one workspace or of all.
 pub async fn stream(
     executor: impl Executor,

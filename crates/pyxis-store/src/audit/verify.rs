@@ -24,6 +24,19 @@ pub enum DamageKind {
     Head,
 }
 
+impl std::fmt::Display for DamageKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Edited => "the record was edited",
+            Self::Missing => "the record is missing",
+            Self::Reordered => "the record stands at another place",
+            Self::CutTail => "the records after it were cut off",
+            Self::Checkpoint => "a signed head has a wrong signature or does not fit its record",
+            Self::Head => "the head does not fit the records",
+        })
+    }
+}
+
 /// The first damaged place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {

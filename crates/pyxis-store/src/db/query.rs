@@ -20,6 +20,11 @@ pub(crate) fn sql(text: &'static str) -> Query {
 }
 
 impl Query {
+    /// A statement put together from names of tables and columns of the schema, never from input.
+    pub(crate) const fn assembled(text: String) -> Self {
+        Self { text: Cow::Owned(text), params: Vec::new() }
+    }
+
     /// Binds the next parameter.
     #[must_use]
     pub fn bind(mut self, value: impl Bind) -> Self {

@@ -23,7 +23,7 @@ impl<'r> Row<'r> {
         Self { raw: Raw::Sqlite(row), next: 0, table }
     }
 
-    pub(super) const fn postgres(row: &'r tokio_postgres::Row, table: &'static str) -> Self {
+    pub(crate) const fn postgres(row: &'r tokio_postgres::Row, table: &'static str) -> Self {
         Self { raw: Raw::Postgres(row), next: 0, table }
     }
 
@@ -38,11 +38,15 @@ impl<'r> Row<'r> {
         })
     }
 
-    /// The next column as it is; `None` when it has a type that this program never stores.
-    pub fn take_cell(&mut self) -> Option<Cell<'r>> {
-        let index = self.next;
-        self.next += 1;
-        self.cell(index)
+    /// The next column as an integer, from a boolean too.
+    pub(crate) fn take_int(&mut self) -> Result<Option<i64>, StoreError> {
+        match self.cell(self.next) {
+            Some(Cell::Bool(value)) => {
+                self.next += 1;
+                Ok(Some(value.into()))
+            }
+            _ => self.take("value"),
+        }
     }
 
     fn identity(&self) -> String {

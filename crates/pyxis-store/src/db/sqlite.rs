@@ -105,7 +105,7 @@ pub(crate) struct Session<'c> {
 }
 
 impl<'c> Session<'c> {
-    pub(super) const fn new(connection: &'c Connection) -> Self {
+    pub(crate) const fn new(connection: &'c Connection) -> Self {
         Self { connection }
     }
 
@@ -211,7 +211,8 @@ impl rusqlite::ToSql for Value {
     }
 }
 
-fn create_private(path: &Path) -> Result<(), StoreError> {
+/// Creates the file for its owner only, unless it exists.
+pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -224,12 +225,18 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A connection that can write.
-pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
+/// A connection that can write, in the file's own journal mode.
+pub(crate) fn connect_plain(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failure)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(connection)
+}
+
+/// A connection as the store uses it: write-ahead log, every commit durable.
+pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let connection = connect_plain(path)?;
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \

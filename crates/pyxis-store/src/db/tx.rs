@@ -1,5 +1,7 @@
 //! An interactive transaction.
 
+use std::borrow::Cow;
+
 use tokio::sync::broadcast;
 
 use super::postgres;
@@ -103,12 +105,12 @@ impl Executor for &mut Tx {
         self.all(query).await
     }
 
-    async fn execute_each(self, text: &'static str, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => {
-                interactive.run(move |session| session.execute_each(text, &rows)).await
+                interactive.run(move |session| session.execute_each(&text, &rows)).await
             }
-            Engine::Postgres(transaction) => transaction.execute_each(text, &rows).await,
+            Engine::Postgres(transaction) => transaction.execute_each(&text, &rows).await,
         };
         self.noted(outcome)
     }

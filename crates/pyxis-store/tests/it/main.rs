@@ -2,6 +2,7 @@
 //! of a server where databases may be created.
 
 #![expect(clippy::doc_markdown, reason = "SQLite and PostgreSQL are names of products, not of items")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 

@@ -48,28 +48,30 @@ pub(crate) struct World {
     pub(crate) ws: WorkspaceId,
     pub(crate) keyring: Keyring,
     pub(crate) master: MasterKey,
+    /// The database's address, when it is PostgreSQL.
+    postgres: Option<String>,
 }
 
 impl World {
-    async fn new(url: DatabaseUrl) -> Self {
+    async fn new(url: DatabaseUrl, postgres: Option<String>) -> Self {
         let options = OpenOptions::new(url);
         let store = Store::open(&options).unwrap();
         store.migrate().await.unwrap();
         let master = MasterKey::generate(&OsEntropy);
         let keyring = Keyring::load(&store, &master, &OsEntropy, NOW).await.unwrap();
         let ws = add_workspace(&store, "main").await;
-        Self { store, options, ws, keyring, master }
+        Self { store, options, ws, keyring, master, postgres }
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
 pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&World)) {
     let directory = tempfile::tempdir().unwrap();
     runtime().block_on(async {
-        let world = World::new(DatabaseUrl::sqlite(directory.path().join("px.db"))).await;
+        let world = World::new(DatabaseUrl::sqlite(directory.path().join("px.db")), None).await;
         body(&world).await;
     });
 }
@@ -82,7 +84,7 @@ pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
     };
     runtime().block_on(async {
         let database = Database::create(&server).await;
-        let world = World::new(database.url()).await;
+        let world = World::new(database.url().parse().unwrap(), Some(database.url())).await;
         body(&world).await;
         drop(world);
         database.drop().await;
@@ -110,9 +112,9 @@ impl Database {
         database
     }
 
-    pub(crate) fn url(&self) -> DatabaseUrl {
+    pub(crate) fn url(&self) -> String {
         let (base, _) = self.server.rsplit_once('/').unwrap();
-        format!("{base}/{}?sslmode=disable", self.name).parse().unwrap()
+        format!("{base}/{}?sslmode=disable", self.name)
     }
 
     pub(crate) async fn drop(self) {
@@ -120,13 +122,21 @@ impl Database {
     }
 
     async fn admin(&self, statement: &str) {
-        let (client, connection) =
-            tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await.unwrap();
-        let connection = tokio::spawn(connection);
-        client.batch_execute(statement).await.unwrap();
-        drop(client);
-        connection.await.unwrap().unwrap();
+        run_postgres(&self.server, statement).await;
     }
+}
+
+async fn run_postgres(url: &str, statement: &str) -> Vec<String> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let messages = client.simple_query(statement).await.unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+    let first = |message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    };
+    messages.into_iter().filter_map(first).collect()
 }
 
 /// Runs `count` copies of a task at once and gathers what they return.
@@ -147,13 +157,24 @@ pub(crate) fn exactly_one(outcomes: impl IntoIterator<Item = bool>) -> bool {
     outcomes.into_iter().filter(|outcome| *outcome).count() == 1
 }
 
-/// Changes a row behind the store's back.
+/// Changes rows behind the store's back.
 pub(crate) async fn tamper(world: &World, statement: &str) {
-    if let Some(path) = world.options.url.sqlite_path() {
-        rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap();
-    } else {
-        world.store.tamper(statement).await;
+    match (&world.postgres, world.options.url.sqlite_path()) {
+        (Some(url), _) => drop(run_postgres(url, statement).await),
+        (None, path) => {
+            rusqlite::Connection::open(path.unwrap()).unwrap().execute_batch(statement).unwrap();
+        }
     }
+}
+
+/// The first column of a statement of the test's own.
+pub(crate) async fn query_strings(world: &World, statement: &str) -> Vec<String> {
+    if let Some(url) = &world.postgres {
+        return run_postgres(url, statement).await;
+    }
+    let connection = rusqlite::Connection::open(world.options.url.sqlite_path().unwrap()).unwrap();
+    let mut statement = connection.prepare(statement).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 pub(crate) async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {

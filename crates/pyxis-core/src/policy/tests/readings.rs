@@ -7,15 +7,24 @@ use proptest::prelude::*;
 use super::*;
 
 fn segments() -> impl Strategy<Value = Vec<String>> {
-    prop::collection::vec("([a-z0-9_-]|%20|%C3%A9|%2F|%3B){1,6}", 1..4)
+    prop::collection::vec("([a-z0-9_-]|%20|%C3%A9|%2F|%26){1,6}", 1..4)
 }
 
 /// A path written otherwise: every character but the first slash as it is, escaped, or escaped twice.
+///
+/// Slashes stay where the path has dot segments: behind an escaped slash, a `..` that is not escaped
+/// resolves on its way into the target already, and leads elsewhere.
 fn respelled(path: &str, escapes: &[usize]) -> String {
+    let keep_slashes = path.contains("/.");
     let mut out = String::from("/");
-    for (byte, times) in path.bytes().skip(1).zip(escapes.iter().cycle()) {
+    let mut escapes = escapes.iter().cycle();
+    let mut bytes = path.bytes().skip(1);
+    while let (Some(byte), Some(times)) = (bytes.next(), escapes.next()) {
         match times {
+            // An escape stays whole, or it would be none.
+            0 if byte == b'%' => out.extend([byte].into_iter().chain(bytes.by_ref().take(2)).map(char::from)),
             0 => out.push(char::from(byte)),
+            _ if byte == b'/' && keep_slashes => out.push('/'),
             1 => write!(out, "%{byte:02X}").unwrap(),
             _ => write!(out, "%25{byte:02x}").unwrap(),
         }
@@ -44,7 +53,7 @@ proptest! {
         segments in segments(),
         stars in prop::collection::vec(any::<bool>(), 3),
         below in "(/[a-z]{1,3}){0,2}",
-        noise in prop::collection::vec(prop::sample::select(vec!["", "", ";v=1", "/", "/.", "/zz/..", "/..;/x"]), 3),
+        noise in prop::collection::vec(prop::sample::select(vec!["", "", ";v=1", "/", "/.", "/zz/..", "/yy/..;"]), 3),
         escapes in prop::collection::vec(0_usize..3, 1..20),
     ) {
         let pattern: String = segments
@@ -56,8 +65,6 @@ proptest! {
         let policy = guarded(pattern);
         let plain = format!("https://api.example.com/{}{below}", segments.join("/"));
         prop_assert_eq!(rule(&policy, Method::Get, &plain), Rule::RequireUrl);
-        // `/a/..;/x` is a way back to the parent only behind a segment of its own.
-        let noise: Vec<_> = noise.iter().map(|one| if *one == "/..;/x" { "/yy/..;" } else { one }).collect();
         for path in [decorated(&segments, &[""]), decorated(&segments, &noise)] {
             let url = format!("https://api.example.com{}{below}", respelled(&path, &escapes));
             prop_assert_eq!(rule(&policy, Method::Get, &url), Rule::RequireUrl, "{}", url);

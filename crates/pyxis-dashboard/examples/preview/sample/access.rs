@@ -1,0 +1,227 @@
+//! Agents, credentials and people.
+
+use pyxis_dashboard::view::agents::{
+    AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage,
+};
+use pyxis_dashboard::view::credentials::{
+    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
+};
+use pyxis_dashboard::view::people::{NewPersonPage, PeoplePage, Person, PersonLinkPage};
+use pyxis_dashboard::view::{Choice, Problems};
+
+use super::{Rendered, Sample, render};
+
+impl Sample {
+    fn agent(self, n: usize) -> AgentLine {
+        let names = ["checkout-bot", "default-agent", "research-crawler"];
+        let usage = ["12 of 100 this hour", "0 this hour, no limit", "340 this hour, no limit"];
+        let scope = ["billing-api, mail", "all credentials", "search-api"];
+        AgentLine {
+            id: self.t([
+                "0198c6a2-0000-7000-8000-000000000001",
+                "0198c6a2-0000-7000-8000-000000000002",
+                "0198c6a2-0000-7000-8000-000000000003",
+            ][n]),
+            name: self.t(names[n]),
+            key_hint: self.t(["pxk_3fA9…", "pxk_b71c…", "pxk_Q0xd…"][n]),
+            enabled: n != 2,
+            usage: self.t(usage[n]),
+            credentials: self.t(scope[n]),
+            last_seen: (n != 1).then(|| self.at(-3)),
+        }
+    }
+
+    fn agent_form(self, problems: Problems) -> AgentForm {
+        AgentForm {
+            name: self.t("checkout-bot"),
+            rate_limit_per_hour: self.t("100"),
+            all_credentials: false,
+            credentials: ["billing-api", "mail", "search-api"]
+                .map(|n| self.choice(n, n, n != "search-api"))
+                .to_vec(),
+            problems,
+        }
+    }
+
+    fn credential(self, n: usize) -> CredentialLine {
+        CredentialLine {
+            name: self.t(["billing-api", "mail", "search-api"][n]),
+            description: if n == 2 {
+                String::new()
+            } else {
+                self.t(["Invoices and refunds", "Transactional mail"][n])
+            },
+            kind: self.t(["Bearer token", "Header X-Api-Key", "Query parameter key"][n]),
+            allowed_hosts: if n == 2 {
+                Vec::new()
+            } else {
+                vec![self.t("api.example.com"), self.t("*.files.example.org")]
+            },
+            policy: self
+                .t(["3 rules, 2 approvals", "Gated: GET and HEAD pass", "Gated: GET and HEAD pass"][n]),
+            last_used: (n == 0).then(|| self.at(-9)),
+        }
+    }
+
+    fn credential_form(self, problems: Problems) -> CredentialForm {
+        CredentialForm {
+            name: self.t("billing-api"),
+            description: self.t("Invoices and refunds"),
+            allowed_hosts: self.t("api.example.com\n*.files.example.org"),
+            allow_http: false,
+            headers: vec![(self.t("X-Api-Key"), self.t("{secret.key}"))],
+            parameter: self.t("key"),
+            cookie_name: self.t("session"),
+            api_base: self.t("http://127.0.0.1:8080"),
+            problems,
+        }
+    }
+
+    fn credential_page(self, n: usize, verified: Option<Verified>) -> String {
+        render(&CredentialPage {
+            shell: self.shell(),
+            credential: self.credential(n),
+            kind: Kind::Bearer,
+            version: 3,
+            created: self.at(-90_000),
+            secret_replaced: self.at(-4_000),
+            agents: self.t("all agents"),
+            form: self.credential_form(Problems::default()),
+            verified,
+        })
+    }
+
+    fn new_credential(self, kind: Kind) -> String {
+        let form = CredentialForm::default();
+        render(&NewCredentialPage { shell: self.shell(), kind, form })
+    }
+
+    pub(super) fn access(self) -> Vec<Rendered> {
+        let wrong_agent = self.problems(&[
+            ("name", "An agent of this name exists. Choose another name."),
+            ("rate_limit_per_hour", "Not a whole number."),
+            ("credential", "No such credential."),
+        ]);
+        let wrong_credential = self.problems(&[
+            ("name", "A credential of this name exists."),
+            ("allowed_hosts", "line 2: * may only stand first, as in *.example.com."),
+            ("secret", "The secret is empty."),
+            ("header_name", "line 1: Host cannot be set."),
+            ("description", "Too long."),
+        ]);
+        let key = |rotated| {
+            render(&AgentKeyPage {
+                shell: self.shell(),
+                id: self.agent(0).id,
+                name: self.t("checkout-bot"),
+                key: self.t("pxk_sample_only_not_a_key_0000000000000000"),
+                rotated,
+                curl: self.curl(),
+            })
+        };
+        let agent_page = |n| {
+            let form = self.agent_form(Problems::default());
+            render(&AgentPage {
+                shell: self.told(true, "Changes saved."),
+                agent: self.agent(n),
+                created: self.at(-90_000),
+                form,
+            })
+        };
+        let agents = (0..3).map(|n| self.agent(n)).collect();
+        let good = Verified { good: true, text: self.t("200 from api.example.com in 84 ms") };
+        let bad = Verified {
+            good: false,
+            text: self.t("401 from api.example.com: the API does not take this secret"),
+        };
+        let retry = self.credential_form(wrong_credential);
+        vec![
+            ("/app/agents", render(&AgentsPage { shell: self.shell(), agents, first_request: self.curl() })),
+            (
+                "/app/agents/empty",
+                render(&AgentsPage { shell: self.shell(), agents: Vec::new(), first_request: self.curl() }),
+            ),
+            (
+                "/app/new/agent",
+                render(&NewAgentPage { shell: self.shell(), form: self.agent_form(Problems::default()) }),
+            ),
+            (
+                "/app/new/agent/wrong",
+                render(&NewAgentPage { shell: self.shell(), form: self.agent_form(wrong_agent) }),
+            ),
+            ("/app/agents/one", agent_page(0)),
+            ("/app/agents/disabled", agent_page(2)),
+            ("/app/agents/key", key(false)),
+            ("/app/agents/rotated", key(true)),
+            (
+                "/app/credentials",
+                render(&CredentialsPage {
+                    shell: self.shell(),
+                    credentials: (0..3).map(|n| self.credential(n)).collect(),
+                }),
+            ),
+            (
+                "/app/credentials/empty",
+                render(&CredentialsPage { shell: self.shell(), credentials: Vec::new() }),
+            ),
+            ("/app/new/credential", self.new_credential(Kind::Bearer)),
+            ("/app/new/credential/header", self.new_credential(Kind::Header)),
+            ("/app/new/credential/basic", self.new_credential(Kind::Basic)),
+            ("/app/new/credential/query", self.new_credential(Kind::Query)),
+            ("/app/new/credential/cookie", self.new_credential(Kind::Cookie)),
+            ("/app/new/credential/sidecar", self.new_credential(Kind::Sidecar)),
+            (
+                "/app/new/credential/wrong",
+                render(&NewCredentialPage { shell: self.shell(), kind: Kind::Header, form: retry }),
+            ),
+            ("/app/credentials/one", self.credential_page(0, None)),
+            ("/app/credentials/verified", self.credential_page(0, Some(good))),
+            ("/app/credentials/refused", self.credential_page(2, Some(bad))),
+        ]
+    }
+
+    pub(super) fn people_pages(self) -> Vec<Rendered> {
+        vec![
+            ("/app/people", self.people(true)),
+            ("/app/people/alone", self.people(false)),
+            (
+                "/app/new/person",
+                render(&NewPersonPage {
+                    shell: self.shell(),
+                    email: self.t("bo@example"),
+                    roles: self.roles(),
+                    problems: self
+                        .problems(&[("email", "Not an e-mail address."), ("role", "No such role.")]),
+                }),
+            ),
+            (
+                "/app/people/link",
+                render(&PersonLinkPage {
+                    shell: self.shell(),
+                    email: self.t("bo@example.com"),
+                    link: self.t("http://localhost:8700/link/5fJ2sampleOnly"),
+                    valid: "48 hours".into(),
+                }),
+            ),
+        ]
+    }
+
+    fn roles(self) -> Vec<Choice> {
+        vec![self.choice("admin", "Admin", true), self.choice("owner", "Owner", false)]
+    }
+
+    fn people(self, several: bool) -> String {
+        let person = |n: usize| Person {
+            id: self.t(["u1", "u2", "u3", "u4"][n]),
+            email: self.t(["ana@example.com", "bo@example.com", "cleo@example.com", "dag@example.com"][n]),
+            role: self.t(["Owner", "Admin", "Admin", "Admin"][n]),
+            roles: if n == 0 { Vec::new() } else { self.roles() },
+            enabled: n != 3,
+            you: n == 0,
+            last_seen: (n != 2).then(|| self.at(-130)),
+            changeable: n != 0,
+        };
+        let people = (0..if several { 4 } else { 1 }).map(person).collect();
+        render(&PeoplePage { shell: self.shell(), people })
+    }
+}

@@ -1,0 +1,157 @@
+//! Policies, grants, explain and replay.
+
+use pyxis_dashboard::view::policies::{
+    Explain, Explained, GrantLine, MethodRule, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay,
+    ReplayChange,
+};
+use pyxis_dashboard::view::{Outcome, Problems};
+
+use super::{Rendered, Sample, render};
+
+impl Sample {
+    fn policy_form(self, problems: Problems) -> PolicyForm {
+        let rules = [
+            ("GET", MethodRule::Auto),
+            ("POST", MethodRule::Ask),
+            ("PUT", MethodRule::Ask),
+            ("PATCH", MethodRule::Ask),
+            ("DELETE", MethodRule::Deny),
+            ("OPTIONS", MethodRule::Ask),
+        ];
+        PolicyForm {
+            methods: rules.map(|(method, rule)| (method.to_owned(), rule)).to_vec(),
+            auto_approve_urls: self.t("/v1/search"),
+            require_approval_urls: self.t("/v1/refunds\napi.example.com/v1/*/payout"),
+            deny_urls: self.t("/v1/keys"),
+            allowed_approvers: String::new(),
+            min_approvals: self.t("2"),
+            require_reason: true,
+            approval_timeout_minutes: String::new(),
+            channels: vec![
+                self.choice("agent_reflected", "In the agent's answer, and in the inbox", true),
+                self.choice("dashboard", "In the inbox only", false),
+            ],
+            problems,
+        }
+    }
+
+    fn policy(self, stored: bool, problems: Problems, explain: Explain, replay: Option<Replay>) -> String {
+        render(&PolicyPage {
+            shell: self.shell(),
+            credential: self.t("billing-api"),
+            stored,
+            mode: self.t("GET and HEAD pass, everything else asks."),
+            form: self.policy_form(problems),
+            warnings: if stored {
+                Vec::new()
+            } else {
+                vec![self.t("Once saved, methods that are not set to pass will ask.")]
+            },
+            explain,
+            replay,
+        })
+    }
+
+    pub(super) fn policy_pages(self) -> Vec<Rendered> {
+        let line = |credential: &str, own: bool, rules: &[&str]| PolicyLine {
+            credential: self.t(credential),
+            own,
+            rules: rules.iter().map(|rule| self.t(rule)).collect(),
+        };
+        let policies = vec![
+            line(
+                "billing-api",
+                true,
+                &[
+                    "GET and HEAD pass",
+                    "POST, PUT and PATCH ask",
+                    "DELETE is denied",
+                    "/v1/refunds always asks",
+                    "/v1/keys is never sent",
+                    "2 people must approve",
+                ],
+            ),
+            line("mail", false, &["GET and HEAD pass", "everything else asks"]),
+            line("search-api", true, &["everything passes"]),
+        ];
+        let grant = |n: usize| GrantLine {
+            id: self.t(["g1", "g2"][n]),
+            method: "POST".into(),
+            route: self.t(["api.example.com/v1/invoices", "mail.example.com/v3/send"][n]),
+            credential: self.t(["billing-api", "mail"][n]),
+            agents: self.t(["any agent", "checkout-bot only"][n]),
+            by: self.t("ana@example.com"),
+            expires: self.at([22, 130][n]),
+            used: self.t(["3 times", "never"][n]),
+            revocable: true,
+        };
+        let explained = |outcome, decision: &str, rule: &str, pattern: Option<&str>, detail: &str| Explain {
+            method: "POST".into(),
+            url: self.t("https://api.example.com/v1/refunds/12"),
+            answer: Some(Explained {
+                outcome,
+                decision: self.t(decision),
+                rule: self.t(rule),
+                pattern: pattern.map(|p| self.t(p)),
+                detail: self.t(detail),
+            }),
+        };
+        let asks = explained(
+            Outcome::Pending,
+            "Needs approval",
+            "the address matches",
+            Some("/v1/refunds"),
+            "An open grant would not change this: an address that always asks wins over grants.",
+        );
+        let change = |n: usize| ReplayChange {
+            count: [212, 31, 4][n],
+            method: ["POST", "DELETE", "GET"][n].into(),
+            route: self.t([
+                "api.example.com/v1/search",
+                "api.example.com/v1/items/*",
+                "api.example.com/v1/keys",
+            ][n]),
+            before: [Outcome::Approved, Outcome::Approved, Outcome::Passed][n],
+            after: [Outcome::Passed, Outcome::Denied, Outcome::Denied][n],
+            rule: self
+                .t(["passes, matches /v1/search", "DELETE is denied", "never sent, matches /v1/keys"][n]),
+        };
+        let replay = Replay { considered: 1000, changed: 247, changes: (0..3).map(change).collect() };
+        let unchanged = Replay { considered: 1, changed: 0, changes: Vec::new() };
+        let wrong = self.problems(&[
+            ("auto_approve_urls", "line 1: /v1/sea*: a star stands for one whole segment."),
+            ("min_approvals", "At least 1, at most 10."),
+            ("methods", "HEAD follows GET."),
+        ]);
+        vec![
+            (
+                "/app/policies",
+                render(&PoliciesPage {
+                    shell: self.shell(),
+                    policies: policies.clone(),
+                    grants: vec![grant(0), grant(1)],
+                }),
+            ),
+            (
+                "/app/policies/no-grants",
+                render(&PoliciesPage { shell: self.shell(), policies, grants: Vec::new() }),
+            ),
+            (
+                "/app/policies/empty",
+                render(&PoliciesPage { shell: self.shell(), policies: Vec::new(), grants: Vec::new() }),
+            ),
+            ("/app/policies/one", self.policy(true, Problems::default(), Explain::default(), None)),
+            ("/app/policies/new", self.policy(false, Problems::default(), Explain::default(), None)),
+            ("/app/policies/wrong", self.policy(true, wrong, Explain::default(), None)),
+            ("/app/policies/explained", self.policy(true, Problems::default(), asks, None)),
+            (
+                "/app/policies/replayed",
+                self.policy(true, Problems::default(), Explain::default(), Some(replay)),
+            ),
+            (
+                "/app/policies/unchanged",
+                self.policy(true, Problems::default(), Explain::default(), Some(unchanged)),
+            ),
+        ]
+    }
+}

@@ -1,0 +1,182 @@
+//! Audit and settings.
+
+use pyxis_dashboard::chart::{Bucket, Series, StackedBars};
+use pyxis_dashboard::view::audit::{AuditFilter, AuditPage, AuditRow};
+use pyxis_dashboard::view::settings::{AuditHealth, Fact, SettingsPage};
+use pyxis_dashboard::view::{Choice, Outcome};
+
+use super::{Rendered, Sample, render};
+
+impl Sample {
+    fn chart(self, empty: bool) -> StackedBars {
+        let names = [
+            ("Passed", "chart-1"),
+            ("Approved", "chart-2"),
+            ("Denied", "chart-3"),
+            ("Expired or failed", "chart-4"),
+        ];
+        let series = names.map(|(name, class)| Series { name: self.t(name), class }).to_vec();
+        let bucket = |hour: u64| Bucket {
+            label: self.t(&format!("Nov 20, {hour:02}:00")),
+            counts: vec![(hour * 7 + 11) % 29 + hour, hour * 5 % 9, hour * 3 % 4, hour % 2],
+        };
+        let buckets = if empty { Vec::new() } else { (0..24).map(bucket).collect() };
+        StackedBars::new("Requests by decision", self.t("24 hours to now: 588 requests, 466 passed by policy, 74 approved, 36 denied, 12 expired or failed."), series, buckets)
+    }
+
+    fn audit_rows(self) -> Vec<AuditRow> {
+        let row = |minutes: i64,
+                   event: &str,
+                   outcome: Option<Outcome>,
+                   actor: &str,
+                   subject: &str,
+                   request: &str,
+                   why: &str,
+                   result: &str,
+                   txn: bool| AuditRow {
+            at: self.at(minutes),
+            event: self.t(event),
+            outcome,
+            actor: self.t(actor),
+            subject: self.t(subject),
+            request: if request.is_empty() { String::new() } else { self.t(request) },
+            why: self.t(why),
+            result: self.t(result),
+            txn_id: txn.then(|| self.t("a1111111-1111-4111-8111-111111111111")),
+        };
+        vec![
+            row(
+                -1,
+                "Request",
+                Some(Outcome::Passed),
+                "checkout-bot",
+                "billing-api",
+                "GET api.example.com/v1/items",
+                "GET passes",
+                "200 · 84 ms",
+                false,
+            ),
+            row(
+                -3,
+                "Request",
+                Some(Outcome::Pending),
+                "checkout-bot",
+                "billing-api",
+                "POST api.example.com/v1/invoices",
+                "POST needs approval",
+                "",
+                true,
+            ),
+            row(
+                -9,
+                "Decision",
+                Some(Outcome::Approved),
+                "bo@example.com",
+                "billing-api",
+                "POST api.example.com/v1/invoices",
+                "opened a grant for 30 minutes",
+                "200 · 312 ms",
+                true,
+            ),
+            row(
+                -31,
+                "Request",
+                Some(Outcome::Failed),
+                "checkout-bot",
+                "billing-api",
+                "DELETE api.example.com/v1/items/44",
+                "upstream did not answer in 30 s",
+                "no answer",
+                true,
+            ),
+            row(
+                -64,
+                "Decision",
+                Some(Outcome::Denied),
+                "bo@example.com",
+                "billing-api",
+                "POST api.example.com/v1/refunds",
+                "“Wrong customer, ask again with cus_8821”",
+                "",
+                true,
+            ),
+            row(-90, "Secret replaced", None, "ana@example.com", "mail", "", "version 3", "", false),
+            row(
+                -130,
+                "Request",
+                Some(Outcome::Expired),
+                "research-crawler",
+                "search-api",
+                "PUT api.example.com/v1/items/12/price-list/2026/spring/entries",
+                "nobody decided in time",
+                "",
+                true,
+            ),
+            row(-200, "Signed in", None, "ana@example.com", "", "", "password", "", false),
+        ]
+    }
+
+    fn audit(self, rows: Vec<AuditRow>, active: bool, empty_chart: bool) -> String {
+        let any = |label: &str, more: &[&str]| {
+            let mut choices = vec![Choice { value: String::new(), label: label.into(), chosen: true }];
+            choices.extend(more.iter().map(|name| self.choice(name, name, false)));
+            choices
+        };
+        render(&AuditPage {
+            shell: self.shell(),
+            filter: AuditFilter {
+                q: if active { self.t("refund") } else { String::new() },
+                agents: any("Any agent", &["checkout-bot", "default-agent"]),
+                credentials: any("Any credential", &["billing-api", "mail"]),
+                outcomes: any("Any outcome", &["Passed", "Approved", "Denied"]),
+                events: any("Any event", &["Requests", "Decisions", "Changes", "Sign-ins"]),
+                from: String::new(),
+                to: String::new(),
+                active,
+            },
+            chart: self.chart(empty_chart),
+            summary: self.t("events 1 to 50"),
+            newer: active.then(|| "/app/audit?after=51".into()),
+            older: Some("/app/audit?before=1&q=%22".into()),
+            turn_order: "/app/audit?order=oldest".into(),
+            newest_first: true,
+            export_csv: "/app/audit/export.csv?q=".into(),
+            export_jsonl: "/app/audit/export.jsonl?q=".into(),
+            rows,
+        })
+    }
+
+    fn settings(self, autonomous: bool, audit: AuditHealth) -> String {
+        let fact = |name: &str, value: &str, set_by: &str| Fact {
+            name: self.t(name),
+            value: self.t(value),
+            set_by: self.t(set_by),
+        };
+        render(&SettingsPage {
+            shell: self.shell(),
+            autonomous,
+            following: self.t("2 credentials"),
+            facts: vec![
+                fact("Base URL", "http://localhost:8700", "PX_BASE_URL"),
+                fact("Approval window", "1 hour", "PX_APPROVAL_TIMEOUT_SECS"),
+                fact("Upstream time limit", "30 seconds", "PX_FORWARD_TIMEOUT_SECS"),
+                fact("Database", "SQLite", "PX_DATABASE_URL"),
+                fact("Version", "0.1.0", ""),
+            ],
+            audit,
+        })
+    }
+
+    pub(super) fn record(self) -> Vec<Rendered> {
+        let whole = AuditHealth::Whole { rows: self.t("12,345 events"), at: self.at(-40) };
+        let damaged = AuditHealth::Damaged { finding: self.t("event 8,812 was changed"), at: self.at(-40) };
+        vec![
+            ("/app/audit", self.audit(self.audit_rows(), false, false)),
+            ("/app/audit/nothing", self.audit(Vec::new(), true, false)),
+            ("/app/audit/empty", self.audit(Vec::new(), false, true)),
+            ("/app/settings", self.settings(false, whole)),
+            ("/app/settings/damaged", self.settings(true, damaged)),
+            ("/app/settings/unchecked", self.settings(false, AuditHealth::Unchecked)),
+        ]
+    }
+}

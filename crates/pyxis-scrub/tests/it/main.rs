@@ -1,0 +1,6 @@
+//! Spec 3, "sanitization": a credential never comes back to the agent.
+
+mod decoding;
+mod encodings;
+mod properties;
+mod scrubbing;

@@ -1,0 +1,174 @@
+//! Backup and restore. A backup is always a SQLite file of the same schema, whatever the engine, so
+//! restoring one is also the way from SQLite to PostgreSQL and back.
+
+mod copy;
+
+use std::path::Path;
+
+use rusqlite::OpenFlags;
+
+use crate::db::sqlite::{self, Session};
+use crate::db::{Backend, sql};
+use crate::{DatabaseUrl, Executor, OpenOptions, Store, StoreError, Tx};
+
+/// Every table that is copied, a table after those that it refers to. Not `nodes` and `leases`, which
+/// say what is running now.
+pub const TABLES: &[&str] = &[
+    "meta",
+    "generations",
+    "data_keys",
+    "workspaces",
+    "users",
+    "sign_in_links",
+    "sessions",
+    "credentials",
+    "agents",
+    "agent_credentials",
+    "policies",
+    "grants",
+    "approvals",
+    "approval_bodies",
+    "votes",
+    "idempotency",
+    "rate_windows",
+    "scorers",
+    "api_keys",
+    "audit_records",
+    "audit_head",
+    "audit_checkpoints",
+];
+
+/// Pages copied between two reports of progress.
+const PAGES: i32 = 1024;
+
+/// How far a backup or restore has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Done so far: pages of a SQLite file, else rows.
+    pub done: u64,
+    /// Of how many, when that is known.
+    pub total: Option<u64>,
+}
+
+/// Writes a consistent backup while the database is in use. The file must not exist.
+pub async fn write(
+    store: &Store,
+    path: &Path,
+    mut progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(StoreError::Backup(format!("the file {} exists", path.display())));
+    }
+    match store.backend() {
+        Backend::Sqlite(database) => {
+            let (from, to) = (database.path().to_owned(), path.to_owned());
+            let copy = move || write_pages(&from, &to, &mut progress);
+            tokio::task::spawn_blocking(copy).await.map_err(StoreError::unavailable)??;
+        }
+        Backend::Postgres(database) => {
+            let source = database.begin().await?;
+            let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+            source.client()?.batch_execute(snapshot).await.map_err(crate::db::postgres::failure)?;
+            let target = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(path)))?;
+            target.migrate().await?;
+            let mut tx = target.begin().await?;
+            clear(&mut tx).await?;
+            copy::from_postgres(&source, &mut tx, &mut progress).await?;
+            tx.commit().await?;
+        }
+    }
+    let path = path.to_owned();
+    tokio::task::spawn_blocking(move || make_single_file(&path)).await.map_err(StoreError::unavailable)?
+}
+
+/// Restores a backup, in one transaction, into a database that is migrated and otherwise empty.
+pub async fn restore(
+    store: &Store,
+    path: &Path,
+    mut progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<(), StoreError> {
+    let file = path.to_owned();
+    tokio::task::spawn_blocking(move || check_file(&file)).await.map_err(StoreError::unavailable)??;
+    if store.schema_version().await? != Store::wanted_schema_version() {
+        return Err(StoreError::Backup("migrate the database before restoring into it".to_owned()));
+    }
+    let generation = crate::generations::read(store).await?;
+    let mut tx = store.begin().await?;
+    refuse_unless_empty(&mut tx).await?;
+    clear(&mut tx).await?;
+    copy::from_sqlite(path, &mut tx, &mut progress).await?;
+    // Nothing that was cached before may seem to be up to date.
+    let raise = sql("UPDATE generations SET value = CASE WHEN value > $1 THEN value ELSE $1 END + 1");
+    (&mut tx).execute(raise.bind(generation)).await?;
+    if !tx.is_sqlite() {
+        let next = sql("SELECT setval(pg_get_serial_sequence('scorers', 'id'), \
+             coalesce((SELECT max(id) FROM scorers), 0) + 1, false)");
+        (&mut tx).optional::<(i64,)>(next).await?;
+    }
+    tx.commit().await
+}
+
+fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(Progress)) -> Result<(), StoreError> {
+    let source = sqlite::connect(from)?;
+    sqlite::create_private(to)?;
+    let mut target = sqlite::connect_plain(to)?;
+    // An open snapshot: commits by others neither show in the copy nor make it start again.
+    source.execute_batch("BEGIN; SELECT count(*) FROM meta;").map_err(sqlite::failure)?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut target).map_err(sqlite::failure)?;
+    loop {
+        let step = backup.step(PAGES).map_err(sqlite::failure)?;
+        let pages = backup.progress();
+        let total = u64::try_from(pages.pagecount).unwrap_or(0);
+        let done = total.saturating_sub(u64::try_from(pages.remaining).unwrap_or(0));
+        progress(Progress { done, total: Some(total) });
+        if step == rusqlite::backup::StepResult::Done {
+            return Ok(());
+        }
+    }
+}
+
+/// Leaves no write-ahead log that would have to be kept beside the file.
+fn make_single_file(path: &Path) -> Result<(), StoreError> {
+    let connection = sqlite::connect_plain(path)?;
+    connection.pragma_update(None, "journal_mode", "DELETE").map_err(sqlite::failure)?;
+    connection.close().map_err(|(_, error)| sqlite::failure(error))
+}
+
+/// Refuses what is not an intact backup of this schema version.
+fn check_file(path: &Path) -> Result<(), StoreError> {
+    let unreadable = |_| StoreError::Backup(format!("{} is not a readable backup", path.display()));
+    let connection =
+        rusqlite::Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unreadable)?;
+    let session = Session::new(&connection);
+    let intact: Result<Option<(String,)>, StoreError> = session.optional(&sql("PRAGMA quick_check(1)"));
+    if !matches!(intact, Ok(Some((answer,))) if answer == "ok") {
+        return Err(StoreError::Backup(format!("{} is damaged or not a backup", path.display())));
+    }
+    let applied = sql("SELECT version, checksum FROM schema_migrations ORDER BY version");
+    let applied: Vec<(i64, String)> = session
+        .all(&applied)
+        .map_err(|_| StoreError::Backup(format!("{} is not a backup of this program", path.display())))?;
+    let wanted = Store::wanted_schema_version();
+    match crate::migrate::missing(&applied, crate::Engine::Sqlite) {
+        Ok([]) => Ok(()),
+        _ => Err(StoreError::Backup(format!("the backup does not have schema version {wanted}"))),
+    }
+}
+
+async fn refuse_unless_empty(tx: &mut Tx) -> Result<(), StoreError> {
+    for table in TABLES.iter().filter(|table| !matches!(**table, "generations" | "audit_head")) {
+        let count = crate::db::Query::assembled(format!("SELECT count(*) FROM {table}"));
+        if (&mut *tx).optional::<(i64,)>(count).await? != Some((0,)) {
+            return Err(StoreError::Backup(format!("the database is not empty: {table} has rows")));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the rows that the migrations put there.
+async fn clear(tx: &mut Tx) -> Result<(), StoreError> {
+    for table in TABLES.iter().rev() {
+        (&mut *tx).execute(crate::db::Query::assembled(format!("DELETE FROM {table}"))).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! The audit chain.
+
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::audit::{
+    self, Appender, AuditFilter, AuditKeys, Checkpoint, Damage, DamageKind, FORWARD, OUTCOME, Record, Verdict,
+};
+
+use crate::support::{NOW, World, add_workspace, at, at_once, contract, tamper};
+
+fn keys(world: &World) -> AuditKeys {
+    AuditKeys::new(&world.keyring)
+}
+
+fn record(ws: WorkspaceId, millis: i64) -> Record {
+    Record {
+        at: at(millis),
+        workspace_id: Some(ws),
+        kind: FORWARD.into(),
+        actor: "agent:1".to_owned(),
+        actor_name: "default-agent".to_owned(),
+        credential: Some("api".to_owned()),
+        decision: Some("auto_approve".into()),
+        method: Some("GET".to_owned()),
+        host: Some("api.example.com".to_owned()),
+        detail: r#"{"path":"/v1/100%_sure"}"#.to_owned(),
+        ..Record::default()
+    }
+}
+
+fn outcome(ws: WorkspaceId, of: i64, status: i64) -> Record {
+    Record { kind: OUTCOME.into(), ref_seq: Some(of), status: Some(status), decision: None, ..record(ws, 1) }
+}
+
+async fn append(world: &World, records: &[Record]) -> Vec<i64> {
+    let mut tx = world.store.begin().await.unwrap();
+    let seqs = audit::append_in(&mut tx, &keys(world), records).await.unwrap();
+    tx.commit().await.unwrap();
+    seqs
+}
+
+async fn ten(world: &World) {
+    let records: Vec<Record> = (0..10).map(|millis| record(world.ws, millis)).collect();
+    append(world, &records).await;
+}
+
+async fn sign(world: &World) -> Checkpoint {
+    let mut tx = world.store.begin().await.unwrap();
+    let signed = audit::checkpoint(&mut tx, &keys(world), at(99)).await.unwrap();
+    tx.commit().await.unwrap();
+    signed
+}
+
+async fn verify(world: &World, anchor: Option<&Checkpoint>) -> Verdict {
+    audit::verify(&world.store, &keys(world), anchor, |_, _| ()).await.unwrap()
+}
+
+async fn damage(world: &World) -> Option<(i64, DamageKind)> {
+    verify(world, None).await.damage.map(|Damage { seq, kind }| (seq, kind))
+}
+
+contract! {
+    async fn an_untouched_chain_verifies(world: &World) {
+        assert_eq!(verify(world, None).await, Verdict { records: 0, checkpoints: 0, damage: None });
+        ten(world).await;
+        let signed = sign(world).await;
+        let last = append(world, &[record(world.ws, 10)]).await;
+        assert_eq!(last, [11]);
+        assert_eq!(verify(world, Some(&signed)).await, Verdict { records: 11, checkpoints: 2, damage: None });
+        let read: Checkpoint = signed.to_string().parse().unwrap();
+        assert_eq!(read, signed);
+        assert!(read.is_genuine(&keys(world)));
+        assert!("{}".parse::<Checkpoint>().is_err());
+    }
+
+    async fn an_edited_record_is_named(world: &World) {
+        ten(world).await;
+        tamper(world, "UPDATE audit_records SET host = 'evil.example' WHERE seq = 4").await;
+        assert_eq!(damage(world).await, Some((4, DamageKind::Edited)));
+    }
+
+    async fn a_removed_record_is_named(world: &World) {
+        ten(world).await;
+        tamper(world, "DELETE FROM audit_records WHERE seq = 6").await;
+        assert_eq!(damage(world).await, Some((6, DamageKind::Missing)));
+    }
+
+    async fn records_that_changed_places_are_named(world: &World) {
+        ten(world).await;
+        tamper(world, "UPDATE audit_records SET seq = 99 WHERE seq = 3; \
+                       UPDATE audit_records SET seq = 3 WHERE seq = 4; \
+                       UPDATE audit_records SET seq = 4 WHERE seq = 99;").await;
+        assert_eq!(damage(world).await, Some((3, DamageKind::Reordered)));
+    }
+
+    async fn a_cut_tail_is_noticed_by_the_head(world: &World) {
+        ten(world).await;
+        tamper(world, "DELETE FROM audit_records WHERE seq > 8").await;
+        assert_eq!(damage(world).await, Some((9, DamageKind::CutTail)));
+    }
+
+    async fn a_tail_cut_with_its_head_is_noticed_by_checkpoint_and_anchor(world: &World) {
+        ten(world).await;
+        let anchor = sign(world).await;
+        let cut = "DELETE FROM audit_records WHERE seq > 8; UPDATE audit_head SET seq = 8, \
+                   mac = (SELECT mac FROM audit_records WHERE seq = 8);";
+        tamper(world, cut).await;
+        assert_eq!(damage(world).await, Some((9, DamageKind::CutTail)));
+        tamper(world, "DELETE FROM audit_checkpoints").await;
+        assert_eq!(damage(world).await, None);
+        let anchored = verify(world, Some(&anchor)).await.damage;
+        assert_eq!(anchored, Some(Damage { seq: 9, kind: DamageKind::CutTail }));
+    }
+
+    async fn a_forged_checkpoint_and_a_moved_head_are_noticed(world: &World) {
+        ten(world).await;
+        sign(world).await;
+        tamper(world, "UPDATE audit_checkpoints SET signed_at = signed_at + 1").await;
+        assert_eq!(damage(world).await, Some((10, DamageKind::Checkpoint)));
+        tamper(world, "DELETE FROM audit_checkpoints; UPDATE audit_head SET seq = 7").await;
+        assert_eq!(damage(world).await, Some((7, DamageKind::Head)));
+    }
+
+    async fn another_key_verifies_nothing(world: &World) {
+        ten(world).await;
+        tamper(world, "DELETE FROM data_keys").await;
+        let entropy = pyxis_core::entropy::OsEntropy;
+        let other = pyxis_store::cipher::Keyring::load(&world.store, &world.master, &entropy, NOW).await.unwrap();
+        let verdict = audit::verify(&world.store, &AuditKeys::new(&other), None, |_, _| ()).await.unwrap();
+        assert_eq!(verdict.damage, Some(Damage { seq: 1, kind: DamageKind::Edited }));
+    }
+
+    async fn many_appenders_leave_an_intact_chain(world: &World) {
+        let appenders = [
+            Appender::start(world.store.clone(), keys(world)),
+            Appender::start(world.store.clone(), keys(world)),
+        ];
+        let mut seqs: Vec<i64> = at_once(64, |number| {
+            let (appender, store, keys) = (appenders[number % 2].clone(), world.store.clone(), keys(world));
+            let record = record(world.ws, 1);
+            async move {
+                let mut seqs = vec![appender.append(record.clone()).await.unwrap()];
+                if number % 8 == 0 {
+                    let mut tx = store.begin().await.unwrap();
+                    let records = [record.clone(), record.clone()];
+                    seqs.extend(audit::append_in(&mut tx, &keys, &records).await.unwrap());
+                    tx.commit().await.unwrap();
+                }
+                appender.append_later(record.clone()).await.unwrap();
+                seqs.push(appender.append(record).await.unwrap());
+                seqs
+            }
+        })
+        .await
+        .concat();
+        for appender in &appenders {
+            appender.flush().await.unwrap();
+        }
+        seqs.sort_unstable();
+        let count = seqs.len();
+        seqs.dedup();
+        assert_eq!((count, seqs.len()), (64 * 2 + 8 * 2, 64 * 2 + 8 * 2));
+        let verdict = verify(world, None).await;
+        assert_eq!((verdict.records, verdict.damage), (64 * 3 + 8 * 2, None));
+    }
+
+    async fn a_rolled_back_append_leaves_no_gap(world: &World) {
+        let mut tx = world.store.begin().await.unwrap();
+        assert_eq!(audit::append_in(&mut tx, &keys(world), &[record(world.ws, 1)]).await.unwrap(), [1]);
+        drop(tx);
+        assert_eq!(append(world, &[record(world.ws, 2)]).await, [1]);
+        assert_eq!(damage(world).await, None);
+    }
+
+    async fn a_stopped_appender_has_stored_everything_and_refuses_more(world: &World) {
+        let appender = Appender::start(world.store.clone(), keys(world));
+        for millis in 0..300 {
+            appender.append_later(record(world.ws, millis)).await.unwrap();
+        }
+        appender.stop().await.unwrap();
+        assert!(appender.append(record(world.ws, 1)).await.is_err());
+        assert_eq!(verify(world, None).await.records, 300);
+    }
+
+    async fn a_search_joins_outcomes_filters_and_pages(world: &World) {
+        let denied = Record {
+            decision: Some("deny".into()),
+            method: Some("POST".to_owned()),
+            actor_name: "Other".to_owned(),
+            ..record(world.ws, 5)
+        };
+        append(world, &[record(world.ws, 1), denied]).await;
+        append(world, &[outcome(world.ws, 1, 503)]).await;
+        let other = add_workspace(&world.store, "other").await;
+        append(world, &[record(other, 1)]).await;
+
+        let find = async |filter: AuditFilter| {
+            let found = audit::search(&world.store, world.ws, &filter).await.unwrap();
+            found.into_iter().map(|entry| (entry.record.seq, entry.outcome.map(|row| row.seq))).collect::<Vec<_>>()
+        };
+        let all = AuditFilter::default;
+        assert_eq!(find(all()).await, [(2, None), (1, Some(3))]);
+        assert_eq!(find(AuditFilter { status_class: Some(5), ..all() }).await, [(1, Some(3))]);
+        assert_eq!(find(AuditFilter { before_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
+        for filter in [
+            AuditFilter { kinds: vec!["forward".to_owned(), "x".to_owned()], decision: Some("deny".to_owned()), ..all() },
+            AuditFilter { method: Some("POST".to_owned()), ..all() },
+            AuditFilter { text: Some("oTHER".to_owned()), ..all() },
+            AuditFilter { from: Some(at(2)), to: Some(at(6)), ..all() },
+        ] {
+            assert_eq!(find(filter).await, [(2, None)]);
+        }
+        assert_eq!(find(AuditFilter { text: Some("100%_s".to_owned()), ..all() }).await.len(), 2);
+        assert!(find(AuditFilter { text: Some("100_%s".to_owned()), ..all() }).await.is_empty());
+        assert!(find(AuditFilter { host: Some("x".to_owned()), ..all() }).await.is_empty());
+        assert!(find(AuditFilter { actor: Some("x".to_owned()), credential: Some("api".to_owned()), ..all() }).await.is_empty());
+
+        let recent = audit::recent_forwards(&world.store, world.ws, "api", 9).await.unwrap();
+        assert_eq!(recent.iter().map(|row| row.seq).collect::<Vec<_>>(), [2, 1]);
+        let everything = audit::stream(&world.store, 2, None, 9).await.unwrap();
+        assert_eq!(everything.iter().map(|row| row.seq).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(audit::stream(&world.store, 1, Some(other), 9).await.unwrap().len(), 1);
+    }
+
+    async fn decisions_are_counted_in_buckets(world: &World) {
+        let deny = |millis| Record { decision: Some("deny".into()), ..record(world.ws, millis) };
+        append(world, &[record(world.ws, 0), record(world.ws, 9), deny(9), deny(25), record(world.ws, 30)]).await;
+        let counted = audit::decisions_over_time(&world.store, world.ws, NOW, at(30), 10).await.unwrap();
+        let expected = [(at(0), "auto_approve", 2), (at(0), "deny", 1), (at(20), "deny", 1)];
+        assert_eq!(counted, expected.map(|(at, decision, count)| (at, decision.to_owned(), count)));
+    }
+}

@@ -1,0 +1,106 @@
+//! Every change of cached configuration raises the generation; noting use does not.
+
+use std::time::Duration;
+
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::mode::{ApprovalMode, Role};
+use pyxis_store::agents::{AgentChange, Scope};
+use pyxis_store::credentials::CredentialChange;
+use pyxis_store::{agents, credentials, generations, policies, users, workspaces};
+
+use crate::support::{NOW, World, add_agent, add_credential, add_user, add_workspace, at, contract};
+
+/// Whether `change` raises the generation.
+async fn raises(world: &World, change: impl Future<Output = ()>) -> bool {
+    let before = generations::read(&world.store).await.unwrap();
+    change.await;
+    generations::read(&world.store).await.unwrap() > before
+}
+
+async fn update(world: &World, agent: pyxis_core::id::AgentId, change: AgentChange) {
+    let mut tx = world.store.begin().await.unwrap();
+    assert!(agents::update(&mut tx, world.ws, agent, change).await.unwrap());
+    tx.commit().await.unwrap();
+}
+
+contract! {
+    async fn changes_of_workspaces_and_users_raise_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        assert!(raises(world, async { drop(add_workspace(store, "w2").await) }).await);
+        assert!(raises(world, async {
+            assert!(workspaces::update_settings(store, ws, ApprovalMode::Autonomous, None).await.unwrap());
+        }).await);
+        let user = add_user(world, "a@example.com").await;
+        assert!(raises(world, async { drop(add_user(world, "b@example.com").await) }).await);
+        assert!(raises(world, async { assert!(users::set_role(store, ws, user, Role::Member).await.unwrap()) }).await);
+        assert!(raises(world, async { assert!(users::set_disabled(store, ws, user, Some(NOW)).await.unwrap()) }).await);
+        assert!(raises(world, async { assert!(users::set_disabled(store, ws, user, None).await.unwrap()) }).await);
+    }
+
+    async fn changes_of_agents_raise_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let credential = add_credential(world, "api").await;
+        let agent = add_agent(world, "bot", &[]).await;
+        assert!(raises(world, async { drop(add_agent(world, "bot2", &[credential]).await) }).await);
+        let none = AgentChange::default;
+        for change in [
+            AgentChange { name: Some("new".to_owned()), ..none() },
+            AgentChange { rate_limit_per_hour: Some(None), ..none() },
+            AgentChange { disabled_at: Some(Some(NOW)), ..none() },
+            AgentChange { scope: Some(Scope::Only(vec![credential])), ..none() },
+            AgentChange { scope: Some(Scope::All), ..none() },
+        ] {
+            assert!(raises(world, update(world, agent, change)).await);
+        }
+        assert!(raises(world, async { assert!(agents::set_key(store, ws, agent, "h", "p").await.unwrap()) }).await);
+        assert!(raises(world, async { assert!(agents::remove(store, ws, agent).await.unwrap()) }).await);
+    }
+
+    async fn changes_of_credentials_and_policies_raise_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let (id, user) = (add_credential(world, "api").await, add_user(world, "a@example.com").await);
+        assert!(raises(world, async { drop(add_credential(world, "api2").await) }).await);
+        let none = CredentialChange::default;
+        for change in [
+            CredentialChange { name: Some("new".to_owned()), ..none() },
+            CredentialChange { description: Some("new".to_owned()), ..none() },
+            CredentialChange { api_base: Some(Some("http://x".to_owned())), ..none() },
+            CredentialChange { auth: Some(None), ..none() },
+            CredentialChange { allowed_hosts: Some("[]".to_owned()), ..none() },
+            CredentialChange { allow_http: Some(true), ..none() },
+            CredentialChange { options: Some(r#"{"a":1}"#.to_owned()), ..none() },
+            CredentialChange { connector: Some(pyxis_core::auth::Connector::Sidecar), ..none() },
+        ] {
+            assert!(raises(world, async { assert!(credentials::update(store, ws, id, change, NOW).await.unwrap()) }).await);
+        }
+        let sealed = world.keyring.seal(&OsEntropy, &credentials::secret_aad(ws, id), b"x");
+        assert!(raises(world, async { drop(credentials::replace_secret(store, ws, id, sealed, NOW).await.unwrap()) }).await);
+        assert!(raises(world, async { assert_eq!(policies::put(store, ws, id, "{}", user, NOW).await.unwrap(), 1) }).await);
+        assert!(raises(world, async { assert_eq!(policies::put(store, ws, id, "{}", user, NOW).await.unwrap(), 2) }).await);
+        assert!(raises(world, async { assert!(policies::remove(store, ws, id).await.unwrap()) }).await);
+        assert!(raises(world, async { assert!(credentials::remove(store, ws, id).await.unwrap()) }).await);
+    }
+
+    async fn noting_use_does_not_raise_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let (credential, user) = (add_credential(world, "api").await, add_user(world, "a@example.com").await);
+        let agent = add_agent(world, "bot", &[credential]).await;
+        assert!(!raises(world, async {
+            agents::touch_used(store, &[(agent, at(1))]).await.unwrap();
+            credentials::touch_used(store, &[(credential, at(1))]).await.unwrap();
+            assert!(credentials::record_verification(store, ws, credential, 1, Some(200), NOW).await.unwrap());
+            assert!(users::record_success(store, ws, user, NOW).await.unwrap());
+            users::record_failure(store, ws, user, NOW, 5, Duration::from_secs(1)).await.unwrap().unwrap();
+        }).await);
+    }
+
+    async fn a_change_that_is_rolled_back_does_not_raise_it(world: &World) {
+        let agent = add_agent(world, "bot", &[]).await;
+        assert!(!raises(world, async {
+            let mut tx = world.store.begin().await.unwrap();
+            let change = AgentChange { name: Some("new".to_owned()), ..AgentChange::default() };
+            assert!(agents::update(&mut tx, world.ws, agent, change).await.unwrap());
+            drop(tx);
+        }).await);
+    }
+}

@@ -1,0 +1,155 @@
+//! Workspaces, users, sign-in links and sessions.
+
+use std::time::Duration;
+
+use pyxis_core::entropy::{OsEntropy, token};
+use pyxis_core::id::SessionId;
+use pyxis_core::mode::{ApprovalMode, Role};
+use pyxis_store::sessions::{self, SessionKind, SessionRow};
+use pyxis_store::sign_in_links::{self, SignInLinkRow};
+use pyxis_store::{StoreError, users, workspaces};
+
+use crate::support::{NOW, World, add_user, add_workspace, at, at_once, contract, exactly_one, tamper};
+
+async fn add_session(world: &World, user: pyxis_core::id::UserId) -> SessionRow {
+    let row = SessionRow {
+        id: SessionId::new(NOW, &OsEntropy),
+        token_hash: token::<32>(&OsEntropy, ""),
+        workspace_id: world.ws,
+        user_id: user,
+        kind: SessionKind::Browser,
+        csrf: "c".to_owned(),
+        created_at: NOW,
+        expires_at: at(1000),
+        last_seen_at: NOW,
+        user_agent: Some("Test/1".to_owned()),
+    };
+    sessions::insert(&world.store, &row).await.unwrap();
+    row
+}
+
+contract! {
+    async fn a_workspace_is_found_by_name_and_its_settings_change(world: &World) {
+        let row = workspaces::find_by_name(&world.store, "MAIN").await.unwrap().unwrap();
+        assert_eq!((row.id, row.mode), (world.ws, ApprovalMode::Gated));
+        assert!(workspaces::insert(&world.store, &workspaces::WorkspaceRow { name: "Main".to_owned(), ..row.clone() })
+            .await
+            .unwrap_err()
+            .is_conflict());
+        assert!(workspaces::update_settings(&world.store, world.ws, ApprovalMode::Autonomous, Some(60)).await.unwrap());
+        let row = workspaces::find(&world.store, world.ws).await.unwrap().unwrap();
+        assert_eq!((row.mode, row.approval_timeout_secs), (ApprovalMode::Autonomous, Some(60)));
+        assert_eq!(workspaces::list(&world.store).await.unwrap(), [row]);
+    }
+
+    async fn a_user_is_unique_in_a_workspace_and_found_in_all(world: &World) {
+        let id = add_user(world, "Owner@Example.com").await;
+        let row = users::find_by_email(&world.store, world.ws, "owner@example.COM").await.unwrap().unwrap();
+        assert_eq!((row.id, row.role, row.email.as_str()), (id, Role::Owner, "Owner@Example.com"));
+        let other = add_workspace(&world.store, "other").await;
+        let mut twin = users::NewUser {
+            id: pyxis_core::id::UserId::new(at(1), &OsEntropy),
+            workspace_id: world.ws,
+            email: "OWNER@example.com".to_owned(),
+            role: Role::Member,
+            password_hash: None,
+            created_at: NOW,
+        };
+        assert!(users::insert(&world.store, &twin).await.unwrap_err().is_conflict());
+        twin.workspace_id = other;
+        users::insert(&world.store, &twin).await.unwrap();
+        assert_eq!(users::find_all_by_email(&world.store, "owner@example.com").await.unwrap().len(), 2);
+        assert_eq!(users::list(&world.store, other).await.unwrap().len(), 1);
+        assert!(users::find(&world.store, other, id).await.unwrap().is_none());
+    }
+
+    async fn five_failures_lock_and_success_or_a_new_password_unlocks(world: &World) {
+        let id = add_user(world, "o@example.com").await;
+        let fail = async |millis| {
+            let lock_for = Duration::from_secs(900);
+            users::record_failure(&world.store, world.ws, id, at(millis), 5, lock_for).await.unwrap().unwrap()
+        };
+        for count in 1..5 {
+            let lock = fail(count).await;
+            assert_eq!((lock.failed_sign_ins, lock.locked_until), (count, None));
+        }
+        assert_eq!(fail(5).await.locked_until, Some(at(5 + 900_000)));
+        assert_eq!(fail(6).await.failed_sign_ins, 1);
+        assert!(users::record_success(&world.store, world.ws, id, at(7)).await.unwrap());
+        let row = users::find(&world.store, world.ws, id).await.unwrap().unwrap();
+        assert_eq!((row.failed_sign_ins, row.locked_until, row.last_sign_in_at), (0, None, Some(at(7))));
+        fail(8).await;
+        assert!(users::set_password(&world.store, world.ws, id, "$argon2id$x").await.unwrap());
+        let row = users::find(&world.store, world.ws, id).await.unwrap().unwrap();
+        assert_eq!((row.failed_sign_ins, row.password_hash.as_deref()), (0, Some("$argon2id$x")));
+    }
+
+    async fn concurrent_failures_are_all_counted(world: &World) {
+        let id = add_user(world, "o@example.com").await;
+        let locks = at_once(10, |_| {
+            let (store, ws) = (world.store.clone(), world.ws);
+            async move { users::record_failure(&store, ws, id, NOW, 10, Duration::from_secs(9)).await.unwrap().unwrap() }
+        })
+        .await;
+        assert!(exactly_one(locks.iter().map(|lock| lock.locked_until.is_some())));
+    }
+
+    async fn a_sign_in_link_works_once(world: &World) {
+        let user = add_user(world, "o@example.com").await;
+        let link = SignInLinkRow {
+            token_hash: token::<32>(&OsEntropy, ""),
+            workspace_id: world.ws,
+            user_id: user,
+            created_at: NOW,
+            expires_at: at(1000),
+            used_at: None,
+        };
+        sign_in_links::insert(&world.store, &link).await.unwrap();
+        assert_eq!(sign_in_links::peek(&world.store, &link.token_hash, NOW).await.unwrap(), Some(link.clone()));
+        assert!(sign_in_links::consume(&world.store, &link.token_hash, at(1000)).await.unwrap().is_none());
+        let consumed = at_once(16, |_| {
+            let (store, hash) = (world.store.clone(), link.token_hash.clone());
+            async move { sign_in_links::consume(&store, &hash, at(1)).await.unwrap().is_some() }
+        })
+        .await;
+        assert!(exactly_one(consumed));
+        assert!(sign_in_links::peek(&world.store, &link.token_hash, at(2)).await.unwrap().is_none());
+    }
+
+    async fn a_session_lives_until_it_expires_ends_or_its_person_is_disabled(world: &World) {
+        let user = add_user(world, "o@example.com").await;
+        let session = add_session(world, user).await;
+        let live = async |millis| {
+            sessions::find_live(&world.store, &session.token_hash, at(millis)).await.unwrap().map(|(row, _)| row)
+        };
+        assert_eq!(live(1).await, Some(session.clone()));
+        assert_eq!(live(1000).await, None);
+        users::set_disabled(&world.store, world.ws, user, Some(NOW)).await.unwrap();
+        assert_eq!(live(1).await, None);
+        users::set_disabled(&world.store, world.ws, user, None).await.unwrap();
+        sessions::touch(&world.store, world.ws, session.id, at(4)).await.unwrap();
+        assert_eq!(live(5).await.unwrap().last_seen_at, at(4));
+        let other = add_workspace(&world.store, "other").await;
+        assert!(!sessions::remove(&world.store, other, session.id).await.unwrap());
+        assert!(sessions::remove(&world.store, world.ws, session.id).await.unwrap());
+        assert_eq!(live(1).await, None);
+
+        add_session(world, user).await;
+        assert_eq!(sessions::list_for_user(&world.store, world.ws, user).await.unwrap().len(), 1);
+        assert_eq!(sessions::remove_for_user(&world.store, world.ws, user).await.unwrap(), 1);
+        add_session(world, user).await;
+        assert_eq!(sessions::purge(&world.store, at(999)).await.unwrap(), 0);
+        assert_eq!(sessions::purge(&world.store, at(1000)).await.unwrap(), 1);
+    }
+
+    async fn a_corrupt_value_names_its_place(world: &World) {
+        let id = add_user(world, "o@example.com").await;
+        tamper(world, "UPDATE users SET role = 'emperor'").await;
+        match users::find(&world.store, world.ws, id).await {
+            Err(StoreError::Corrupt { table, column, row }) => {
+                assert_eq!((table, column, row), ("users", "role", id.to_string()));
+            }
+            other => panic!("expected a corrupt row, got {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Opening, migrating, and that both engines end with the same schema.
+
+use std::collections::BTreeMap;
+
+use pyxis_store::{DatabaseUrl, Engine, OpenOptions, Store, StoreError, backup};
+
+use crate::support::{contract, postgres_server, query_strings, runtime, tamper};
+
+contract! {
+    async fn migrating_again_changes_nothing(world: &World) {
+        assert_eq!(world.store.migrate().await.unwrap(), Store::wanted_schema_version());
+        assert_eq!(world.store.schema_version().await.unwrap(), Store::wanted_schema_version());
+        world.store.ping().await.unwrap();
+    }
+
+    async fn a_database_of_a_newer_program_is_refused(world: &World) {
+        tamper(world, "INSERT INTO schema_migrations (version, name, checksum) VALUES (999, 'x', 'y')").await;
+        assert!(matches!(world.store.migrate().await, Err(StoreError::Schema(_))));
+        assert!(matches!(world.store.schema_version().await, Err(StoreError::Schema(_))));
+    }
+
+    async fn a_migration_applied_in_another_form_is_refused(world: &World) {
+        tamper(world, "UPDATE schema_migrations SET checksum = 'other'").await;
+        assert!(matches!(world.store.migrate().await, Err(StoreError::Schema(_))));
+    }
+
+    async fn every_table_is_backed_up_or_known_to_be_transient(world: &World) {
+        let statement = match world.store.engine() {
+            Engine::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+            Engine::Postgres => "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'",
+        };
+        let mut tables = query_strings(world, statement).await;
+        tables.retain(|table| !matches!(table.as_str(), "nodes" | "leases" | "schema_migrations"));
+        tables.sort();
+        let mut copied: Vec<String> = backup::TABLES.iter().map(|table| (*table).to_owned()).collect();
+        copied.sort();
+        assert_eq!(tables, copied);
+    }
+}
+
+#[test]
+fn opening_a_database_in_a_missing_directory_fails_and_creates_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("none").join("px.db");
+    let opened = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path)));
+    assert!(matches!(opened, Err(StoreError::Unavailable(_))));
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_database_file_is_readable_by_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(store.engine(), Engine::Sqlite);
+}
+
+#[test]
+fn a_database_that_was_never_migrated_has_version_zero() {
+    let directory = tempfile::tempdir().unwrap();
+    runtime().block_on(async {
+        let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
+        let store = Store::open(&OpenOptions::new(url)).unwrap();
+        assert_eq!(store.schema_version().await.unwrap(), 0);
+    });
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn both_engines_have_the_same_columns_types_and_nullability() {
+    if postgres_server().is_none() {
+        eprintln!("skipped schema parity: PX_TEST_POSTGRES is not set");
+        return;
+    }
+    let (mut sqlite, mut postgres) = (BTreeMap::new(), BTreeMap::new());
+    crate::support::on_sqlite(async |world| {
+        let rows = query_strings(
+            world,
+            "SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" FROM sqlite_master m \
+             JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'",
+        )
+        .await;
+        sqlite.extend(rows.into_iter().map(|row| split(&row)));
+    });
+    crate::support::on_postgres("schema parity", async |world| {
+        let rows = query_strings(
+            world,
+            "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || \
+             CASE is_nullable WHEN 'NO' THEN 1 ELSE 0 END FROM information_schema.columns \
+             WHERE table_schema = 'public'",
+        )
+        .await;
+        postgres.extend(rows.into_iter().map(|row| split(&row)));
+    });
+    assert!(sqlite.len() > 100);
+    // The one table that the runner itself makes has the types of its text.
+    sqlite.retain(|column, _| !column.starts_with("schema_migrations."));
+    postgres.retain(|column, _| !column.starts_with("schema_migrations."));
+    assert_eq!(sqlite, postgres);
+}
+
+/// `table.column type notnull` with the type in portable words.
+fn split(row: &str) -> (String, String) {
+    let (column, rest) = row.split_once(' ').unwrap();
+    let portable = rest
+        .replace("INTEGER", "integer")
+        .replace("bigint", "integer")
+        .replace("boolean", "integer")
+        .replace("TEXT", "text")
+        .replace("BLOB", "bytes")
+        .replace("bytea", "bytes");
+    (column.to_owned(), portable)
+}

@@ -1,0 +1,153 @@
+//! Puts the program together from its settings.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::entropy::{Entropy, OsEntropy};
+use pyxis_core::id::NodeId;
+use pyxis_gateway as gateway;
+use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::{Engine, OpenOptions, Store};
+
+use crate::config::{Config, read_secret};
+
+/// The program's parts, ready for a command or for serving.
+pub struct App {
+    /// Settings.
+    pub config: Config,
+    /// The database.
+    pub store: Store,
+    /// Keys of the audit trail.
+    pub audit_keys: AuditKeys,
+    /// The proxy.
+    pub gateway: gateway::State,
+}
+
+/// Opens the database and everything around it. `base_url` is known only once the port is.
+pub async fn open(config: Config, base_url: String) -> Result<App> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
+    let store = open_store(&config).await?;
+    let master = master_key(&config, &*entropy)?;
+    let keyring = Keyring::load(&store, &master, &*entropy, clock.now())
+        .await
+        .context("the master key does not open this database; is it the right key?")?;
+    let audit_keys = AuditKeys::new(&keyring);
+    let audit = Appender::start(store.clone(), audit_keys.clone());
+    let node = NodeId::new(clock.now(), &*entropy);
+    let gateway = gateway::State::new(gateway::Parts {
+        store: store.clone(),
+        keyring,
+        audit,
+        audit_keys: audit_keys.clone(),
+        net: client(&config)?,
+        clock,
+        entropy,
+        node,
+        config: gateway::Config {
+            base_url,
+            approval_timeout: config.approval_timeout,
+            forward_timeout: config.forward_timeout,
+            idle_timeout: config.stream_idle,
+            pending_body_max: config.pending_body_max,
+            response_max: config.response_max,
+            sole_node: store.engine() == Engine::Sqlite,
+            anchor: Some(anchor_path(&config)),
+            ..gateway::Config::default()
+        },
+    });
+    Ok(App { config, store, audit_keys, gateway })
+}
+
+/// Opens and migrates the database.
+pub async fn open_store(config: &Config) -> Result<Store> {
+    make_dir(&config.data_dir)?;
+    let store =
+        Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")?;
+    store.migrate().await.context("cannot bring the database's schema up to date")?;
+    Ok(store)
+}
+
+/// The file that keeps the newest signed audit head outside the database.
+pub fn anchor_path(config: &Config) -> PathBuf {
+    config.data_dir.join("audit-head.json")
+}
+
+/// The generated master key's file.
+pub fn key_path(config: &Config) -> PathBuf {
+    config.data_dir.join("master.key")
+}
+
+/// The master key: configured, or kept in the data directory, or made now.
+pub fn master_key(config: &Config, entropy: &dyn Entropy) -> Result<MasterKey> {
+    if let Some(text) = &config.encryption_key {
+        return MasterKey::parse(text.expose()).context("PX_ENCRYPTION_KEY");
+    }
+    let path = key_path(config);
+    if path.exists() {
+        let text = read_secret(&path)?;
+        return MasterKey::parse(text.expose()).with_context(|| format!("{} is damaged", path.display()));
+    }
+    let key = MasterKey::generate(entropy);
+    write_key(&path, &key)?;
+    Ok(key)
+}
+
+/// Writes a master key that only this user can read. Never replaces one.
+pub fn write_key(path: &Path, key: &MasterKey) -> Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(key.to_hex().expose().as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    Ok(())
+}
+
+fn make_dir(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot create {}", path.display()))
+}
+
+fn client(config: &Config) -> Result<Client> {
+    let guard = Guard::new(config.egress_allow.clone(), config.egress_allow_addrs.clone());
+    let mut settings = ClientConfig::new(guard);
+    if let Some(path) = &config.egress_ca_file {
+        let pem = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        settings.extra_roots = pyxis_net::tls::roots_from_pem(&pem)
+            .with_context(|| format!("PX_EGRESS_CA_FILE: {}", path.display()))?;
+    }
+    Client::new(&settings).context("PX_EGRESS_CA_FILE")
+}
+
+/// Holds the data directory for this process: one server per SQLite database.
+pub struct DirLock(#[expect(dead_code, reason = "the lock lives as long as the open file")] fs::File);
+
+/// Takes the lock, or says that another server runs.
+pub fn lock_dir(config: &Config) -> Result<DirLock> {
+    let path = config.data_dir.join("serve.lock");
+    let file = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(DirLock(file)),
+        Err(fs::TryLockError::WouldBlock) => {
+            bail!("another pyxis serves {}; stop it first, or use PostgreSQL", config.data_dir.display())
+        }
+        Err(fs::TryLockError::Error(error)) => Err(error).context("cannot lock the data directory"),
+    }
+}

@@ -1,0 +1,435 @@
+//! The command line. `pyxis --help` is the manual.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::Flags;
+
+/// Is this address one real human, and did a human approve what this agent is about to do?
+#[derive(Debug, Parser)]
+#[command(name = "pyxis", version, propagate_version = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print data as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Read settings from this file instead of ./pyxis.toml.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<String>,
+    /// Directory of the database and the generated master key.
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// sqlite:PATH, postgres://…, or the path of a SQLite file.
+    #[arg(long, global = true, value_name = "URL")]
+    database: Option<String>,
+    /// Where the master key is: file:PATH or env:NAME. Never the key itself.
+    #[arg(long, global = true, value_name = "SOURCE")]
+    encryption_key: Option<String>,
+    /// Log filter, for example debug.
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+    /// The workspace that a command works on, by name; default: the first.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub workspace: Option<String>,
+}
+
+impl Global {
+    /// As settings.
+    pub fn flags(&self) -> Flags {
+        let database = self
+            .database
+            .as_ref()
+            .map(|text| if text.contains(':') { text.clone() } else { format!("sqlite:{text}") });
+        let mut flags = Flags::new();
+        for (key, value) in [
+            ("config", &self.config),
+            ("data_dir", &self.data_dir),
+            ("database_url", &database),
+            ("encryption_key", &self.encryption_key),
+            ("log", &self.log),
+        ] {
+            if let Some(value) = value {
+                flags.insert(key, value.clone());
+            }
+        }
+        flags
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// From nothing to a running server with something to try. Safe to run again.
+    Quickstart {
+        #[command(flatten)]
+        listen: Listen,
+        /// Add a demo upstream, a demo credential and curl lines to paste.
+        #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+        demo: bool,
+    },
+    /// Run the server.
+    Serve {
+        #[command(flatten)]
+        listen: Listen,
+    },
+    /// Create the first workspace, owner and keys, without a server. Exit 3 if that was done before.
+    Bootstrap {
+        /// The owner's e-mail address.
+        #[arg(long, default_value = "owner@localhost")]
+        owner_email: String,
+    },
+    /// Bring the database's schema up to date.
+    Migrate,
+    /// Check every part and say how to mend what is wrong.
+    Doctor,
+    /// Write a backup of the running database to a new file.
+    Backup {
+        /// The file to write.
+        file: PathBuf,
+    },
+    /// Fill an empty database from a backup.
+    Restore {
+        /// The file to read.
+        file: PathBuf,
+    },
+    /// The master key.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Workspaces of this installation.
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
+    /// People.
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Agents and their keys.
+    #[command(subcommand)]
+    Agent(AgentCommand),
+    /// Stored credentials.
+    #[command(subcommand)]
+    Credential(CredentialCommand),
+    /// Policies of credentials.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Grants.
+    #[command(subcommand)]
+    Grant(GrantCommand),
+    /// The audit trail.
+    #[command(subcommand)]
+    Audit(AuditCommand),
+}
+
+/// Where to listen and what to serve.
+#[derive(Debug, Args)]
+pub struct Listen {
+    /// Address and port; port 0 picks a free one.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Address and port of the Prometheus metrics.
+    #[arg(long, value_name = "ADDR")]
+    metrics_listen: Option<String>,
+    /// What to serve: proxy,dashboard.
+    #[arg(long, value_name = "LIST")]
+    surfaces: Option<String>,
+}
+
+impl Listen {
+    /// Adds these to the settings.
+    pub fn add_to(&self, flags: &mut Flags) {
+        for (key, value) in
+            [("listen", &self.listen), ("metrics_listen", &self.metrics_listen), ("surfaces", &self.surfaces)]
+        {
+            if let Some(value) = value {
+                flags.insert(key, value.clone());
+            }
+        }
+    }
+}
+
+/// `pyxis key …`
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Print a new master key.
+    Generate,
+    /// Wrap the data keys with a new master key; a running server goes on.
+    Rotate {
+        /// The new key: file:PATH or env:NAME. Default: a new key replaces master.key.
+        #[arg(long, value_name = "SOURCE")]
+        new_key: Option<String>,
+    },
+}
+
+/// `pyxis workspace …`
+#[derive(Debug, Subcommand)]
+pub enum WorkspaceCommand {
+    /// Add a workspace; it starts with the key default-agent.
+    Add {
+        /// Its name.
+        name: String,
+        /// What happens without a policy.
+        #[arg(long, value_enum, default_value = "gated")]
+        mode: Mode,
+        /// E-mail address of its first owner.
+        #[arg(long)]
+        owner_email: Option<String>,
+    },
+    /// List workspaces.
+    List,
+}
+
+/// Approval mode.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Mode {
+    /// GET and HEAD pass, everything else asks.
+    Gated,
+    /// Everything passes.
+    Autonomous,
+}
+
+/// `pyxis user …`
+#[derive(Debug, Subcommand)]
+pub enum UserCommand {
+    /// Add an owner or admin and print the link by which they sign in.
+    Add {
+        /// E-mail address.
+        #[arg(long)]
+        email: String,
+        /// Role.
+        #[arg(long, value_enum, default_value = "admin")]
+        role: ManagerRole,
+    },
+    /// Print a new sign-in link.
+    Link {
+        /// E-mail address.
+        email: String,
+    },
+    /// List people.
+    List,
+    /// Keep somebody out.
+    Disable {
+        /// E-mail address.
+        email: String,
+    },
+    /// Let somebody in again.
+    Enable {
+        /// E-mail address.
+        email: String,
+    },
+}
+
+/// Roles that the command line gives.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ManagerRole {
+    /// Can also change owners.
+    Owner,
+    /// Manages the workspace.
+    Admin,
+}
+
+/// `pyxis agent …`
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Add an agent and print its key, once.
+    Add {
+        /// Its name.
+        name: String,
+        /// Requests an hour; without it there is no cap.
+        #[arg(long)]
+        rate_limit_per_hour: Option<u32>,
+        /// A credential that it may use; repeat for several. Without it: all.
+        #[arg(long = "credential", value_name = "NAME")]
+        credentials: Vec<String>,
+    },
+    /// List agents.
+    List,
+    /// Let an agent in again.
+    Enable {
+        /// Its name.
+        name: String,
+    },
+    /// Keep an agent out.
+    Disable {
+        /// Its name.
+        name: String,
+    },
+    /// Replace its key and print the new one, once.
+    Rotate {
+        /// Its name.
+        name: String,
+    },
+    /// Remove an agent.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// `pyxis credential …`
+#[derive(Debug, Subcommand)]
+pub enum CredentialCommand {
+    /// Store a credential.
+    Add(AddCredential),
+    /// List credentials, never their secrets.
+    List,
+    /// Replace the secret; the version rises and grants end.
+    SetSecret {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        secret: SecretSource,
+    },
+    /// Remove a credential.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Send one GET with the credential and tell the status.
+    Verify {
+        /// Its name.
+        name: String,
+        /// The URL to try; default: the root of the first allowed host.
+        #[arg(long)]
+        url: Option<String>,
+    },
+}
+
+/// `pyxis credential add`
+#[derive(Debug, Args)]
+pub struct AddCredential {
+    /// Its name.
+    #[arg(long)]
+    pub name: String,
+    /// For people.
+    #[arg(long, default_value = "")]
+    pub description: String,
+    /// How the secret is attached.
+    #[arg(long, value_enum)]
+    pub auth: AuthKind,
+    /// Header name (header), parameter (query) or cookie name (cookie).
+    #[arg(long, value_name = "NAME")]
+    pub auth_name: Option<String>,
+    /// Format of the header, with {secret} in it.
+    #[arg(long, value_name = "FORMAT")]
+    pub auth_format: Option<String>,
+    /// The sidecar's address; with --auth oauth1.
+    #[arg(long, value_name = "URL")]
+    pub api_base: Option<String>,
+    /// A host that a target may name; repeat for several.
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub allow_hosts: Vec<String>,
+    /// Allow plain http targets.
+    #[arg(long)]
+    pub allow_http: bool,
+    #[command(flatten)]
+    pub secret: SecretSource,
+}
+
+/// Where a secret comes from; without any of these, a prompt asks.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct SecretSource {
+    /// Read the secret from this file.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
+    /// Read the secret from this environment variable.
+    #[arg(long, value_name = "NAME")]
+    pub secret_env: Option<String>,
+}
+
+/// Auth kinds of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuthKind {
+    /// Authorization: Bearer.
+    Bearer,
+    /// A header of any name.
+    Header,
+    /// Authorization: Basic; the secret is username:password.
+    Basic,
+    /// A query parameter.
+    Query,
+    /// A cookie.
+    Cookie,
+    /// A signing sidecar, named by --api-base.
+    Oauth1,
+}
+
+/// `pyxis policy …`
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Replace a credential's policy by a JSON document.
+    Set {
+        /// The credential.
+        credential: String,
+        /// The document; - reads standard input.
+        file: PathBuf,
+    },
+    /// Print a credential's policy.
+    Show {
+        /// The credential.
+        credential: String,
+    },
+    /// Say what would happen with a request.
+    Explain {
+        /// The credential.
+        credential: String,
+        /// HTTP method.
+        method: String,
+        /// Full URL.
+        url: String,
+        /// Count this agent's own grants.
+        #[arg(long)]
+        agent: Option<String>,
+    },
+}
+
+/// `pyxis grant …`
+#[derive(Debug, Subcommand)]
+pub enum GrantCommand {
+    /// List grants.
+    List {
+        /// Also those that are over.
+        #[arg(long)]
+        ended: bool,
+    },
+    /// End a grant now.
+    Revoke {
+        /// Its id.
+        id: String,
+    },
+}
+
+/// `pyxis audit …`
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Check every record, the chain and the signed heads.
+    Verify,
+    /// Print records, oldest first.
+    Export {
+        /// Format.
+        #[arg(long, value_enum, default_value = "jsonl")]
+        format: ExportFormat,
+    },
+    /// Print the newest records.
+    Tail {
+        /// How many.
+        #[arg(short = 'n', long, default_value_t = 20)]
+        lines: u32,
+    },
+}
+
+/// Formats of an export.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExportFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// Comma-separated values with a heading.
+    Csv,
+}

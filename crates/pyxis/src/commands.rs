@@ -1,0 +1,91 @@
+//! The commands. Data goes to standard output, everything else to standard error.
+
+mod agents;
+mod audit;
+mod bootstrap;
+mod credentials;
+mod database;
+mod grants;
+mod keys;
+mod out;
+mod people;
+mod policies;
+mod quickstart;
+mod server;
+mod workspaces;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use pyxis_gateway::{self as gateway, Actor};
+use pyxis_store::workspaces::WorkspaceRow;
+
+use crate::app::{self, App};
+use crate::cli::{Cli, Command, Global};
+use crate::config::env::ProcessEnv;
+use crate::config::{Config, Flags};
+use crate::serve::default_base_url;
+use crate::telemetry;
+
+/// Already so, or nothing to do.
+const NOTHING_TO_DO: u8 = 3;
+
+/// Runs one command.
+pub async fn run(cli: Cli) -> Result<ExitCode> {
+    let Cli { global, command } = cli;
+    let done = match command {
+        Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
+        Command::Serve { listen } => return server::run(&global, &listen).await,
+        Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
+        Command::Migrate => database::migrate(&global).await,
+        Command::Doctor => return database::doctor(&global).await,
+        Command::Backup { file } => database::backup(&global, &file).await,
+        Command::Restore { file } => database::restore(&global, &file).await,
+        Command::Key(command) => keys::run(&global, command).await,
+        Command::Workspace(command) => workspaces::run(&global, command).await,
+        Command::User(command) => people::run(&global, command).await,
+        Command::Agent(command) => agents::run(&global, command).await,
+        Command::Credential(command) => credentials::run(&global, command).await,
+        Command::Policy(command) => policies::run(&global, command).await,
+        Command::Grant(command) => grants::run(&global, command).await,
+        Command::Audit(command) => return audit::run(&global, command).await,
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Reads the settings and starts the logs.
+fn settings(flags: &Flags) -> Result<Config> {
+    let config = Config::load(flags, &ProcessEnv)?;
+    telemetry::init_logs(&config)?;
+    Ok(config)
+}
+
+/// Opens everything for a command that is not the server.
+async fn open(global: &Global) -> Result<App> {
+    let config = settings(&quiet(global.flags()))?;
+    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
+    app::open(config, base_url).await
+}
+
+/// A command's own log lines are for those who ask for them.
+fn quiet(mut flags: Flags) -> Flags {
+    flags.entry("log").or_insert_with(|| "warn".to_owned());
+    flags
+}
+
+/// The workspace that a command works on.
+async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
+    let all = gateway::service::workspaces::list(&app.gateway).await?;
+    let found = match &global.workspace {
+        None => all.into_iter().next(),
+        Some(name) => all.into_iter().find(|workspace| workspace.name.eq_ignore_ascii_case(name)),
+    };
+    found.context("there is no such workspace; `pyxis bootstrap` makes the first one")
+}
+
+/// An open application and the workspace to work on, as the command line's actor.
+async fn acting(global: &Global) -> Result<(App, Actor)> {
+    let app = open(global).await?;
+    let actor = Actor::cli(workspace(&app, global).await?.id);
+    Ok((app, actor))
+}

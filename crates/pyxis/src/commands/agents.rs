@@ -1,0 +1,85 @@
+//! `pyxis agent`.
+
+use anyhow::Result;
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Actor;
+use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use serde_json::{Value, json};
+
+use super::{acting, out};
+use crate::app::App;
+use crate::cli::{AgentCommand, Global};
+
+pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.gateway;
+    match command {
+        AgentCommand::Add { name, rate_limit_per_hour, credentials } => {
+            let credentials = if credentials.is_empty() { Scope::All } else { Scope::Named(credentials) };
+            let input = AgentInput { name, rate_limit_per_hour, credentials };
+            let (agent, key) = agents::create(state, &actor, input).await?;
+            print_key(global.json, &agent, &key);
+        }
+        AgentCommand::List => {
+            let rows: Vec<_> = agents::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let columns =
+                ["name", "enabled", "rate_limit_per_hour", "credentials", "key_hint", "last_used_at"];
+            out::table(global.json, &columns, &rows);
+        }
+        AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
+        AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,
+        AgentCommand::Rotate { name } => {
+            let agent = agents::by_name(state, actor.workspace, &name).await?;
+            let (agent, key) = agents::rotate(state, &actor, agent.row.id).await?;
+            print_key(global.json, &agent, &key);
+        }
+        AgentCommand::Remove { name } => {
+            let agent = agents::by_name(state, actor.workspace, &name).await?;
+            agents::remove(state, &actor, agent.row.id).await?;
+            if global.json {
+                out::json(&json!({ "removed": agent.row.name }));
+            } else {
+                out::line(format_args!("removed {}", agent.row.name));
+            }
+        }
+    }
+    app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_json: bool) -> Result<()> {
+    let agent = agents::by_name(&app.gateway, actor.workspace, name).await?;
+    let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
+    let agent = agents::update(&app.gateway, actor, agent.row.id, patch).await?;
+    if as_json {
+        out::json(&shown(&agent));
+    } else {
+        out::line(format_args!("{name} is {}", if enabled { "enabled" } else { "disabled" }));
+    }
+    Ok(())
+}
+
+fn shown(agent: &Agent) -> Value {
+    json!({
+        "id": agent.row.id,
+        "name": agent.row.name,
+        "enabled": agent.row.disabled_at.is_none(),
+        "rate_limit_per_hour": agent.row.rate_limit_per_hour,
+        "credentials": match &agent.credentials {
+            Scope::All => json!("all"),
+            Scope::Named(names) => json!(names),
+        },
+        "key_hint": agent.row.key_hint,
+        "last_used_at": agent.row.last_used_at.map(|at| at.to_rfc3339()),
+    })
+}
+
+fn print_key(as_json: bool, agent: &Agent, key: &SecretString) {
+    if as_json {
+        let mut value = shown(agent);
+        value["key"] = key.expose().as_str().into();
+        out::json(&value);
+    } else {
+        out::line(format_args!("key of {} (shown once): {}", agent.row.name, key.expose()));
+    }
+}

@@ -1,0 +1,142 @@
+//! `pyxis audit`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use pyxis_gateway::service;
+use pyxis_store::audit::{self, AuditFilter, Checkpoint};
+use serde_json::{Value, json};
+
+use super::{open, out, workspace};
+use crate::app::{self, App};
+use crate::cli::{AuditCommand, ExportFormat, Global};
+
+/// Records read at once.
+const PAGE: u32 = 1000;
+/// Columns of a CSV export.
+const COLUMNS: [&str; 14] = [
+    "seq",
+    "at",
+    "workspace_id",
+    "kind",
+    "actor",
+    "actor_name",
+    "credential",
+    "decision",
+    "method",
+    "host",
+    "txn_id",
+    "grant_id",
+    "upstream_status",
+    "detail",
+];
+
+pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {
+    let app = open(global).await?;
+    match command {
+        AuditCommand::Verify => return verify(&app, global.json).await,
+        AuditCommand::Export { format } => export(&app, global, format).await?,
+        AuditCommand::Tail { lines } => tail(&app, global, lines).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
+    let anchor = match std::fs::read_to_string(app::anchor_path(&app.config)) {
+        Ok(line) => Some(line.trim().parse::<Checkpoint>().context("audit-head.json is damaged")?),
+        Err(_) => None,
+    };
+    let bar = out::progress("checking records");
+    let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
+        bar.set_position(seen.unsigned_abs())
+    })
+    .await?;
+    bar.finish_and_clear();
+    let damage = verdict.damage.as_ref();
+    if as_json {
+        out::json(&json!({
+            "ok": damage.is_none(),
+            "records": verdict.records,
+            "checkpoints": verdict.checkpoints,
+            "damaged_seq": damage.map(|damage| damage.seq),
+            "damage": damage.map(|damage| damage.kind.to_string()),
+        }));
+    } else {
+        match damage {
+            None => out::line(format_args!(
+                "{} records and {} signed heads are as they were written",
+                verdict.records, verdict.checkpoints
+            )),
+            Some(damage) => out::line(format_args!("DAMAGED at record {}: {}", damage.seq, damage.kind)),
+        }
+    }
+    Ok(if damage.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> {
+    let only = match &global.workspace {
+        Some(_) => Some(workspace(app, global).await?.id),
+        None => None,
+    };
+    if matches!(format, ExportFormat::Csv) {
+        out::line(COLUMNS.join(","));
+    }
+    let mut after = 0;
+    loop {
+        let page = audit::entries(&app.store, after, only, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = last.record.seq;
+        for entry in &page {
+            let value = service::audit::to_json(entry);
+            match format {
+                ExportFormat::Jsonl => out::json(&value),
+                ExportFormat::Csv => out::line(csv(&value)),
+            }
+        }
+    }
+}
+
+fn csv(value: &Value) -> String {
+    let cell = |column: &&str| {
+        let text = match &value[*column] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        // A leading =, +, - or @ would be a formula in a spreadsheet.
+        let guarded = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+        if guarded.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", guarded.replace('"', "\"\""))
+        } else {
+            guarded
+        }
+    };
+    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+async fn tail(app: &App, global: &Global, lines: u32) -> Result<()> {
+    let workspace = workspace(app, global).await?.id;
+    let filter = AuditFilter { limit: lines.clamp(1, 1000), ..AuditFilter::default() };
+    let mut entries = audit::search(&app.store, workspace, &filter).await?;
+    entries.reverse();
+    for entry in &entries {
+        let value = service::audit::to_json(entry);
+        if global.json {
+            out::json(&value);
+        } else {
+            let text = |name: &str| value[name].as_str().unwrap_or("-").to_owned();
+            out::line(format_args!(
+                "{} {} {} {} {} {} {} {}",
+                entry.record.seq,
+                text("at"),
+                text("kind"),
+                text("actor_name"),
+                text("decision"),
+                text("method"),
+                text("host"),
+                value["upstream_status"]
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! `pyxis credential`.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers};
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::{CredentialOptions, SecretValue};
+use pyxis_store::credentials::CredentialRow;
+use serde_json::{Value, json};
+
+use super::{acting, out};
+use crate::cli::{AddCredential, AuthKind, CredentialCommand, Global, SecretSource};
+use crate::config::env::{Env, ProcessEnv};
+use crate::config::read_secret;
+
+pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<()> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.gateway;
+    match command {
+        CredentialCommand::Add(input) => {
+            let row = credentials::create(state, &actor, build(input)?).await?;
+            if global.json {
+                out::json(&shown(&row));
+            } else {
+                out::line(format_args!("stored {} (version {})", row.name, row.version));
+            }
+        }
+        CredentialCommand::List => {
+            let rows: Vec<_> = credentials::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let columns = ["name", "connector", "allowed_hosts", "version", "description"];
+            out::table(global.json, &columns, &rows);
+        }
+        CredentialCommand::SetSecret { name, secret } => {
+            let secret = read(&secret)?.context("give a secret")?;
+            let version = credentials::replace_secret(state, &actor, &name, value(&secret)?).await?;
+            if global.json {
+                out::json(&json!({ "name": name, "version": version }));
+            } else {
+                out::line(format_args!("replaced; version {version}"));
+            }
+        }
+        CredentialCommand::Remove { name } => {
+            credentials::remove(state, &actor, &name).await?;
+            if global.json {
+                out::json(&json!({ "removed": name }));
+            } else {
+                out::line(format_args!("removed {name}"));
+            }
+        }
+        CredentialCommand::Verify { name, url } => {
+            let status = credentials::verify(state, &actor, &name, url.as_deref()).await?;
+            if global.json {
+                out::json(&json!({ "name": name, "status": status, "ok": (200..400).contains(&status) }));
+            } else {
+                out::line(format_args!("the host answered {status}"));
+            }
+        }
+    }
+    app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+fn build(input: AddCredential) -> Result<CredentialInput> {
+    let AddCredential {
+        name,
+        description,
+        auth,
+        auth_name,
+        auth_format,
+        api_base,
+        allow_hosts,
+        allow_http,
+        secret,
+    } = input;
+    let sidecar = auth == AuthKind::Oauth1;
+    if sidecar && api_base.is_none() {
+        bail!("--auth oauth1 needs --api-base, the address of the signing sidecar");
+    }
+    let named = |what: &str| auth_name.clone().with_context(|| format!("--auth-name names the {what}"));
+    let auth = match auth {
+        AuthKind::Oauth1 => None,
+        AuthKind::Bearer => Some(Auth::Bearer {}),
+        AuthKind::Basic => Some(Auth::Basic {}),
+        AuthKind::Header => Some(Auth::Header(Headers::One(HeaderFormat {
+            name: named("header")?,
+            format: auth_format.unwrap_or_else(|| "{secret}".to_owned()),
+        }))),
+        AuthKind::Query => Some(Auth::Query { parameter: named("parameter")? }),
+        AuthKind::Cookie => Some(Auth::Cookie { name: named("cookie")? }),
+    };
+    // A sidecar's token is optional: it is asked for only where a source is named.
+    let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
+    let secret = if wanted { read(&secret)? } else { None };
+    Ok(CredentialInput {
+        name,
+        description,
+        connector: if sidecar { Connector::Sidecar } else { Connector::Direct },
+        api_base,
+        auth,
+        allowed_hosts: allow_hosts,
+        allow_http,
+        options: CredentialOptions::default(),
+        secret: secret.as_ref().map(value).transpose()?,
+    })
+}
+
+fn shown(row: &CredentialRow) -> Value {
+    let hosts: Value = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
+    json!({
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "connector": row.connector,
+        "api_base": row.api_base,
+        "allowed_hosts": hosts,
+        "allow_http": row.allow_http,
+        "version": row.version,
+        "created_at": row.created_at.to_rfc3339(),
+        "last_used_at": row.last_used_at.map(|at| at.to_rfc3339()),
+    })
+}
+
+/// A JSON object stands for several parts, anything else is the secret itself.
+fn value(secret: &SecretString) -> Result<SecretValue> {
+    let text = secret.expose();
+    let object =
+        text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    Ok(SecretValue::from_json(object.unwrap_or_else(|| Value::String(text.clone())))?)
+}
+
+/// The secret from a file, a variable, or a prompt. Never from the command line.
+fn read(source: &SecretSource) -> Result<Option<SecretString>> {
+    if let Some(path) = &source.secret_file {
+        return read_secret(path).map(Some);
+    }
+    if let Some(name) = &source.secret_env {
+        let text =
+            ProcessEnv.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
+        return Ok(Some(SecretString::new(text)));
+    }
+    prompt().map(Some)
+}
+
+fn prompt() -> Result<SecretString> {
+    let mut line = String::new();
+    if std::io::stdin().is_terminal() {
+        write!(std::io::stderr(), "secret (not shown): ")?;
+        let text = rpassword::read_password().context("cannot read the secret")?;
+        return Ok(SecretString::new(text));
+    }
+    std::io::stdin().lock().read_line(&mut line)?;
+    let secret = SecretString::new(line.trim_end_matches(['\r', '\n']).to_owned());
+    if secret.expose().is_empty() {
+        bail!("give the secret by --secret-file, --secret-env, or on standard input");
+    }
+    Ok(secret)
+}

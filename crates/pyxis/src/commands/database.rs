@@ -1,0 +1,223 @@
+//! `pyxis migrate`, `doctor`, `backup`, `restore`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_store::audit::{self, AuditKeys};
+use pyxis_store::cipher::Keyring;
+use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
+use serde_json::json;
+
+use super::{out, quiet, settings};
+use crate::app;
+use crate::cli::Global;
+use crate::config::Config;
+
+pub(super) async fn migrate(global: &Global) -> Result<()> {
+    let config = settings(&quiet(global.flags()))?;
+    let store = app::open_store(&config).await?;
+    let version = store.schema_version().await?;
+    if global.json {
+        out::json(&json!({ "schema_version": version }));
+    } else {
+        out::line(format_args!("the schema is at version {version}"));
+    }
+    Ok(())
+}
+
+pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
+    if file.exists() {
+        bail!("{} exists; a backup never replaces a file", file.display());
+    }
+    let config = settings(&quiet(global.flags()))?;
+    let store = app::open_store(&config).await?;
+    let bar = out::progress("copying");
+    let shown = bar.clone();
+    store_backup::write(&store, file, move |progress| shown.set_position(progress.done)).await?;
+    bar.finish_and_clear();
+    let told = "the master key is not in it: keep that apart, and safe";
+    if global.json {
+        out::json(&json!({ "file": file, "detail": told }));
+    } else {
+        out::line(format_args!("wrote {}; {told}", file.display()));
+    }
+    Ok(())
+}
+
+pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
+    if !file.is_file() {
+        bail!("there is no file {}", file.display());
+    }
+    let config = settings(&quiet(global.flags()))?;
+    let store = app::open_store(&config).await?;
+    let bar = out::progress("restoring");
+    let shown = bar.clone();
+    store_backup::restore(&store, file, move |progress| shown.set_position(progress.done)).await?;
+    bar.finish_and_clear();
+    if global.json {
+        out::json(&json!({ "restored": file }));
+    } else {
+        out::line(format_args!("restored from {}; use the master key of that time", file.display()));
+    }
+    Ok(())
+}
+
+struct Finding {
+    part: &'static str,
+    wrong: Option<String>,
+    mend: &'static str,
+}
+
+impl Finding {
+    fn good(part: &'static str) -> Self {
+        Self { part, wrong: None, mend: "" }
+    }
+
+    fn bad(part: &'static str, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
+        Self { part, wrong: Some(wrong.to_string()), mend }
+    }
+}
+
+pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
+    let config = settings(&quiet(global.flags()))?;
+    let findings = examine(&config).await;
+    let healthy = findings.iter().all(|finding| finding.wrong.is_none());
+    if global.json {
+        let parts: Vec<_> = findings
+            .iter()
+            .map(|f| json!({ "part": f.part, "ok": f.wrong.is_none(), "wrong": f.wrong, "mend": f.mend }))
+            .collect();
+        out::json(&json!({ "ok": healthy, "parts": parts }));
+    } else {
+        for finding in &findings {
+            match &finding.wrong {
+                None => out::line(format_args!("ok    {}", finding.part)),
+                Some(wrong) => {
+                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend))
+                }
+            }
+        }
+    }
+    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Looks at every part, deepest first; what stands on a broken part is not looked at. Changes nothing.
+async fn examine(config: &Config) -> Vec<Finding> {
+    let mut findings = vec![data_dir(config)];
+    let store = match open_existing(config) {
+        Ok(store) => store,
+        Err(error) => {
+            findings.push(Finding::bad(
+                "database",
+                format!("{error:#}"),
+                "run pyxis bootstrap, or check --database",
+            ));
+            return findings;
+        }
+    };
+    if let Err(error) = store.ping().await {
+        findings.push(Finding::bad(
+            "database",
+            error,
+            "is the database server running, and the address right?",
+        ));
+        return findings;
+    }
+    findings.push(Finding::good("database"));
+    findings.push(schema(&store).await);
+    if findings.iter().any(|finding| finding.wrong.is_some()) {
+        return findings;
+    }
+    let (key, keyring) = master_key(config, &store).await;
+    findings.push(key);
+    if let Some(keyring) = keyring {
+        findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
+    }
+    findings.push(ca_file(config));
+    findings
+}
+
+fn data_dir(config: &Config) -> Finding {
+    use std::os::unix::fs::PermissionsExt;
+    let part = "data directory";
+    let Ok(meta) = std::fs::metadata(&config.data_dir) else {
+        return Finding::bad(
+            part,
+            format!("{} does not exist", config.data_dir.display()),
+            "run pyxis bootstrap",
+        );
+    };
+    if meta.permissions().mode() & 0o077 != 0 {
+        return Finding::bad(part, "other users can read it", "chmod 700 the data directory");
+    }
+    let key = app::key_path(config);
+    if std::fs::metadata(&key).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0) {
+        return Finding::bad(part, "other users can read master.key", "chmod 600 master.key");
+    }
+    Finding::good(part)
+}
+
+fn open_existing(config: &Config) -> Result<Store> {
+    if let Some(path) = config.database.sqlite_path()
+        && !path.exists()
+    {
+        bail!("there is no file {}", path.display());
+    }
+    Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
+}
+
+async fn schema(store: &Store) -> Finding {
+    let engine = match store.engine() {
+        Engine::Sqlite => "schema (SQLite)",
+        Engine::Postgres => "schema (PostgreSQL)",
+    };
+    match store.schema_version().await {
+        Ok(found) if found == Store::wanted_schema_version() => Finding::good(engine),
+        Ok(found) => Finding::bad(engine, format!("version {found}"), "run pyxis migrate"),
+        Err(error) => Finding::bad(engine, error, "run pyxis migrate"),
+    }
+}
+
+async fn master_key(config: &Config, store: &Store) -> (Finding, Option<Keyring>) {
+    let part = "master key";
+    if config.encryption_key.is_none() && !app::key_path(config).exists() {
+        let wrong = "there is none";
+        return (Finding::bad(part, wrong, "set PX_ENCRYPTION_KEY_FILE, or put master.key back"), None);
+    }
+    let key = match app::master_key(config, &OsEntropy) {
+        Ok(key) => key,
+        Err(error) => {
+            return (Finding::bad(part, format!("{error:#}"), "restore the key from its backup"), None);
+        }
+    };
+    match Keyring::load(store, &key, &OsEntropy, SystemClock.now()).await {
+        Ok(keyring) => (Finding::good(part), Some(keyring)),
+        Err(error) => (Finding::bad(part, error, "use the key that belongs to this database"), None),
+    }
+}
+
+async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
+    match audit::verify(store, keys, None, |_, _| {}).await {
+        Ok(verdict) => match verdict.damage {
+            None => Finding::good("audit trail"),
+            Some(damage) => {
+                let wrong = format!("record {}: {}", damage.seq, damage.kind);
+                Finding::bad("audit trail", wrong, "somebody changed the database; compare with a backup")
+            }
+        },
+        Err(error) => Finding::bad("audit trail", error, "check the database"),
+    }
+}
+
+fn ca_file(config: &Config) -> Finding {
+    let part = "egress certificates";
+    let Some(path) = &config.egress_ca_file else { return Finding::good(part) };
+    match std::fs::read(path).map(|pem| pyxis_net::tls::roots_from_pem(&pem)) {
+        Ok(Ok(_)) => Finding::good(part),
+        Ok(Err(error)) => Finding::bad(part, error, "PX_EGRESS_CA_FILE must hold PEM certificates"),
+        Err(error) => Finding::bad(part, error, "PX_EGRESS_CA_FILE cannot be read"),
+    }
+}

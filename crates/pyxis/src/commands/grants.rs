@@ -1,0 +1,45 @@
+//! `pyxis grant`.
+
+use anyhow::{Context, Result};
+use pyxis_gateway::service::grants;
+use serde_json::json;
+
+use super::{acting, out};
+use crate::cli::{Global, GrantCommand};
+
+pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
+    let (app, actor) = acting(global).await?;
+    match command {
+        GrantCommand::List { ended } => {
+            let rows: Vec<_> = grants::list(&app.gateway, actor.workspace, ended)
+                .await?
+                .into_iter()
+                .map(|row| {
+                    json!({
+                        "id": row.id,
+                        "method": row.method,
+                        "route": row.route,
+                        "created_by": row.created_by_email,
+                        "expires_at": row.expires_at.to_rfc3339(),
+                        "uses": row.uses,
+                        "max_uses": row.max_uses,
+                        "ended_reason": row.ended_reason,
+                    })
+                })
+                .collect();
+            let columns = ["id", "method", "route", "created_by", "expires_at", "uses", "ended_reason"];
+            out::table(global.json, &columns, &rows);
+        }
+        GrantCommand::Revoke { id } => {
+            let id = id.parse().ok().context("not the id of a grant")?;
+            grants::revoke(&app.gateway, &actor, id).await?;
+            if global.json {
+                out::json(&json!({ "revoked": id }));
+            } else {
+                out::line(format_args!("revoked {id}"));
+            }
+        }
+    }
+    app.gateway.audit.stop().await?;
+    Ok(())
+}

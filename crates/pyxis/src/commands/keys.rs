@@ -1,0 +1,80 @@
+//! `pyxis key`.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_store::cipher::{Keyring, MasterKey};
+use serde_json::json;
+
+use super::{out, settings};
+use crate::app;
+use crate::cli::{Global, KeyCommand};
+use crate::config::env::{Env, ProcessEnv};
+use crate::config::{Config, read_secret};
+
+pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
+    match command {
+        KeyCommand::Generate => {
+            let key = MasterKey::generate(&OsEntropy);
+            if global.json {
+                out::json(&json!({ "key": key.to_hex().expose() }));
+            } else {
+                out::line(key.to_hex().expose());
+            }
+            Ok(())
+        }
+        KeyCommand::Rotate { new_key } => rotate(global, new_key.as_deref()).await,
+    }
+}
+
+async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
+    let config = settings(&super::quiet(global.flags()))?;
+    let store = app::open_store(&config).await?;
+    let old = app::master_key(&config, &OsEntropy)?;
+    let told = match new_key {
+        Some(source) => {
+            let new = from_source(source)?;
+            Keyring::rotate_master(&store, &old, &new, &OsEntropy).await?;
+            "wrapped with the new key; start the server with it from now on".to_owned()
+        }
+        None => rotate_file(&config, &store, &old).await?,
+    };
+    if global.json {
+        out::json(&json!({ "rotated": true, "detail": told }));
+    } else {
+        out::line(told);
+    }
+    Ok(())
+}
+
+/// A new key takes the place of the generated one. The new file is on disk before the data keys are
+/// wrapped with it, and the old one stays until after, so a crash in between loses nothing.
+async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKey) -> Result<String> {
+    if config.encryption_key.is_some() {
+        bail!(
+            "the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME"
+        );
+    }
+    let path = app::key_path(config);
+    let next = path.with_extension("key.new");
+    let new = MasterKey::generate(&OsEntropy);
+    app::write_key(&next, &new)?;
+    Keyring::rotate_master(store, old, &new, &OsEntropy).await?;
+    fs::rename(&next, &path).with_context(|| format!("cannot replace {}", path.display()))?;
+    Ok(format!("wrapped with a new key, now in {}", path.display()))
+}
+
+fn from_source(source: &str) -> Result<MasterKey> {
+    let text = match source.split_once(':') {
+        Some(("file", path)) => read_secret(path.as_ref())?,
+        Some(("env", name)) => {
+            let text = ProcessEnv
+                .var(name)
+                .with_context(|| format!("the environment variable {name} is not set"))?;
+            pyxis_core::secret::SecretString::new(text)
+        }
+        _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),
+    };
+    MasterKey::parse(text.expose()).context("the new key")
+}

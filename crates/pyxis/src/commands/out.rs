@@ -1,0 +1,64 @@
+//! Standard output.
+
+#![expect(clippy::print_stdout, reason = "this is where commands print")]
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+
+/// One line of text.
+pub(super) fn line(text: impl std::fmt::Display) {
+    println!("{text}");
+}
+
+/// One JSON value on a line.
+pub(super) fn json(value: &Value) {
+    println!("{value}");
+}
+
+/// A list as a table, or as a JSON array.
+pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
+    if as_json {
+        return json(&Value::Array(rows.to_vec()));
+    }
+    let cell = |row: &Value, column: &str| match &row[column] {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join(","),
+        other => other.to_string(),
+    };
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|column| {
+            let longest = rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or(0);
+            longest.max(column.len())
+        })
+        .collect();
+    let print = |cells: Vec<String>| {
+        let padded: Vec<String> =
+            cells.iter().zip(&widths).map(|(text, width)| format!("{text:<width$}")).collect();
+        println!("{}", padded.join("  ").trim_end());
+    };
+    print(columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect());
+    for row in rows {
+        print(columns.iter().map(|column| cell(row, column)).collect());
+    }
+}
+
+/// A progress bar, on a terminal only.
+pub(super) fn progress(what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner().with_message(what);
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {msg} {human_pos} {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar
+}

@@ -1,0 +1,55 @@
+//! `pyxis policy`.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use pyxis_core::policy::Policy;
+use pyxis_gateway::service::policies;
+use serde_json::json;
+
+use super::{acting, out};
+use crate::cli::{Global, PolicyCommand};
+
+pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.gateway;
+    match command {
+        PolicyCommand::Set { credential, file } => {
+            let policy = Policy::from_json(&document(&file)?).map_err(policies::invalid)?;
+            let version = policies::put(state, &actor, &credential, &policy).await?;
+            if global.json {
+                out::json(&json!({ "credential": credential, "version": version }));
+            } else {
+                out::line(format_args!("policy of {credential}: version {version}"));
+            }
+        }
+        PolicyCommand::Show { credential } => {
+            let found = policies::get(state, actor.workspace, &credential).await?;
+            let (_, policy) = found.context("this credential has no policy; the workspace's mode counts")?;
+            out::line(serde_json::to_string_pretty(&policy)?);
+        }
+        PolicyCommand::Explain { credential, method, url, agent } => {
+            let workspace = actor.workspace;
+            let said =
+                policies::explain(state, workspace, &credential, &method, &url, agent.as_deref()).await?;
+            if global.json {
+                out::json(&serde_json::to_value(&said)?);
+            } else {
+                let pattern = said.pattern.map(|pattern| format!(" {pattern}")).unwrap_or_default();
+                out::line(format_args!("{} ({}{pattern}): {}", said.decision, said.rule, said.detail));
+            }
+        }
+    }
+    app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+fn document(file: &Path) -> Result<Vec<u8>> {
+    if file == Path::new("-") {
+        let mut text = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut text)?;
+        return Ok(text);
+    }
+    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}

@@ -1,0 +1,164 @@
+//! `pyxis quickstart`: from nothing to the main job in one command.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::entropy;
+use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
+use pyxis_gateway::service::{people, workspaces};
+use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::{bootstrap, out, server, settings};
+use crate::app::{self, App};
+use crate::cli::{Global, Listen};
+use crate::serve;
+
+/// Name of the demo credential.
+const DEMO: &str = "demo";
+
+pub(super) async fn run(global: &Global, listen: &Listen, demo: bool) -> Result<ExitCode> {
+    let mut flags = global.flags();
+    listen.add_to(&mut flags);
+    flags.entry("log").or_insert_with(|| "warn".to_owned());
+    let mut config = settings(&flags)?;
+    let upstream = if demo { Some(TcpListener::bind("127.0.0.1:0").await?) } else { None };
+    if let Some(upstream) = &upstream {
+        // Exactly this address and port, and only here.
+        config.egress_allow_addrs.push(upstream.local_addr()?);
+    }
+    let bound = serve::bind(&config).await?;
+    let app = app::open(config, bound.base_url.clone()).await?;
+    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
+        .then(|| app::lock_dir(&app.config))
+        .transpose()?;
+    let welcome = prepare(&app, upstream.as_ref()).await?;
+    server::announce(global.json, &bound);
+    if global.json {
+        out::json(&welcome.json());
+    } else {
+        welcome.print(&bound.base_url);
+    }
+    if let Some(upstream) = upstream {
+        tokio::spawn(serve::serve_plain(upstream, Router::new().fallback(demo_answer)));
+    }
+    serve::run(app, bound).await?;
+    drop(lock);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the person is shown.
+struct Welcome {
+    link: String,
+    agent_key: Option<String>,
+    target: Option<String>,
+}
+
+async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
+    let known = app.config.data_dir.join("quickstart-agent-key");
+    let all = workspaces::list(&app.gateway).await?;
+    let (workspace, agent_key, link) = match all.into_iter().next() {
+        None => {
+            let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
+            keep(&known, first.agent_key.expose())?;
+            (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())
+        }
+        Some(workspace) => {
+            let owners = people::list(&app.gateway, workspace.id).await?;
+            let owner = owners.iter().find(|user| user.role.is_manager() && user.disabled_at.is_none());
+            let owner = owner.context("nobody can sign in; `pyxis user add` adds a person")?;
+            let link = people::link(&app.gateway, &Actor::cli(workspace.id), owner.id).await?;
+            (workspace, fs::read_to_string(&known).ok(), link.expose().clone())
+        }
+    };
+    let target = match upstream {
+        None => None,
+        Some(upstream) => Some(demo_credential(app, &Actor::cli(workspace.id), upstream).await?),
+    };
+    Ok(Welcome { link, agent_key, target })
+}
+
+/// Keeps the first key beside the master key, so that a second run can print the same lines.
+fn keep(path: &std::path::Path, key: &str) -> Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(key.as_bytes())?;
+    Ok(())
+}
+
+async fn demo_credential(app: &App, actor: &Actor, upstream: &TcpListener) -> Result<String> {
+    let state = &app.gateway;
+    let host = upstream.local_addr()?.to_string();
+    let hosts = vec![host.clone()];
+    if credentials::list(state, actor.workspace).await?.iter().any(|row| row.name == DEMO) {
+        let patch = CredentialPatch { allowed_hosts: Some(hosts), ..CredentialPatch::default() };
+        credentials::update(state, actor, DEMO, patch).await?;
+    } else {
+        let secret = entropy::token::<16>(&*state.entropy, "demo-secret-");
+        let input = CredentialInput {
+            name: DEMO.to_owned(),
+            description: "A secret for the demo upstream that quickstart runs".to_owned(),
+            connector: Connector::Direct,
+            api_base: None,
+            auth: Some(Auth::Bearer {}),
+            allowed_hosts: hosts,
+            allow_http: true,
+            options: CredentialOptions::default(),
+            secret: Some(SecretValue::from_json(Value::String(secret))?),
+        };
+        credentials::create(state, actor, input).await?;
+    }
+    Ok(format!("http://{host}/notes"))
+}
+
+impl Welcome {
+    fn json(&self) -> Value {
+        json!({ "owner_link": self.link, "agent_key": self.agent_key, "demo_target": self.target })
+    }
+
+    fn print(&self, base_url: &str) {
+        out::line(format_args!("\n  Dashboard (this link signs you in once):\n    {}\n", self.link));
+        let Some(target) = &self.target else { return };
+        let key = self.agent_key.as_deref().unwrap_or("<agent key: pyxis agent rotate default-agent>");
+        let curl = |method: &str, body: &str| {
+            format!(
+                "    curl -s {base_url}/forward -H 'X-PX-Key: {key}' \\\n      -H 'X-PX-Credential: {DEMO}' \
+                 -H 'X-PX-Target: {target}' -H 'X-PX-Method: {method}'{body}\n"
+            )
+        };
+        out::line(
+            "  1. As an agent, read something. Reading passes at once; look what became of the secret:\n",
+        );
+        out::line(curl("GET", ""));
+        out::line("  2. Now write something. It waits: approve it in the dashboard's inbox.\n");
+        out::line(curl(
+            "POST",
+            " \\\n      -H 'X-PX-Reason: to show you how approval works' -H 'Prefer: wait=60' -d '{\"note\":\"hello\"}'",
+        ));
+        out::line(format_args!("  What an agent should know: {base_url}/instructions\n"));
+    }
+}
+
+/// The demo upstream: says what it received, the secret included, so that scrubbing can be seen.
+async fn demo_answer(request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 64 * 1024).await.unwrap_or_default();
+    let authorization = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+    let said = json!({
+        "upstream": "the demo upstream received this request",
+        "method": head.method.as_str(),
+        "path": head.uri.path(),
+        "authorization": authorization,
+        "body": String::from_utf8_lossy(&body),
+    });
+    let text = serde_json::to_string_pretty(&said).unwrap_or_default() + "\n";
+    ([(http::header::CONTENT_TYPE, "application/json")], Arc::<str>::from(text).to_string()).into_response()
+}

@@ -1,0 +1,46 @@
+//! `pyxis serve`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use pyxis_gateway::service::workspaces;
+use serde_json::json;
+
+use super::{bootstrap, out, settings};
+use crate::app;
+use crate::cli::{Global, Listen};
+use crate::serve::{self, Bound};
+
+pub(super) async fn run(global: &Global, listen: &Listen) -> Result<ExitCode> {
+    let mut flags = global.flags();
+    listen.add_to(&mut flags);
+    let config = settings(&flags)?;
+    let bound = serve::bind(&config).await?;
+    let app = app::open(config, bound.base_url.clone()).await?;
+    let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
+        .then(|| app::lock_dir(&app.config))
+        .transpose()?;
+    announce(global.json, &bound);
+    if workspaces::list(&app.gateway).await?.is_empty() {
+        let made = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?;
+        // The one thing without which nobody could ever sign in.
+        tracing::warn!("first start: sign in once at {}", made.owner_link.expose());
+    }
+    serve::run(app, bound).await?;
+    drop(lock);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first line of output: where the server listens.
+pub(super) fn announce(as_json: bool, bound: &Bound) {
+    if as_json {
+        out::json(&json!({
+            "address": bound.address.to_string(),
+            "host": bound.address.ip().to_string(),
+            "port": bound.address.port(),
+            "base_url": bound.base_url,
+        }));
+    } else {
+        out::line(format_args!("listening on http://{}", bound.address));
+    }
+}

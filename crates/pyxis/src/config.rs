@@ -1,0 +1,234 @@
+//! Settings: flag, environment, `pyxis.toml`, default, in this order of precedence.
+//!
+//! Every key stands in [`keys::KEYS`] with its default and meaning; `docs/configuration.md` is made from
+//! that table.
+
+pub mod env;
+pub mod keys;
+mod parse;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use ipnet::IpNet;
+use pyxis_core::secret::SecretString;
+use pyxis_store::DatabaseUrl;
+
+use self::env::Env;
+
+/// Settings that came from flags, by key.
+pub type Flags = BTreeMap<&'static str, String>;
+
+/// Everything the program can be told.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the database, the key and the audit anchor live.
+    pub data_dir: PathBuf,
+    /// The database.
+    pub database: DatabaseUrl,
+    /// Master key from the environment or a file; otherwise `data_dir/master.key`.
+    pub encryption_key: Option<SecretString>,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where to show metrics.
+    pub metrics_listen: Option<SocketAddr>,
+    /// Public origin; by default follows the bound port.
+    pub base_url: Option<String>,
+    /// What is served.
+    pub surfaces: Surfaces,
+    /// Approval window.
+    pub approval_timeout: Duration,
+    /// Longest wait for an upstream's first byte.
+    pub forward_timeout: Duration,
+    /// Longest silence within a streamed answer.
+    pub stream_idle: Duration,
+    /// Largest body that waits for approval, in bytes.
+    pub pending_body_max: usize,
+    /// Largest answer kept for polling, in bytes.
+    pub response_max: usize,
+    /// Networks that the egress guard opens.
+    pub egress_allow: Vec<IpNet>,
+    /// Single addresses that the egress guard opens; set by quickstart only.
+    pub egress_allow_addrs: Vec<SocketAddr>,
+    /// PEM file of additional roots.
+    pub egress_ca_file: Option<PathBuf>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Log filter.
+    pub log: String,
+    /// Log lines as JSON.
+    pub log_json: bool,
+}
+
+/// The parts of the program that answer requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surfaces {
+    /// `/forward`, approvals, admin.
+    pub proxy: bool,
+    /// The pages.
+    pub dashboard: bool,
+}
+
+impl Config {
+    /// Reads every source.
+    pub fn load(flags: &Flags, env: &impl Env) -> Result<Self> {
+        let file = match lookup_path(flags, env, "config") {
+            Some(path) => parse::file(Path::new(&path))?,
+            None if Path::new("pyxis.toml").exists() => parse::file(Path::new("pyxis.toml"))?,
+            None => BTreeMap::new(),
+        };
+        Self::from_source(&Source { flags, env, file })
+    }
+
+    fn from_source(source: &Source<'_, impl Env>) -> Result<Self> {
+        let data_dir = PathBuf::from(source.text("data_dir")?);
+        let database = source.text("database_url")?;
+        let database = if database.is_empty() {
+            DatabaseUrl::sqlite(data_dir.join("pyxis.db"))
+        } else {
+            database.parse().with_context(|| "PX_DATABASE_URL / --database".to_owned())?
+        };
+        let config = Self {
+            database,
+            encryption_key: source.secret("encryption_key")?,
+            listen: source.parsed("listen")?,
+            metrics_listen: source.optional("metrics_listen")?,
+            base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
+            surfaces: parse::surfaces(&source.text("surfaces")?)?,
+            approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
+            forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
+            stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
+            pending_body_max: source.parsed("pending_body_max_bytes")?,
+            response_max: source.parsed("response_max_bytes")?,
+            egress_allow: parse::list(&source.text("egress_allow")?, "PX_EGRESS_ALLOW")?,
+            egress_allow_addrs: Vec::new(),
+            egress_ca_file: source.optional("egress_ca_file")?,
+            trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
+            log: source.text("log")?,
+            log_json: source.parsed("log_json")?,
+            data_dir,
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(url) = &self.base_url {
+            parse::base_url(url)?;
+        }
+        if self.approval_timeout.is_zero() || self.forward_timeout.is_zero() {
+            bail!("PX_APPROVAL_TIMEOUT_SECS and PX_FORWARD_TIMEOUT_SECS must be at least 1");
+        }
+        Ok(())
+    }
+}
+
+fn lookup_path(flags: &Flags, env: &impl Env, key: &str) -> Option<String> {
+    flags.get(key).cloned().or_else(|| env.var(&keys::env_name(key)))
+}
+
+struct Source<'a, E> {
+    flags: &'a Flags,
+    env: &'a E,
+    file: BTreeMap<String, String>,
+}
+
+impl<E: Env> Source<'_, E> {
+    fn text(&self, key: &'static str) -> Result<String> {
+        let found = self
+            .flags
+            .get(key)
+            .cloned()
+            .or_else(|| self.env.var(&keys::env_name(key)))
+            .or_else(|| self.file.get(key).cloned());
+        match found {
+            Some(text) => Ok(text),
+            None => keys::default(key).map(str::to_owned).with_context(|| format!("unknown setting: {key}")),
+        }
+    }
+
+    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<T> {
+        let text = self.text(key)?;
+        text.trim().parse().map_err(|error| anyhow::anyhow!("{} is {text:?}: {error}", keys::env_name(key)))
+    }
+
+    fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {
+        if self.text(key)?.trim().is_empty() { Ok(None) } else { self.parsed(key).map(Some) }
+    }
+
+    /// A secret, from its variable or from the file that `<VARIABLE>_FILE` names.
+    fn secret(&self, key: &'static str) -> Result<Option<SecretString>> {
+        if let Some(source) = self.flags.get(key) {
+            return self.secret_from(source).map(Some);
+        }
+        let name = keys::env_name(key);
+        if let Some(text) = self.env.var(&name) {
+            return Ok(Some(SecretString::new(text)));
+        }
+        match self.env.var(&format!("{name}_FILE")) {
+            Some(path) => read_secret(Path::new(&path)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// `file:PATH` or `env:NAME`: a secret never stands on a command line.
+    fn secret_from(&self, source: &str) -> Result<SecretString> {
+        match source.split_once(':') {
+            Some(("file", path)) => read_secret(Path::new(path)),
+            Some(("env", name)) => match self.env.var(name) {
+                Some(text) => Ok(SecretString::new(text)),
+                None => bail!("the environment variable {name} is not set"),
+            },
+            _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),
+        }
+    }
+}
+
+/// The content of a secret file, without the line end that editors add.
+pub fn read_secret(path: &Path) -> Result<SecretString> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(SecretString::new(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(vars: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Result<Config> {
+        let env: BTreeMap<String, String> =
+            vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let flags = flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        Config::load(&flags, &env)
+    }
+
+    #[test]
+    fn a_flag_beats_the_environment_and_the_environment_beats_the_default() {
+        assert_eq!(load(&[], &[]).unwrap().listen.port(), 8700);
+        let vars = [("PX_LISTEN", "127.0.0.1:1")];
+        assert_eq!(load(&vars, &[]).unwrap().listen.port(), 1);
+        assert_eq!(load(&vars, &[("listen", "127.0.0.1:2")]).unwrap().listen.port(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_right_refuses_to_start_and_names_the_variable() {
+        for (name, value) in [
+            ("PX_LISTEN", "everywhere"),
+            ("PX_DATABASE_URL", "mysql://x"),
+            ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
+            ("PX_BASE_URL", "http://example.com"),
+            ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+        ] {
+            let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
+            assert!(format!("{error:#}").contains(name), "{name}: {error:#}");
+        }
+    }
+
+    #[test]
+    fn a_key_on_the_command_line_is_refused() {
+        let error = load(&[], &[("encryption_key", "00ff")]).map(drop).unwrap_err();
+        assert!(format!("{error:#}").contains("env:NAME"));
+    }
+}

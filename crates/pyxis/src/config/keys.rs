@@ -1,0 +1,98 @@
+//! The table of settings.
+
+use std::fmt::Write;
+
+/// One setting.
+pub struct Key {
+    /// Name in `pyxis.toml`; the variable is `PX_` and the upper-case name.
+    pub name: &'static str,
+    /// Default, as text.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+const fn key(name: &'static str, default: &'static str, meaning: &'static str) -> Key {
+    Key { name, default, meaning }
+}
+
+/// Every setting that a file, a variable or a flag can set.
+pub const KEYS: &[Key] = &[
+    key(
+        "data_dir",
+        "./pyxis-data",
+        "Directory of the SQLite database, the generated master key and the signed audit head.",
+    ),
+    key("database_url", "", "`sqlite:PATH` or `postgres://…`. Empty: `pyxis.db` in the data directory."),
+    key(
+        "encryption_key",
+        "",
+        "Master key, 32 bytes as hex or base64; or name a file with `PX_ENCRYPTION_KEY_FILE`. Empty: `master.key` in the data directory, generated with mode 0600.",
+    ),
+    key("listen", "127.0.0.1:8700", "Address and port to serve on; port 0 picks a free one."),
+    key(
+        "metrics_listen",
+        "",
+        "Address and port of the Prometheus metrics, for example `127.0.0.1:8701`. Empty: none.",
+    ),
+    key(
+        "base_url",
+        "",
+        "Public origin, for example `https://pyxis.example.com`. Empty: `http://localhost:<port>`. Plain http only on loopback names.",
+    ),
+    key("surfaces", "proxy,dashboard", "What this process serves: `proxy`, `dashboard`."),
+    key(
+        "approval_timeout_secs",
+        "3600",
+        "How long an approval waits for a decision, unless workspace or policy says otherwise.",
+    ),
+    key("forward_timeout_secs", "30", "Longest wait for the first byte of an upstream's answer."),
+    key("stream_idle_secs", "300", "Longest silence within a streamed answer."),
+    key("pending_body_max_bytes", "10485760", "Largest body of a request that waits for approval."),
+    key("response_max_bytes", "10485760", "Largest answer that is kept for polling."),
+    key(
+        "egress_allow",
+        "",
+        "Networks (CIDR, comma-separated) that the egress guard opens, for targets in your own network.",
+    ),
+    key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
+    key("trusted_proxies", "", "Networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed."),
+    key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
+    key("log_json", "false", "Log lines as JSON."),
+];
+
+/// The variable of a setting.
+pub fn env_name(name: &str) -> String {
+    format!("PX_{}", name.to_ascii_uppercase())
+}
+
+/// The default of a setting.
+pub fn default(name: &str) -> Option<&'static str> {
+    KEYS.iter().find(|key| key.name == name).map(|key| key.default)
+}
+
+/// `docs/configuration.md`.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Configuration\n\nPrecedence: command-line flag, environment variable, `pyxis.toml` (or `--config FILE`), default.\n\
+         Unknown keys in the file and values that cannot be right refuse to start.\n\n\
+         | key in `pyxis.toml` | variable | default | meaning |\n| --- | --- | --- | --- |\n",
+    );
+    for key in KEYS {
+        let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+        let _ = writeln!(text, "| `{}` | `{}` | {default} | {} |", key.name, env_name(key.name), key.meaning);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_in_the_repository_is_made_from_this_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(committed, document(), "write document() to docs/configuration.md");
+    }
+}

@@ -1,0 +1,69 @@
+//! Values of settings.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use ipnet::IpNet;
+use pyxis_core::target::{Host, Scheme, Target};
+
+use super::{Surfaces, keys};
+
+/// The keys of a `pyxis.toml`, as text.
+pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+    let mut values = BTreeMap::new();
+    for (key, value) in table {
+        if keys::default(&key).is_none() {
+            bail!("unknown key in {}: {key}", path.display());
+        }
+        let text = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Array(items) => {
+                items.iter().filter_map(|item| item.as_str()).collect::<Vec<_>>().join(",")
+            }
+            other => other.to_string(),
+        };
+        values.insert(key, text);
+    }
+    Ok(values)
+}
+
+/// Comma-separated networks.
+pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(|item| item.parse().with_context(|| format!("{name}: not a network: {item}")))
+        .collect()
+}
+
+pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
+    let mut surfaces = Surfaces { proxy: false, dashboard: false };
+    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        match name {
+            "proxy" => surfaces.proxy = true,
+            "dashboard" => surfaces.dashboard = true,
+            other => bail!("PX_SURFACES / --surfaces: there is no surface {other}; proxy, dashboard"),
+        }
+    }
+    if surfaces.proxy || surfaces.dashboard { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
+}
+
+/// Cookies and links follow this origin, so plain http is for this machine only.
+pub(super) fn base_url(url: &str) -> Result<()> {
+    let target = Target::parse(url).map_err(|error| anyhow::anyhow!("PX_BASE_URL: {error}"))?;
+    if target.path() != "/" || target.query().is_some() {
+        bail!("PX_BASE_URL is an origin: no path and no query");
+    }
+    let loopback = match target.host() {
+        Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+        Host::V4(address) => address.is_loopback(),
+        Host::V6(address) => address.is_loopback(),
+    };
+    if target.scheme() == Scheme::Http && !loopback {
+        bail!("PX_BASE_URL: plain http would send session cookies in the clear; use https");
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The server: routes, workers, and an orderly end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::extract::State as Extract;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::StatusCode;
+use metrics_exporter_prometheus::PrometheusHandle;
+use pyxis_gateway as gateway;
+use pyxis_http::request_id::{self, Source};
+use pyxis_http::{Problem, serve};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::config::Config;
+
+/// A bound listener and the origin that people will use.
+pub struct Bound {
+    /// The listener.
+    pub listener: TcpListener,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The public origin.
+    pub base_url: String,
+}
+
+/// Binds, so that the port is known before anything is printed or linked.
+pub async fn bind(config: &Config) -> Result<Bound> {
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let address = listener.local_addr()?;
+    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
+    Ok(Bound { listener, address, base_url })
+}
+
+/// The origin where nothing else is configured.
+pub fn default_base_url(address: SocketAddr) -> String {
+    format!("http://localhost:{}", address.port())
+}
+
+/// Serves until a signal, then drains.
+pub async fn run(app: App, bound: Bound) -> Result<()> {
+    let (stop, stopped) = watch::channel(false);
+    app.store.watch();
+    let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
+    if let Some(address) = app.config.metrics_listen {
+        workers.spawn(serve_metrics(address, stopped.clone()));
+    }
+    let router = router(&app);
+    tokio::spawn(async move {
+        wait_for_signal().await;
+        tracing::info!("stopping: open requests may finish");
+        stop.send_replace(true);
+    });
+    let finished = serve::serve(bound.listener, router, until(stopped)).await;
+    if !finished {
+        tracing::warn!("some requests did not finish in time and were cut");
+    }
+    let drained = tokio::time::timeout(serve::DRAIN, async { while workers.join_next().await.is_some() {} });
+    if drained.await.is_err() {
+        tracing::warn!("some background work did not finish in time");
+    }
+    gateway::workers::bookkeeping_tick(&app.gateway).await?;
+    app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+/// Every route of every surface.
+pub fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    if app.config.surfaces.proxy {
+        router = router.merge(gateway::router(app.gateway.clone()));
+    }
+    let health = Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .with_state(app.gateway.clone());
+    let source = Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) };
+    router
+        .merge(health)
+        .fallback(not_found)
+        .layer(axum::middleware::from_fn_with_state(source, request_id::assign))
+}
+
+async fn not_found() -> Response {
+    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
+        .into_response()
+}
+
+async fn healthz() -> Response {
+    axum::Json(json!({ "status": "ok" })).into_response()
+}
+
+/// Ready when a request could be served: the database answers and the audit trail can be written.
+async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
+    let limit = Duration::from_secs(5);
+    let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
+    let audit = matches!(tokio::time::timeout(limit, state.audit.flush()).await, Ok(Ok(())));
+    let word = |ok: bool| if ok { "ok" } else { "unavailable" };
+    let status = if database && audit { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({
+        "status": word(database && audit),
+        "database": word(database),
+        "audit": word(audit),
+    });
+    (status, axum::Json(body)).into_response()
+}
+
+async fn serve_metrics(address: SocketAddr, stopped: watch::Receiver<bool>) {
+    let handle = match crate::telemetry::init_metrics() {
+        Ok(handle) => handle,
+        Err(error) => {
+            tracing::error!(%error, "metrics are off");
+            return;
+        }
+    };
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%error, %address, "metrics cannot be shown");
+            return;
+        }
+    };
+    let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
+    serve::serve(listener, router, until(stopped)).await;
+}
+
+async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {
+    handle.run_upkeep();
+    ([(http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
+}
+
+/// Serves without an end of its own; the process takes it along.
+pub async fn serve_plain(listener: TcpListener, router: Router) {
+    serve::serve(listener, router, std::future::pending()).await;
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+async fn wait_for_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
