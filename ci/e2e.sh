@@ -32,5 +32,5 @@ PX_TEST_PYXIS=$(realpath "$target/debug/pyxis")
 export PX_TEST_PYXIS
 
 cd e2e
-npm ci --no-audit --no-fund --silent
+npm ci --no-audit --no-fund --loglevel=error
 npm test

@@ -22,15 +22,15 @@ tests() {
     fi
 }
 
-# The runners' own closing lines, once more where they are seen.
+# The runners' own closing lines, once more where they are seen; those of the Rust tests come last.
 closing() {
     echo "== result"
-    awk '/Summary/ { text = "" } /Summary/, 0 { text = text $0 "\n" } END { printf "%s", text }' "$output/tests"
-    grep -E '^test result|^error: test failed' "$output/tests" || true
-    tail -n 15 "$output/e2e"
     if [[ -z ${PX_TEST_POSTGRES:-} ]]; then
         echo "PostgreSQL: skipped, PX_TEST_POSTGRES is not set"
     fi
+    tail -n 15 "$output/e2e"
+    grep -E '^test result|^error: test failed' "$output/tests" || true
+    awk '/Summary/ { text = "" } /Summary/, 0 { text = text $0 "\n" } END { printf "%s", text }' "$output/tests"
 }
 
 if [[ -z ${PX_TEST_POSTGRES:-} && -n ${PX_TEST_STRICT:-} ]]; then
