@@ -1,0 +1,3 @@
+//! Tests of the whole program, one module for each area.
+
+mod layering;
