@@ -1,3 +1,5 @@
 //! Tests of the whole program, one module for each area.
 
 mod layering;
+mod postgres;
+mod races;
