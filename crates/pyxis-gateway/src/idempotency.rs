@@ -4,6 +4,7 @@
 //! before sending gives its key back; one that paused points to its transaction; one that was sent
 //! keeps its answer. What was sent and never answered stays unknown, and is never sent again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -34,10 +35,35 @@ pub(crate) enum Replay {
 
 /// A key that this request owns.
 pub(crate) struct Claimed {
+    state: State,
     workspace: WorkspaceId,
     agent: AgentId,
     key_hash: String,
-    sent: std::sync::atomic::AtomicBool,
+    /// Whether giving the key back could let the request happen twice.
+    sent: AtomicBool,
+    settled: AtomicBool,
+}
+
+/// An agent that hangs up leaves its key claimed: what was not sent is free again, what was sent stays
+/// unknown for as long as the key is remembered.
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if self.settled.load(Ordering::Relaxed) {
+            return;
+        }
+        let (state, workspace, agent) = (self.state.clone(), self.workspace, self.agent);
+        let (key_hash, sent) = (std::mem::take(&mut self.key_hash), self.sent.load(Ordering::Relaxed));
+        drop(tokio::spawn(async move {
+            let done = if sent {
+                idempotency::lose(&state.store, workspace, agent, &key_hash).await
+            } else {
+                idempotency::release(&state.store, workspace, agent, &key_hash).await
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, "an idempotency key could not be settled");
+            }
+        }));
+    }
 }
 
 /// Claims `key` for this request, or finds what became of the first one.
@@ -62,10 +88,12 @@ pub(crate) async fn claim(
     };
     match idempotency::claim(&state.store, &new).await? {
         idempotency::Claim::New => Ok(Replay::First(Claimed {
+            state: state.clone(),
             workspace,
             agent: agent.id(),
             key_hash,
-            sent: std::sync::atomic::AtomicBool::new(false),
+            sent: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
         })),
         idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
             Err(Error::IdempotencyKeyReused)
@@ -101,33 +129,31 @@ async fn again(
 impl Claimed {
     /// Ties the key to a transaction.
     pub(crate) async fn attach(&self, executor: impl Executor, txn: TxnId) -> Result<()> {
-        self.sent.store(true, std::sync::atomic::Ordering::Relaxed);
         idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?;
         Ok(())
     }
 
+    /// The transaction stands: the key points to it from now on.
+    pub(crate) fn tied(&self) {
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
     /// From here on the request may have reached the upstream.
     pub(crate) fn sending(&self) {
-        self.sent.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.sent.store(true, Ordering::Relaxed);
     }
 
     /// Keeps the answer, or gives the key back if nothing was sent.
     pub(crate) async fn settle(self, state: &State, result: Result<Response>) -> Result<Response> {
-        let sent = self.sent.load(std::sync::atomic::Ordering::Relaxed);
+        if self.settled.load(Ordering::Relaxed) {
+            return result;
+        }
         match result {
-            Err(error) if !sent => {
-                idempotency::release(&state.store, self.workspace, self.agent, &self.key_hash).await?;
-                Err(error)
-            }
+            // Dropping the claim gives the key back.
+            Err(error) if !self.sent.load(Ordering::Relaxed) => Err(error),
             Err(error) => {
                 let (parts, body) = error.into_response().into_parts();
                 self.keep(state, parts, body).await
-            }
-            Ok(response)
-                if response.status() == http::StatusCode::ACCEPTED
-                    && response.headers().contains_key("px-txn") =>
-            {
-                Ok(response)
             }
             Ok(response) => {
                 let (parts, body) = response.into_parts();
@@ -156,6 +182,7 @@ impl Claimed {
         let aad = sealing::outcome(self.workspace, self.agent, &self.key_hash);
         let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
         idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await?;
+        self.tied();
         Ok(Response::from_parts(parts, body.into()))
     }
 }

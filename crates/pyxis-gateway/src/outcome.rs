@@ -69,6 +69,10 @@ fn micros(since: Instant) -> u64 {
 impl Drop for Outcome {
     fn drop(&mut self) {
         self.facts.total_micros = micros(self.started);
+        if self.facts.status.is_none() && self.facts.error.is_none() {
+            // Nobody waited for the answer any more.
+            self.facts.error = Some("agent_gone");
+        }
         records::metrics(&self.facts);
         let record = records::outcome(&self.state, self.workspace, self.seq, &self.facts);
         self.state.audit.append_detached(record);

@@ -5,8 +5,10 @@
 pub mod client_ip;
 pub mod json;
 pub mod problem;
+pub mod query;
 pub mod request_id;
 pub mod serve;
 
 pub use json::Json;
 pub use problem::Problem;
+pub use query::Query;

@@ -152,6 +152,18 @@ pub async fn release(
     Ok(executor.execute(query.bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
+/// Notes that the request was sent and its outcome is lost; whether it was in progress.
+pub async fn lose(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: &str,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE idempotency SET state = 'done' \
+         WHERE workspace_id = $1 AND agent_id = $2 AND key_hash = $3 AND state = 'in_progress'");
+    Ok(executor.execute(query.bind(workspace).bind(agent).bind(key_hash)).await? == 1)
+}
+
 /// Marks what dead nodes were working on as done with an unknown outcome; how many. A node is dead
 /// when its last heartbeat is before `dead_before`; `None` means every node but this one.
 pub async fn abandon(

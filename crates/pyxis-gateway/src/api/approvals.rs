@@ -1,12 +1,12 @@
 //! `/approvals`: what waits, and the word of the person who is asked.
 
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::{Path, State as Extract};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel};
-use pyxis_http::Json;
+use pyxis_http::{Json, Query};
 use serde::{Deserialize, Serialize};
 
 use super::SignedIn;

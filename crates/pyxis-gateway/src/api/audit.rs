@@ -1,8 +1,8 @@
 //! `GET /admin/audit`.
 
-use axum::extract::{Query, State as Extract};
+use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
-use pyxis_http::Json;
+use pyxis_http::{Json, Query};
 use pyxis_store::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,9 +39,8 @@ pub(super) struct List {
 pub(super) async fn search(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    query: Result<Query<Search>, axum::extract::rejection::QueryRejection>,
+    Query(search): Query<Search>,
 ) -> Result<Json<List>> {
-    let search = query.map_err(|error| Error::field("query", error.body_text()))?.0;
     let limit = search.limit.unwrap_or(100).clamp(1, 1000);
     let filter = AuditFilter {
         kinds: search.kind.map(|kind| vec![kind]).unwrap_or_default(),

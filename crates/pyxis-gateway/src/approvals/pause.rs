@@ -55,8 +55,12 @@ pub(crate) async fn pause(
 
 async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
     match claim {
-        Some(claim) => claim.attach(&state.store, twin.txn_id).await,
         None => Ok(()),
+        Some(claim) => {
+            claim.attach(&state.store, twin.txn_id).await?;
+            claim.tied();
+            Ok(())
+        }
     }
 }
 
@@ -85,6 +89,9 @@ async fn insert(
     let row = approvals::find(&mut tx, workspace, txn).await?;
     tx.notify(Event::Approval { workspace, txn });
     tx.commit().await?;
+    if let Some(claim) = claim {
+        claim.tied();
+    }
     row.ok_or(Error::NotFound("transaction"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, Query, State as Extract};
+use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
-use pyxis_http::Json;
+use pyxis_http::{Json, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -193,15 +193,11 @@ async fn wait_until_settled(
 pub async fn poll(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,
-    query: Result<Query<PollQuery>, axum::extract::rejection::QueryRejection>,
+    Query(query): Query<PollQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let (agent, row) = find(&state, &headers, &txn).await?;
-    let wait = query
-        .map_err(|_| Error::InvalidHeader { name: "wait", detail: "whole seconds, for example ?wait=30" })?
-        .0
-        .wait
-        .map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
+    let wait = query.wait.map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let row = match wait {
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
         None => expire::settle(&state, row).await?,
@@ -234,7 +230,7 @@ pub async fn withdraw(
 
 /// The transaction, if this very agent key made it.
 async fn find(state: &State, headers: &HeaderMap, txn: &str) -> Result<(std::sync::Arc<Agent>, ApprovalRow)> {
-    let agent = state.cache.agent(&state.store, control::key(headers)?).await?;
+    let agent = state.cache.agent_now(&state.store, control::key(headers)?).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     Ok((agent, found.ok_or(Error::NotFound("transaction"))?))

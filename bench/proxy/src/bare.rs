@@ -1,0 +1,79 @@
+//! The least a reverse proxy on hyper can do: no key, no policy, no secret, no record, no scrubbing.
+//!
+//! `bare ADDRESS` forwards `POST /forward` to the URL in `X-PX-Target` with the method in
+//! `X-PX-Method` over pooled keep-alive connections, and streams the answer back.
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, combinators::BoxBody};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpListener;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+type Upstream = Client<HttpConnector, Incoming>;
+type Body = BoxBody<Bytes, hyper::Error>;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let address = std::env::args().nth(1).context("usage: bare ADDRESS")?;
+    let listener =
+        TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
+    println!("{}", listener.local_addr()?);
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let upstream: Upstream = Client::builder(TokioExecutor::new()).build(connector);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let upstream = upstream.clone();
+        tokio::spawn(async move {
+            let service = service_fn(|request| forward(&upstream, request));
+            // A client that hangs up is the end of the connection and nothing else.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn forward(upstream: &Upstream, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
+    let Some((target, method)) = wanted(request.headers()) else {
+        return Ok(status(StatusCode::BAD_REQUEST));
+    };
+    let (mut head, body) = request.into_parts();
+    (head.uri, head.method) = (target, method);
+    for name in ["x-px-key", "x-px-credential", "x-px-target", "x-px-method"] {
+        head.headers.remove(name);
+    }
+    head.headers.remove(HOST);
+    head.headers.remove(CONNECTION);
+    let Ok(mut answer) = upstream.request(Request::from_parts(head, body)).await else {
+        return Ok(status(StatusCode::BAD_GATEWAY));
+    };
+    answer.headers_mut().remove(CONNECTION);
+    answer.headers_mut().remove(TRANSFER_ENCODING);
+    Ok(answer.map(BodyExt::boxed))
+}
+
+fn wanted(headers: &HeaderMap) -> Option<(Uri, Method)> {
+    let target = headers.get("x-px-target")?.to_str().ok()?.parse().ok()?;
+    let method = match headers.get("x-px-method") {
+        None => Method::GET,
+        Some(method) => Method::from_bytes(method.as_bytes()).ok()?,
+    };
+    Some((target, method))
+}
+
+fn status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Empty::new().map_err(|never| match never {}).boxed());
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The browser tests: Chromium against a real `pyxis serve`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# skip REASON: a developer's machine may lack a tool; the gate may not.
+skip() {
+    echo "e2e: skipped, $1"
+    if [[ -n ${PX_TEST_STRICT:-} ]]; then exit 1; fi
+    exit 0
+}
+
+find_chromium() {
+    local command
+    for command in chromium chromium-browser google-chrome; do
+        if command -v "$command"; then return; fi
+    done
+}
+
+if [[ ! -f e2e/package.json ]]; then
+    echo "e2e: skipped, there are no browser tests"
+    exit 0
+fi
+export PX_TEST_CHROMIUM=${PX_TEST_CHROMIUM:-$(find_chromium)}
+[[ -n $PX_TEST_CHROMIUM ]] || skip "Chromium is missing (apt-get install chromium, or set PX_TEST_CHROMIUM)"
+command -v node >/dev/null || skip "Node is missing (apt-get install nodejs npm)"
+command -v npm >/dev/null || skip "npm is missing (apt-get install npm)"
+
+cargo build --locked --quiet --package pyxis --bin pyxis
+target=${CARGO_TARGET_DIR:-target}
+PX_TEST_PYXIS=$(realpath "$target/debug/pyxis")
+export PX_TEST_PYXIS
+
+cd e2e
+npm ci --no-audit --no-fund --loglevel=error
+npm test

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Form: formatting, lints, and libraries that must not slip in.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+echo "== format"
+cargo fmt --all --check
+cargo fmt --manifest-path bench/Cargo.toml --all --check
+
+echo "== libraries"
+# One TLS stack, without a C library to look after: rustls on ring.
+for banned in openssl-sys native-tls aws-lc-sys; do
+    if grep -qx "name = \"$banned\"" Cargo.lock; then
+        echo "Cargo.lock contains $banned; see: cargo tree --invert $banned" >&2
+        exit 1
+    fi
+done
+
+echo "== clippy"
+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+cargo clippy --manifest-path bench/Cargo.toml --all-targets --locked --quiet -- -D warnings

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# ci/postgres.sh COMMAND...: runs COMMAND with PX_TEST_POSTGRES naming a fresh PostgreSQL server on
+# loopback, in a temporary directory, and stops the server afterwards.
+set -euo pipefail
+
+if (($# == 0)); then
+    echo "usage: ci/postgres.sh COMMAND..." >&2
+    exit 2
+fi
+
+find_bin() {
+    local newest
+    newest=$(compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1 || true)
+    [[ -n $newest ]] || newest=$(command -v initdb || true)
+    if [[ -z $newest ]]; then
+        echo "PostgreSQL is not installed: apt-get install postgresql" >&2
+        exit 1
+    fi
+    dirname "$newest"
+}
+
+# PostgreSQL refuses to run as root. setpriv becomes the command, so its process id is the server's.
+unprivileged() {
+    if ((EUID == 0)); then
+        exec setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"
+    fi
+    exec "$@"
+}
+
+bin=$(find_bin)
+directory=$(mktemp -d "${TMPDIR:-/tmp}/px-postgres.XXXXXX")
+server=
+
+stop() {
+    if [[ -n $server ]]; then
+        kill -INT "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$directory"
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if ((EUID == 0)); then chown postgres: "$directory"; fi
+cd "$directory" # the server's user may not enter the caller's directory
+(unprivileged "$bin/initdb" -D "$directory/data" -U px -A trust -E UTF8 --locale=C.UTF-8 --no-sync) \
+    >"$directory/initdb.log" 2>&1 || { cat "$directory/initdb.log" >&2; exit 1; }
+
+# Nothing here outlives the run, so nothing needs to reach the disk.
+settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300
+    -c fsync=off -c synchronous_commit=off -c full_page_writes=off)
+
+# start PORT: whether the server runs there. A taken port ends the server at once.
+start() {
+    (unprivileged "$bin/postgres" -D "$directory/data" -p "$1" "${settings[@]}") >>"$directory/server.log" 2>&1 &
+    server=$!
+    for _ in $(seq 300); do
+        if ! kill -0 "$server" 2>/dev/null; then
+            server=
+            return 1
+        fi
+        if [[ $(tail -n 1 "$directory/data/postmaster.pid" 2>/dev/null) == ready* ]]; then return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+
+for _ in $(seq 10); do
+    port=$((20000 + RANDOM % 12000))
+    if start "$port"; then break; fi
+done
+if [[ -z $server ]]; then
+    cat "$directory/server.log" >&2
+    echo "PostgreSQL does not start" >&2
+    exit 1
+fi
+
+cd "$OLDPWD"
+echo "== PostgreSQL on port $port"
+export PX_TEST_POSTGRES="postgres://px@127.0.0.1:$port/postgres"
+status=0
+"$@" || status=$?
+exit "$status"

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs what the tests need and this machine lacks. Debian packages need root; nothing else does.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=()
+
+# need PACKAGE COMMAND...: asks for PACKAGE unless one of the commands exists.
+need() {
+    local package=$1 command
+    shift
+    for command in "$@"; do
+        if command -v "$command" >/dev/null; then return; fi
+    done
+    packages+=("$package")
+}
+
+need build-essential cc         # the linker, and the C of SQLite, zstd and ring
+need iproute2 ip                # tests that dial inside a network namespace
+need procps ps
+if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
+    packages+=(postgresql)
+fi
+if [[ -f e2e/package.json ]]; then
+    need nodejs node
+    need npm npm
+    need chromium chromium chromium-browser google-chrome
+fi
+
+if ((${#packages[@]})); then
+    if ((EUID != 0)); then
+        echo "missing: ${packages[*]}; install them as root: apt-get install ${packages[*]}" >&2
+        exit 1
+    fi
+    echo "== installing ${packages[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+fi
+
+if ! cargo nextest --version >/dev/null 2>&1; then
+    echo "== installing cargo-nextest"
+    # Its build must not fill a target directory that is shared with the project's.
+    env -u CARGO_TARGET_DIR cargo install cargo-nextest --locked --quiet ||
+        echo "cargo-nextest cannot be installed; the tests run with cargo test" >&2
+fi

@@ -1,0 +1,24 @@
+//! Query strings, with errors in our one shape.
+
+use axum::extract::FromRequestParts;
+use http::StatusCode;
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+
+/// The query string as `T`; what does not fit is 422 `invalid_field`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
+        query.map(|query| Self(query.0)).map_err(|error| {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", error.body_text())
+                .with("field", "query")
+        })
+    }
+}
