@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::openapi;
 
 /// A bound listener and the origin that people will use.
 pub struct Bound {
@@ -75,7 +76,7 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
 
 /// Every route of every surface.
 pub fn router(app: &App) -> Router {
-    let mut router = Router::new();
+    let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
     }
