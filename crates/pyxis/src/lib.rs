@@ -4,5 +4,6 @@ pub mod app;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod openapi;
 pub mod serve;
 pub mod telemetry;

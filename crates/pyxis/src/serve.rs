@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::openapi;
 
 /// A bound listener and the origin that people will use.
 pub struct Bound {
@@ -81,7 +82,7 @@ pub fn router(app: &App) -> Router {
 
 /// The same, where streams that would never finish end once `stopped` is true.
 fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
-    let mut router = Router::new();
+    let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
     }

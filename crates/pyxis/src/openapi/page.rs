@@ -1,0 +1,234 @@
+//! The description as a page: read from the same document, rendered once.
+
+mod schema;
+mod words;
+
+use askama::Template;
+use serde_json::{Map, Value};
+
+use self::schema::{Field, fields, kind, resolve, shown};
+use self::words::{Piece, Words, paragraphs, words};
+
+/// The page's style, in the page itself, so that it stands alone whatever surfaces are served.
+pub(super) const STYLE: &str = include_str!("../../openapi/docs.css");
+
+#[derive(Template)]
+#[template(path = "docs.html", config = "openapi/askama.toml")]
+struct Page {
+    title: String,
+    version: String,
+    summary: String,
+    base_url: String,
+    introduction: Vec<Words>,
+    keys: Vec<Key>,
+    groups: Vec<Group>,
+    schemas: Vec<Schema>,
+}
+
+/// A way to say who calls.
+struct Key {
+    anchor: String,
+    header: String,
+    description: Words,
+}
+
+struct Group {
+    name: String,
+    description: Words,
+    /// Whether only routes are listed: pages for people have no interface worth a description.
+    brief: bool,
+    operations: Vec<Operation>,
+}
+
+struct Operation {
+    anchor: String,
+    method: String,
+    path: String,
+    summary: String,
+    description: Vec<Words>,
+    /// Anchor and header of the key that it needs.
+    key: Option<(String, String)>,
+    parameters: Vec<Field>,
+    body: Option<Body>,
+    answers: Vec<Answer>,
+}
+
+struct Body {
+    required: bool,
+    description: Words,
+    content: Content,
+}
+
+/// What a body consists of.
+#[derive(Default)]
+struct Content {
+    media: String,
+    kind: Words,
+    fields: Vec<Field>,
+    examples: Vec<(String, String)>,
+}
+
+struct Answer {
+    status: String,
+    /// `good`, `bad` or `other`.
+    mood: &'static str,
+    description: Words,
+    codes: Vec<String>,
+    headers: Vec<Field>,
+    content: Content,
+}
+
+struct Schema {
+    name: String,
+    description: Words,
+    kind: Words,
+    fields: Vec<Field>,
+}
+
+/// The page of `document`.
+pub(super) fn render(document: &Value) -> askama::Result<String> {
+    let info = &document["info"];
+    Page {
+        title: text(&info["title"]),
+        version: text(&info["version"]),
+        summary: text(&info["summary"]),
+        base_url: text(&document["servers"][0]["url"]),
+        introduction: paragraphs(&info["description"]),
+        keys: entries(&document["components"]["securitySchemes"])
+            .map(|(name, key)| described(name, key))
+            .collect(),
+        groups: list(&document["tags"]).map(|tag| group(document, tag)).collect(),
+        schemas: entries(&document["components"]["schemas"])
+            .filter(|(_, schema)| shown(schema))
+            .map(|(name, schema)| Schema {
+                name: name.clone(),
+                description: words(&schema["description"]),
+                kind: kind(document, schema),
+                fields: fields(document, schema),
+            })
+            .collect(),
+    }
+    .render()
+}
+
+fn described(name: &str, key: &Value) -> Key {
+    Key { anchor: format!("key-{name}"), header: header_of(key), description: words(&key["description"]) }
+}
+
+fn header_of(key: &Value) -> String {
+    match key["in"].as_str() {
+        Some("header") => text(&key["name"]),
+        Some(_) => "Cookie".to_owned(),
+        None => "Authorization".to_owned(),
+    }
+}
+
+/// The operations of a tag, short paths first, as they build on each other.
+fn group(document: &Value, tag: &Value) -> Group {
+    let mut operations = Vec::new();
+    for (path, item) in entries(&document["paths"]) {
+        for (method, found) in entries(item) {
+            if found["tags"][0] == tag["name"] {
+                operations.push(operation(document, path, item, method, found));
+            }
+        }
+    }
+    let rank =
+        |method: &str| ["GET", "POST", "PUT", "PATCH", "DELETE"].iter().position(|known| *known == method);
+    operations.sort_by_key(|one| (one.path.matches('/').count(), one.path.clone(), rank(&one.method)));
+    Group {
+        name: text(&tag["name"]),
+        description: words(&tag["description"]),
+        brief: tag["name"] == "Pages",
+        operations,
+    }
+}
+
+fn operation(document: &Value, path: &str, item: &Value, method: &str, found: &Value) -> Operation {
+    let key = entries(&found["security"][0]).next().map(|(name, _)| {
+        (format!("key-{name}"), header_of(&document["components"]["securitySchemes"][name]))
+    });
+    let parameters = list(&item["parameters"]).chain(list(&found["parameters"]));
+    Operation {
+        anchor: text(&found["operationId"]),
+        method: method.to_ascii_uppercase(),
+        path: path.to_owned(),
+        summary: text(&found["summary"]),
+        description: paragraphs(&found["description"]),
+        key,
+        parameters: parameters
+            .map(|parameter| Field::parameter(document, resolve(document, parameter)))
+            .collect(),
+        body: found.get("requestBody").map(|body| {
+            let body = resolve(document, body);
+            Body {
+                required: body["required"] == true,
+                description: words(&body["description"]),
+                content: content(document, &body["content"], true),
+            }
+        }),
+        answers: entries(&found["responses"])
+            .map(|(status, answer)| answered(document, status, answer))
+            .collect(),
+    }
+}
+
+fn answered(document: &Value, status: &str, answer: &Value) -> Answer {
+    let answer = resolve(document, answer);
+    let problem = &answer["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"]["code"];
+    let codes: Vec<String> = list(&problem["enum"]).map(text).collect();
+    // Every failure has the same body and the same two headers, which the introduction tells.
+    let told = |name: &str| !codes.is_empty() && ["PX-Error", "X-Request-Id"].contains(&name);
+    let headers = entries(&answer["headers"]).filter(|(name, _)| !told(name));
+    Answer {
+        status: if status == "default" { "any".to_owned() } else { status.to_owned() },
+        mood: match status.as_bytes() {
+            [b'2', ..] => "good",
+            [b'4' | b'5', ..] => "bad",
+            _ => "other",
+        },
+        description: words(&answer["description"]),
+        headers: headers
+            .map(|(name, header)| Field::header(document, name, resolve(document, header)))
+            .collect(),
+        content: if codes.is_empty() {
+            content(document, &answer["content"], false)
+        } else {
+            Content::default()
+        },
+        codes,
+    }
+}
+
+/// The first media type; its members where they are short to tell or, in a request, needed to call.
+fn content(document: &Value, by_media: &Value, request: bool) -> Content {
+    let Some((media, content)) = entries(by_media).next() else { return Content::default() };
+    let schema = &content["schema"];
+    let named = schema.get("$ref").is_some();
+    let examples = entries(&content["examples"]).map(|(_, one)| (text(&one["summary"]), &one["value"]));
+    let example = content.get("example").map(|example| (String::new(), example));
+    Content {
+        media: if media == "*/*" { "any media type".to_owned() } else { media.clone() },
+        kind: if schema.is_null() { Words::default() } else { kind(document, schema) },
+        fields: if request || !named { fields(document, resolve(document, schema)) } else { Vec::new() },
+        examples: example
+            .into_iter()
+            .chain(examples)
+            .map(|(title, value)| (title, format!("{value:#}")))
+            .collect(),
+    }
+}
+
+/// The members of an object; none of anything else.
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flat_map(Map::iter)
+}
+
+/// The items of a list; none of anything else.
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,47 @@
+//! Text with code and links in it, as pieces: the template escapes each, so nothing is markup by chance.
+
+use serde_json::Value;
+
+/// A run of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words(pub(super) Vec<Piece>);
+
+/// A part of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// As it is.
+    Text(String),
+    /// In the font of code.
+    Code(String),
+    /// To a schema on this page.
+    Schema(String),
+}
+
+impl Words {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn push_text(&mut self, text: impl Into<String>) {
+        self.0.push(Piece::Text(text.into()));
+    }
+
+    pub(super) fn push_code(&mut self, text: impl Into<String>) {
+        self.0.push(Piece::Code(text.into()));
+    }
+}
+
+/// A description: backticks hold code.
+pub(super) fn words(description: &Value) -> Words {
+    let parts = description.as_str().unwrap_or_default().split('`').enumerate();
+    let pieces = parts.filter(|(_, part)| !part.is_empty()).map(|(position, part)| {
+        if position % 2 == 1 { Piece::Code(part.to_owned()) } else { Piece::Text(part.to_owned()) }
+    });
+    Words(pieces.collect())
+}
+
+/// A longer description: empty lines part paragraphs.
+pub(super) fn paragraphs(description: &Value) -> Vec<Words> {
+    let text = description.as_str().unwrap_or_default();
+    text.split("\n\n").filter(|part| !part.is_empty()).map(|part| words(&part.into())).collect()
+}
