@@ -1,0 +1,4 @@
+//! The proxy: what agents send, what people decide.
+
+mod forward;
+mod pause;
