@@ -103,6 +103,13 @@ impl Call {
         self
     }
 
+    /// Adds a header whose value is not ASCII.
+    pub(crate) fn header_bytes(mut self, name: &str, value: &[u8]) -> Self {
+        let name: HeaderName = name.parse().expect("a header name");
+        self.headers.append(name, HeaderValue::from_bytes(value).expect("a header value"));
+        self
+    }
+
     /// Sets a header in place of what was there.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         let (name, value) = pair(name, value);

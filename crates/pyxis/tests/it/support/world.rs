@@ -22,6 +22,11 @@ impl World {
         Self::with(Setup::new()).await
     }
 
+    /// A world on SQLite whose program has one more setting.
+    pub(crate) async fn new_with_env(name: &str, value: &str) -> Self {
+        Self::with(Setup::new().env(name, value)).await
+    }
+
     /// A world with the bearer credential `api` for its upstream.
     pub(crate) async fn with(setup: Setup) -> Self {
         let world = Self::bare(setup).await;
