@@ -100,8 +100,13 @@ impl App {
         self.serve_with(&[]);
     }
 
-    pub(crate) fn serve_with(&mut self, arguments: &[&str]) {
-        let base = ["serve", "--json", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+    /// Starts it with a listener for metrics.
+    pub(crate) fn serve_on_metrics(&mut self, address: &str) {
+        self.serve_with(&["--metrics-listen", address]);
+    }
+
+    fn serve_with(&mut self, arguments: &[&str]) {
+        let base = ["serve", "--json", "--listen", "127.0.0.1:0"];
         let log = File::options().create(true).append(true).open(self.log()).expect("a log file");
         let mut command = self.command(&[base.as_slice(), arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the program starts");
@@ -208,10 +213,6 @@ impl App {
             Some(postgres) => database::postgres(postgres, statements),
             None => database::sqlite(&self.data().join("pyxis.db"), statements),
         }
-    }
-
-    pub(crate) fn on_postgres(&self) -> bool {
-        self.setup.postgres.is_some()
     }
 
     /// The directory that the commands run in.

@@ -10,10 +10,14 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 /// alignment, hex, percent-encoded, JSON-escaped and HTML-escaped.
 pub(crate) fn encodings(secret: &str) -> Vec<String> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let percent = |keep: &str| -> String {
+    let percent = |keep: &str, upper: bool| -> String {
         let encode = |byte: u8| {
             let kept = byte.is_ascii_alphanumeric() || keep.contains(char::from(byte));
-            if kept { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+            match (kept, upper) {
+                (true, _) => char::from(byte).to_string(),
+                (false, true) => format!("%{byte:02X}"),
+                (false, false) => format!("%{byte:02x}"),
+            }
         };
         secret.bytes().map(encode).collect()
     };
@@ -23,30 +27,24 @@ pub(crate) fn encodings(secret: &str) -> Vec<String> {
         secret.to_owned(),
         hex.to_ascii_uppercase(),
         hex,
-        percent("-._~"),
-        percent("-._~/"),
-        percent("-._~").to_ascii_lowercase(),
+        percent("-._~", true),
+        percent("-._~/", true),
+        percent("-._~", false),
         json.trim_matches('"').to_owned(),
         html.replace('"', "&quot;"),
         html.replace('"', "&#34;"),
     ];
     for shift in 0..3 {
-        all.push(inner(
-            &STANDARD_NO_PAD.encode([&[0; 2][..shift.min(2)], secret.as_bytes()].concat()),
-            shift,
-        ));
-        all.push(inner(
-            &URL_SAFE_NO_PAD.encode([&[0; 2][..shift.min(2)], secret.as_bytes()].concat()),
-            shift,
-        ));
+        let shifted = [&[0; 2][..shift], secret.as_bytes()].concat();
+        all.push(inner(&STANDARD_NO_PAD.encode(&shifted), shift, secret.len()));
+        all.push(inner(&URL_SAFE_NO_PAD.encode(&shifted), shift, secret.len()));
     }
     all
 }
 
-/// The characters that only the secret decides, not its neighbours.
-fn inner(encoded: &str, shift: usize) -> String {
-    let start = if shift == 0 { 0 } else { shift + 1 };
-    encoded[start..encoded.len() - 2].to_owned()
+/// The characters that only the secret decides, whatever its neighbors are: six bits each.
+fn inner(encoded: &str, shift: usize, length: usize) -> String {
+    encoded[(8 * shift).div_ceil(6)..8 * (shift + length) / 6].to_owned()
 }
 
 /// Which encodings of `secret` are in these bytes.
