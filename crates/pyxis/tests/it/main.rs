@@ -4,6 +4,8 @@
 //! sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
 //! a server on which databases may be created) adds the PostgreSQL arm of what runs on both engines.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 mod cli;
 mod gateway;
 mod layering;

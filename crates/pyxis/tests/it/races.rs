@@ -32,15 +32,15 @@ fn lost_to_a_decision(error: &Error) -> bool {
     matches!(error, Error::AlreadyDecided(_))
 }
 
-async fn say(
+async fn speak(
     world: &World,
     approver: &Approver,
     txn: pyxis_core::id::TxnId,
-    word: Word,
+    verdict: Word,
 ) -> Result<ApprovalState, Error> {
     let (state, approver) = (world.state.clone(), approver.clone());
-    let said = tokio::spawn(async move { decide(&state, &approver, txn, word).await });
-    said.await.unwrap().map(|decided| decided.state)
+    let spoken = tokio::spawn(async move { decide(&state, &approver, txn, verdict).await });
+    spoken.await.unwrap().map(|decided| decided.state)
 }
 
 both_engines! {
@@ -49,12 +49,12 @@ both_engines! {
         let (mut approved, mut denied) = (0, 0);
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
-            let (yes, no) = tokio::join!(
-                say(world, &one, txn, Word::Approve(None)),
-                say(world, &two, txn, Word::Deny(None)),
+            let (approval, denial) = tokio::join!(
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Deny(None)),
             );
             let end = settled(world, txn).await;
-            match (yes, no) {
+            match (approval, denial) {
                 (Ok(ApprovalState::Approved), Err(error)) => {
                     assert!(lost_to_a_decision(&error), "{error}");
                     assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
@@ -77,8 +77,8 @@ both_engines! {
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let (first, second) = tokio::join!(
-                say(world, &one, txn, Word::Approve(None)),
-                say(world, &two, txn, Word::Approve(None)),
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Approve(None)),
             );
             assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
             let end = settled(world, txn).await;
@@ -93,14 +93,14 @@ both_engines! {
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let window = row(world, txn).await.expires_at.since(world.clock_now());
-            world.advance(window - Duration::from_millis(1));
+            world.advance(window.saturating_sub(Duration::from_millis(1)));
             let state = world.state.clone();
             let clock = world.clock();
             let expire = tokio::spawn(async move {
                 clock.advance(Duration::from_millis(1));
                 workers::expire_tick(&state).await.map(drop)
             });
-            let (yes, expired) = tokio::join!(say(world, &one, txn, Word::Approve(None)), expire);
+            let (yes, expired) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), expire);
             expired.unwrap().unwrap();
             let end = settled(world, txn).await;
             match yes {
@@ -123,7 +123,7 @@ both_engines! {
         let mut approved = 0;
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
-            let (yes, withdrawn) = tokio::join!(say(world, &one, txn, Word::Approve(None)), world.withdraw(txn));
+            let (yes, withdrawn) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), world.withdraw(txn));
             let end = settled(world, txn).await;
             match (yes, withdrawn.as_u16()) {
                 (Ok(ApprovalState::Approved), 409) => {
@@ -146,8 +146,8 @@ both_engines! {
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let (first, second) = tokio::join!(
-                say(world, &one, txn, Word::Approve(None)),
-                say(world, &two, txn, Word::Approve(None)),
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Approve(None)),
             );
             let mut states = [first.unwrap(), second.unwrap()];
             states.sort_by_key(|state| state.as_str());
