@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod cli;
+mod crash;
 mod gateway;
 mod layering;
 mod openapi;

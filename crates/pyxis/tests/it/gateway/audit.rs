@@ -111,8 +111,15 @@ async fn no_secret_is_in_files_logs_or_exports() {
 async fn no_answer_of_the_admin_api_shows_a_secret() {
     let world = lively(Setup::new()).await;
     for path in [
-        "/admin/credentials", "/admin/credentials/api", "/admin/agents", "/admin/policies/api", "/admin/grants",
-        "/admin/audit", "/admin/members", "/admin/settings", "/approvals",
+        "/admin/credentials",
+        "/admin/credentials/api",
+        "/admin/agents",
+        "/admin/policies/api",
+        "/admin/grants",
+        "/admin/audit",
+        "/admin/members",
+        "/admin/settings",
+        "/approvals",
     ] {
         let answer = world.owner.client.get(path).send().await.expect(200);
         assert_eq!(found(SECRET, &answer.body), Vec::<String>::new(), "{path}");

@@ -1,0 +1,151 @@
+//! Crashes under load: the server is killed at random moments, and what it acknowledged must stand.
+//!
+//! Agents pause requests and an owner decides them while the process is killed (`kill -9`) and started
+//! again. Every request carries a number in its body, so the upstream can tell them apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pyxis_core::entropy::{self, OsEntropy};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::support::client::Call;
+use crate::support::{Agent, Answer, Person, World};
+
+/// How often the server dies.
+const KILLS: usize = 200;
+/// Agents at work.
+const AGENTS: u64 = 6;
+
+/// What an owner said of a request, and whether the server acknowledged it.
+#[derive(Clone, Debug)]
+struct Word {
+    txn: String,
+    approve: bool,
+    acknowledged: bool,
+}
+
+/// What the load has done so far, by the number of the request.
+#[derive(Default)]
+struct Ledger {
+    words: Mutex<BTreeMap<u64, Word>>,
+    acknowledged: AtomicU64,
+    next: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Ledger {
+    fn note(&self, number: u64, word: Word) {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).insert(number, word);
+    }
+}
+
+/// An answer, if the server lived long enough to give it.
+async fn attempt(call: Call) -> Option<Answer> {
+    call.try_open().await.ok()?.try_read().await.ok()
+}
+
+/// Pauses a request and has it decided, over and over. Every third one is denied.
+async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) {
+    while !ledger.over.load(Ordering::Relaxed) {
+        let number = ledger.next.fetch_add(1, Ordering::Relaxed);
+        let call = agent.forward("api", "POST", &target).body(format!("request {number}"));
+        let Some(paused) = attempt(call).await else {
+            tokio::task::yield_now().await;
+            continue;
+        };
+        assert_eq!(paused.status, 202, "{paused:?}");
+        let txn = paused.json()["txn_id"].as_str().unwrap().to_owned();
+        let approve = number % 3 != 0;
+        let verb = if approve { "approve" } else { "deny" };
+        ledger.note(number, Word { txn: txn.clone(), approve, acknowledged: false });
+        let said = attempt(owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({}))).await;
+        if said.is_some_and(|answer| answer.status == 200) {
+            ledger.note(number, Word { txn, approve, acknowledged: true });
+            ledger.acknowledged.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The number in a request's body.
+fn number(body: &str) -> u64 {
+    body.strip_prefix("request ").unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
+    let mut world = World::new().await;
+    let ledger = Arc::new(Ledger::default());
+    let mut load = JoinSet::new();
+    for _ in 0..AGENTS {
+        let target = world.upstream.url("/act");
+        load.spawn(work(world.agent.clone(), world.owner.clone(), target, Arc::clone(&ledger)));
+    }
+    for _ in 0..KILLS {
+        // The moment is a random count of acknowledged decisions; everything else is in flight then.
+        let [more] = entropy::bytes::<1>(&OsEntropy);
+        let until = ledger.acknowledged.load(Ordering::Relaxed) + u64::from(more % 24);
+        while ledger.acknowledged.load(Ordering::Relaxed) < until {
+            tokio::task::yield_now().await;
+        }
+        world.app.kill().await;
+        world.app.serve();
+    }
+    ledger.over.store(true, Ordering::Relaxed);
+    while let Some(worker) = load.join_next().await {
+        worker.unwrap();
+    }
+
+    let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let ends = ends(&world, &words).await;
+    check(&world, &words, &ends);
+    world.app.cli(&["audit", "verify"]).await.expect(0);
+}
+
+/// How every decided request ended.
+async fn ends(world: &World, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value> {
+    let mut ends = BTreeMap::new();
+    for (number, word) in words {
+        // Pending ones are those whose decision was lost before it was acknowledged.
+        let now = world.agent.poll(&word.txn).await;
+        let end = if now["status"] == "approved" { world.agent.outcome(&word.txn).await } else { now };
+        ends.insert(*number, end);
+    }
+    ends
+}
+
+fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) {
+    let mut sent = BTreeSet::new();
+    for request in world.upstream.requests() {
+        if request.complete {
+            assert!(sent.insert(number(request.text())), "sent twice: {}", request.text());
+        }
+    }
+    let mut unknown = 0;
+    for (number, word) in words {
+        let (end, reached) = (&ends[number], sent.contains(number));
+        match end["status"].as_str().unwrap() {
+            "approved" => {
+                assert!(word.approve, "{number}: {word:?} {end}");
+                if end["error"] == "outcome_unknown" {
+                    unknown += 1;
+                } else {
+                    assert_eq!(end["response"]["status"], 200, "{number}: {end}");
+                    assert!(reached, "{number} has an answer but never arrived: {end}");
+                }
+            }
+            "denied" => assert!(!word.approve && !reached, "{number}: {word:?} {end}"),
+            "pending" => assert!(!word.acknowledged && !reached, "{number}: {word:?} {end}"),
+            other => panic!("{number}: {other}"),
+        }
+    }
+    for number in &sent {
+        assert!(words.get(number).is_some_and(|word| word.approve), "{number} was sent without a decision");
+    }
+    let acknowledged = words.values().filter(|word| word.acknowledged).count();
+    assert!(acknowledged >= KILLS, "only {acknowledged} decisions for {KILLS} crashes");
+    assert!(unknown <= KILLS * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
+}
