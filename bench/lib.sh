@@ -27,14 +27,15 @@ require() {
     done
 }
 
-# Builds everything in release. Sets $pyxis, or leaves it empty with PX_BENCH_WITHOUT_PYXIS=1.
+# Builds everything in release. Sets $pyxis: empty with PX_BENCH_WITHOUT_PYXIS=1, and PX_BENCH_PYXIS,
+# a binary built elsewhere, where that is set.
 build() {
     local release=${CARGO_TARGET_DIR:-}
     echo "building in release mode" >&2
     cargo build --quiet --locked --release --manifest-path "$bench/Cargo.toml"
     tools=${release:-$bench/target}/release
-    pyxis=
-    if [[ -z ${PX_BENCH_WITHOUT_PYXIS:-} ]]; then
+    pyxis=${PX_BENCH_PYXIS:-}
+    if [[ -z $pyxis && -z ${PX_BENCH_WITHOUT_PYXIS:-} ]]; then
         cargo build --quiet --locked --release --manifest-path "$bench/../Cargo.toml" --package pyxis
         pyxis=${release:-$bench/../target}/release/pyxis
     fi

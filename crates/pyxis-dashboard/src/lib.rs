@@ -1,10 +1,73 @@
 //! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings.
 //!
-//! The presentation half: [`view`] holds one struct for each page, made of owned strings and ready
-//! to render (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns
-//! numbers and strangers' text into something a person can judge.
+//! Two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
+//! (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns numbers and
+//! strangers' text into something a person can judge. The `pages` fill those structs from the proxy's
+//! services, in-process, and take the forms: [`router`] mounts them.
+//!
+//! Invariants: a GET changes nothing; a POST needs a session, its CSRF token and our own origin, and
+//! ends in a redirect; every answer carries the headers of [`assets::CONTENT_SECURITY_POLICY`] and its
+//! companions; an error is a page.
 
 pub mod assets;
 pub mod chart;
+mod cookies;
+mod csrf;
+mod error;
+mod events;
+mod form;
+mod headers;
+mod health;
+mod notice;
+mod pages;
+mod router;
+mod session;
 pub mod text;
 pub mod view;
+
+use std::sync::Arc;
+
+use pyxis_gateway as gateway;
+use tokio::sync::{Semaphore, watch};
+
+pub use error::Error;
+pub use router::router;
+
+/// Open event streams in one process; more are refused, and those inboxes are reloaded by hand.
+const MAX_STREAMS: usize = 1024;
+
+/// What every page shares. A cheap clone.
+#[derive(Clone)]
+pub struct State(Arc<Inner>);
+
+/// What [`State`] points to.
+pub struct Inner {
+    gateway: gateway::State,
+    cookies: cookies::Cookies,
+    health: health::AuditCheck,
+    streams: Arc<Semaphore>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl State {
+    /// The pages of a proxy. Event streams end when `stopping` becomes true, so that an open inbox
+    /// does not hold up the end of the process.
+    pub fn new(gateway: gateway::State, stopping: watch::Receiver<bool>) -> Self {
+        let cookies = cookies::Cookies::for_origin(&gateway.config.base_url);
+        Self(Arc::new(Inner {
+            gateway,
+            cookies,
+            health: health::AuditCheck::default(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            stopping,
+        }))
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}

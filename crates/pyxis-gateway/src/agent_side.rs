@@ -59,7 +59,7 @@ const METHODS: [Method; 7] =
 
 /// `GET /agent/services`: the credentials this key may use.
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
-    let agent = state.cache.agent(&state.store, control::key(&headers)?).await?;
+    let agent = state.cache.agent_now(&state.store, control::key(&headers)?).await?;
     let workspace = agent.workspace_id();
     let mut services = Vec::new();
     for row in credentials::list(&state.store, workspace).await? {

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use pyxis_store::audit::Checkpoint;
 
+use crate::error::{Error, Result};
+
 /// Replaces the file in one step. A failure is logged: the database has the same checkpoint.
 pub(crate) async fn write(path: &Path, checkpoint: &Checkpoint) {
     let next = path.with_extension("new");
@@ -17,5 +19,14 @@ pub(crate) async fn write(path: &Path, checkpoint: &Checkpoint) {
     };
     if let Err(error) = written.await {
         tracing::warn!(%error, "the signed audit head could not be written beside the database");
+    }
+}
+
+/// What the file says; `None` where there is none.
+pub(crate) async fn read(path: &Path) -> Result<Option<Checkpoint>> {
+    match tokio::fs::read_to_string(path).await {
+        Ok(line) => line.trim().parse().map(Some).map_err(|error| Error::Internal(Box::new(error))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Internal(error.into())),
     }
 }

@@ -8,4 +8,5 @@ pub(crate) mod execute;
 pub(crate) mod expire;
 pub(crate) mod pause;
 pub mod reply;
+pub mod standing;
 pub mod view;

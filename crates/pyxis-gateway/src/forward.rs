@@ -8,8 +8,6 @@ pub(crate) mod inject;
 pub(crate) mod outbound;
 pub(crate) mod relay;
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Request, State as Extract};
 use axum::response::{IntoResponse, Response};
@@ -26,7 +24,7 @@ use crate::approvals::{pause, reply};
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
 use crate::idempotency::{Claimed, Replay};
-use crate::judge::{self, Judgement, Passage};
+use crate::judge::{self, Judgement, Matched, Passage};
 use crate::outcome::{Outcome, OutcomeBody};
 use crate::resolve::{Agent, Credential};
 use crate::state::State;
@@ -43,6 +41,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control<'a>,
     pub(crate) head: &'a request::Parts,
+    /// Of the configuration that `agent` and `credential` are from.
+    pub(crate) generation: i64,
 }
 
 /// `POST /forward`.
@@ -55,62 +55,112 @@ pub(crate) async fn forward(Extract(state): Extract<State>, request: Request) ->
 
 async fn run(state: &State, request: Request) -> Result<Response> {
     let (head, body) = request.into_parts();
-    let agent = state.cache.agent(&state.store, control::key(&head.headers)?).await?;
+    let key = control::key(&head.headers)?;
+    let (agent, _) = state.cache.agent(&state.store, key).await?;
     let control = Control::read(&head.headers)?;
-    let method = method(&control)?;
-    let (name, url) = (control.credential()?, control.target()?);
-
-    let (claim, body) = match control.idempotency_key {
-        None => (None, body),
-        Some(key) => {
-            let body = read_body(state, body).await?;
-            match idempotency::claim(state, &agent, key, &control, &body).await? {
-                Replay::First(claim) => (Some(claim), Body::from(body)),
-                Replay::Again(response) => return Ok(response),
-            }
+    let call = Call { key, method: method(&control)?, control: &control, head: &head };
+    control.credential()?;
+    control.target()?;
+    let Some(idempotency_key) = control.idempotency_key else { return call.go(state, body, None).await };
+    let body = read_body(state, body).await?;
+    match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
+        Replay::Again(response) => Ok(response),
+        Replay::First(claim) => {
+            let result = call.go(state, body.into(), Some(&claim)).await;
+            claim.settle(state, result).await
         }
-    };
-    let work = admit_and_go(state, &agent, &control, method, (name, url), &head, body, claim.as_ref());
-    let result = work.await;
-    match claim {
-        None => result,
-        Some(claim) => claim.settle(state, result).await,
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one request, used once")]
-async fn admit_and_go(
-    state: &State,
-    agent: &Arc<Agent>,
-    control: &Control<'_>,
+/// One well-formed call.
+struct Call<'a> {
+    key: &'a str,
     method: Method,
-    (name, url): (&str, &str),
-    head: &request::Parts,
-    body: Body,
-    claim: Option<&Claimed>,
-) -> Result<Response> {
-    limits::admit(state, agent).await?;
-    let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    let credential = agent.credential(&state.store, name).await?;
-    let asked = Asked { agent, credential: &credential, method, target: &target, control, head };
-    let judgement = judge::judge(state, &asked).await;
-    match judgement {
-        Err(error) => {
-            records::refused(state, &asked, &error);
-            Err(error)
-        }
-        Ok(Judgement::Deny { pattern }) => {
-            let error = Error::DeniedByPolicy { pattern };
-            records::refused(state, &asked, &error);
-            Err(error)
-        }
-        Ok(Judgement::Pass(passage)) => send(state, &asked, &passage, body, claim).await,
-        Ok(Judgement::Ask(rule)) => {
-            let body = read_body(state, body).await?;
-            let paused = pause::pause(state, &asked, &rule, body, claim).await?;
-            reply::paused(state, agent, paused, control.wait).await
+    control: &'a Control<'a>,
+    head: &'a request::Parts,
+}
+
+impl Call<'_> {
+    /// Counts the call, then decides until a decision stands: configuration in memory can be older than
+    /// the store's, which shows before anything has happened.
+    async fn go(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
+        let mut body = Some(body);
+        let mut counted = false;
+        loop {
+            let (agent, generation) = state.cache.agent(&state.store, self.key).await?;
+            if !counted {
+                counted = limits::admit(state, &agent).await?;
+            }
+            let decided = self.decide(state, &agent, generation, &mut body, claim).await?;
+            if let Some(response) = decided {
+                return Ok(response);
+            }
         }
     }
+
+    /// Decides and acts; `None` when the configuration turned out to be out of date.
+    async fn decide(
+        &self,
+        state: &State,
+        agent: &Agent,
+        generation: i64,
+        body: &mut Option<Body>,
+        claim: Option<&Claimed>,
+    ) -> Result<Option<Response>> {
+        let url = self.control.target()?;
+        let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+        let credential = match agent.credential(&state.store, self.control.credential()?).await {
+            Ok(credential) => credential,
+            Err(error) => return stands(state, generation, error).await,
+        };
+        let asked = Asked {
+            agent,
+            credential: &credential,
+            method: self.method,
+            target: &target,
+            control: self.control,
+            head: self.head,
+            generation,
+        };
+        let refusal = match judge::judge(state, &asked).await {
+            Ok(Judgement::Pass(matched)) => {
+                return send(state, &asked, &Passage { matched, grant: None }, body, claim).await;
+            }
+            Ok(Judgement::Ask(matched)) => return ask(state, &asked, matched, body, claim).await,
+            Ok(Judgement::Deny { pattern }) => Error::DeniedByPolicy { pattern },
+            Err(error) => error,
+        };
+        if state.cache.is_current(&state.store, generation).await? {
+            records::refused(state, &asked, &refusal);
+            return Err(refusal);
+        }
+        Ok(None)
+    }
+}
+
+/// An error that holds if the configuration that led to it does.
+async fn stands(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
+    if state.cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
+}
+
+/// The way of a request that needs a human, or a grant.
+async fn ask(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: Matched,
+    body: &mut Option<Body>,
+    claim: Option<&Claimed>,
+) -> Result<Option<Response>> {
+    if !state.cache.is_current(&state.store, asked.generation).await? {
+        return Ok(None);
+    }
+    judge::check_reason(asked)?;
+    if let Some(grant) = judge::use_grant(state, asked).await? {
+        return send(state, asked, &Passage { matched, grant: Some(grant) }, body, claim).await;
+    }
+    let body = read_body(state, body.take().unwrap_or_default()).await?;
+    let paused = pause::pause(state, asked, &matched, body, claim).await?;
+    reply::paused(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
 fn method(control: &Control<'_>) -> Result<Method> {
@@ -132,18 +182,21 @@ async fn read_body(state: &State, body: Body) -> Result<Bytes> {
     })
 }
 
-/// The way of a request that needs no human (any more, thanks to a grant).
+/// The way of a request that needs no human (any more, thanks to a grant). `None`: decide again.
 async fn send(
     state: &State,
     asked: &Asked<'_>,
     passage: &Passage,
-    body: Body,
+    body: &mut Option<Body>,
     claim: Option<&Claimed>,
-) -> Result<Response> {
+) -> Result<Option<Response>> {
     let started = Instant::now();
     let record = records::forward(state, asked, passage);
-    // Fail closed: a request that is not on record is not sent.
-    let seq = state.audit.append(record).await?;
+    // Fail closed: a request that is not on record, under the configuration it was judged by, is not sent.
+    let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
+        state.cache.is_current(&state.store, asked.generation).await?;
+        return Ok(None);
+    };
     state.touched.note(asked.agent.id(), asked.credential.row.id, state.now());
     let outcome = Outcome::new(state, asked.agent.workspace_id(), seq, started);
     if let Some(claim) = claim {
@@ -155,8 +208,9 @@ async fn send(
         target: asked.target,
         headers: clean_headers(&asked.head.headers, asked.credential),
     };
-    match dispatch(state, outbound, pyxis_net::body::boxed(body)).await {
-        Ok(answer) => relay(asked.method, answer, outcome).await,
+    let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
+    match dispatch(state, outbound, body).await {
+        Ok(answer) => relay(asked.method, answer, outcome).await.map(Some),
         Err(error) => {
             outcome.failed(&error);
             Err(error)

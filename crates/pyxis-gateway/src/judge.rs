@@ -12,12 +12,12 @@ use crate::forward::Asked;
 use crate::resolve::Credential;
 use crate::state::State;
 
-/// What is to happen with a request.
+/// What is to happen with a request, grants aside.
 #[derive(Debug)]
 pub(crate) enum Judgement {
     /// It may be sent.
-    Pass(Box<Passage>),
-    /// A human decides.
+    Pass(Matched),
+    /// A human decides, unless a grant spares them the question.
     Ask(Matched),
     /// A deny rule matched.
     Deny {
@@ -47,27 +47,16 @@ impl From<&Decision<'_>> for Matched {
     }
 }
 
-/// The whole judgement, with the egress guard and, where it helps, one use of a grant.
+/// Bounds, egress guard and policy.
 pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement> {
     bounds(asked.credential, asked.target)?;
     state.net.check(&host_port(asked.target)).await?;
     let decision = decide(asked.credential, asked.method, asked.target);
-    match decision.verdict {
-        Verdict::Deny => Ok(Judgement::Deny { pattern: decision.pattern.map(str::to_owned) }),
-        Verdict::AutoApprove => {
-            Ok(Judgement::Pass(Box::new(Passage { matched: (&decision).into(), grant: None })))
-        }
-        Verdict::RequireApproval => {
-            check_reason(asked)?;
-            match use_grant(state, asked, &decision).await? {
-                Some(grant) => {
-                    let matched = (&decision).into();
-                    Ok(Judgement::Pass(Box::new(Passage { matched, grant: Some(grant) })))
-                }
-                None => Ok(Judgement::Ask((&decision).into())),
-            }
-        }
-    }
+    Ok(match decision.verdict {
+        Verdict::Deny => Judgement::Deny { pattern: decision.pattern.map(str::to_owned) },
+        Verdict::AutoApprove => Judgement::Pass((&decision).into()),
+        Verdict::RequireApproval => Judgement::Ask((&decision).into()),
+    })
 }
 
 /// What no human and no grant can widen: scheme and allowed hosts.
@@ -92,27 +81,28 @@ pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
     pyxis_net::HostPort::new(target.written_host(), target.port())
 }
 
-fn check_reason(asked: &Asked<'_>) -> Result<()> {
-    let required = asked.credential.policy.as_ref().is_some_and(|policy| policy.policy.require_reason);
+/// A policy may ask agents to say why.
+pub(crate) fn check_reason(asked: &Asked<'_>) -> Result<()> {
+    let required = settings(asked.credential).is_some_and(|policy| policy.require_reason);
     if required && asked.control.reason.is_none_or(str::is_empty) {
         return Err(Error::MissingHeader("X-PX-Reason (this credential's policy asks for a reason)"));
     }
     Ok(())
 }
 
-async fn use_grant(state: &State, asked: &Asked<'_>, decision: &Decision<'_>) -> Result<Option<GrantRow>> {
-    if !grant::may_shortcut(decision, settings(asked.credential)) {
+/// One use of a grant that covers the request, where a grant may stand in for a human.
+pub(crate) async fn use_grant(state: &State, asked: &Asked<'_>) -> Result<Option<GrantRow>> {
+    let decision = decide(asked.credential, asked.method, asked.target);
+    if !grant::may_shortcut(&decision, settings(asked.credential)) {
         return Ok(None);
     }
     let row = &asked.credential.row;
-    let route = asked.target.route();
-    let method = asked.method.as_str();
     let wanted = Wanted {
         workspace: asked.agent.workspace_id(),
         credential: row.id,
         credential_version: row.version,
-        method,
-        route: &route,
+        method: asked.method.as_str(),
+        route: &asked.target.route(),
         agent: Some(asked.agent.id()),
         now: state.now(),
     };

@@ -1,9 +1,9 @@
 //! From an agent key and a credential's name to everything a decision needs.
 //!
 //! Parsed configuration is kept in memory under the store's generation number, which every change of
-//! configuration raises in its own transaction. A request reads that one number and then either
-//! finds what it needs or loads it; so a change is in force for every request that starts after it,
-//! whichever process made it. Secrets are kept sealed here; they are opened for one request at a time.
+//! configuration raises in its own transaction. No answer leaves before that number was compared with
+//! the store's, so a change is in force for every request that starts after it, whichever process made
+//! it. Secrets are kept sealed here; they are opened for one request at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -123,7 +123,11 @@ impl Agent {
     }
 }
 
-/// Parsed configuration of one generation.
+/// Parsed configuration of the generation that was last seen.
+///
+/// What is found here may be out of date. It is believed only after a check against the store: for a
+/// request that passes, in the transaction that records it ([`pyxis_store::audit::Appender::append_under`]);
+/// for every other answer, by [`Cache::is_current`].
 #[derive(Default)]
 pub(crate) struct Cache(RwLock<Snapshot>);
 
@@ -134,39 +138,60 @@ struct Snapshot {
 }
 
 impl Cache {
-    /// The enabled agent that holds `key`.
-    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<Arc<Agent>> {
-        let generation = generations::read(store).await?;
+    /// The enabled agent that holds `key`, and the generation that it is of.
+    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<Agent>, i64)> {
         let hash = key_hash(key);
-        if let Some(agent) = self.cached(generation, &hash) {
-            return Ok(agent);
+        if let Some(found) = self.cached(&hash) {
+            return Ok(found);
         }
+        let generation = self.refresh(store).await?;
         let row = agents::find_by_key_hash(store, &pyxis_core::entropy::hex(&hash)).await?;
         let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
         let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
         let agent = Arc::new(Agent { row, workspace, credentials: RwLock::default() });
         self.keep(generation, hash, &agent);
-        Ok(agent)
+        Ok((agent, generation))
     }
 
-    fn cached(&self, generation: i64, hash: &KeyHash) -> Option<Arc<Agent>> {
-        let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if snapshot.generation != generation {
-            return None;
+    /// The enabled agent that holds `key`, as of now.
+    pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<Agent>> {
+        self.refresh(store).await?;
+        Ok(self.agent(store, key).await?.0)
+    }
+
+    /// Whether `generation` is still the store's; if not, what is kept here is dropped.
+    pub(crate) async fn is_current(&self, store: &Store, generation: i64) -> Result<bool> {
+        Ok(self.refresh(store).await? == generation)
+    }
+
+    /// Reads the store's generation and drops what is of another one.
+    async fn refresh(&self, store: &Store) -> Result<i64> {
+        let generation = generations::read(store).await?;
+        if self.0.read().unwrap_or_else(PoisonError::into_inner).generation != generation {
+            let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            if snapshot.generation < generation {
+                *snapshot = Snapshot { generation, agents: HashMap::new() };
+            }
         }
-        snapshot.agents.get(hash).cloned()
+        Ok(generation)
+    }
+
+    fn cached(&self, hash: &KeyHash) -> Option<(Arc<Agent>, i64)> {
+        let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        snapshot.agents.get(hash).map(|agent| (Arc::clone(agent), snapshot.generation))
     }
 
     /// Keeps what was loaded after `generation` was read. A newer snapshot is left alone: what is at
     /// hand may be older than it.
     fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<Agent>) {
         let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if snapshot.generation < generation || snapshot.agents.len() >= MAX_ENTRIES {
-            *snapshot = Snapshot { generation, agents: HashMap::new() };
+        if snapshot.generation != generation {
+            return;
         }
-        if snapshot.generation == generation {
-            snapshot.agents.insert(hash, Arc::clone(agent));
+        if snapshot.agents.len() >= MAX_ENTRIES {
+            snapshot.agents.clear();
         }
+        snapshot.agents.insert(hash, Arc::clone(agent));
     }
 }
 

@@ -25,18 +25,18 @@ pub struct Source {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Names the request on the way in, and the failure on the way out.
-pub async fn assign(State(source): State<Source>, mut request: Request, next: Next) -> Response {
-    let id = RequestId::new(source.clock.now(), &*source.entropy);
-    request.extensions_mut().insert(id);
+/// Names a request that fails, or that is logged; the others never need a name.
+pub async fn assign(State(source): State<Source>, request: Request, next: Next) -> Response {
     let seen = tracing::enabled!(target: "pyxis::access", tracing::Level::DEBUG)
         .then(|| (request.method().clone(), route(&request), Instant::now()));
     let mut response = next.run(request).await;
+    let name = || RequestId::new(source.clock.now(), &*source.entropy);
     if let Some((method, route, began)) = seen {
         let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
-        tracing::debug!(target: "pyxis::access", request = %id, %method, route, status, ms, "answered");
+        tracing::debug!(target: "pyxis::access", %method, route, status, ms, "answered");
     }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        let id = name();
         log(id, &problem);
         let mut named = problem.render(Some(id));
         if let Ok(value) = HeaderValue::try_from(id.to_string()) {

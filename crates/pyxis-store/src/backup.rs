@@ -75,6 +75,7 @@ pub async fn write(
             clear(&mut tx).await?;
             copy::from_postgres(&source, &mut tx, &mut progress).await?;
             tx.commit().await?;
+            target.close().await?;
         }
     }
     let path = path.to_owned();

@@ -106,6 +106,17 @@ impl Store {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    /// Closes the database and waits until that is done, if this is the last clone; else it only drops
+    /// this one. Transactions must have ended.
+    pub async fn close(self) -> Result<(), StoreError> {
+        match Arc::into_inner(self.inner).map(|inner| inner.backend) {
+            Some(Backend::Sqlite(database)) => {
+                tokio::task::spawn_blocking(move || database.close()).await.map_err(StoreError::unavailable)
+            }
+            Some(Backend::Postgres(_)) | None => Ok(()),
+        }
+    }
+
     /// Brings the schema to the version of this program; the version. Safe to call from several
     /// processes at once.
     pub async fn migrate(&self) -> Result<i64, StoreError> {

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
+use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
 use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
@@ -55,7 +56,7 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
     if let Some(address) = app.config.metrics_listen {
         workers.spawn(serve_metrics(address, stopped.clone()));
     }
-    let router = router(&app);
+    let router = router_until(&app, stopped.clone());
     tokio::spawn(async move {
         wait_for_signal().await;
         tracing::info!("stopping: open requests may finish");
@@ -76,9 +77,17 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
 
 /// Every route of every surface.
 pub fn router(app: &App) -> Router {
+    router_until(app, watch::channel(false).1)
+}
+
+/// The same, where streams that would never finish end once `stopped` is true.
+fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
+    }
+    if app.config.surfaces.dashboard {
+        router = router.merge(dashboard::router(dashboard::State::new(app.gateway.clone(), stopped)));
     }
     let health = Router::new()
         .route("/healthz", get(healthz))

@@ -15,18 +15,14 @@ pub struct AuditPage {
     pub filter: AuditFilter,
     /// Requests by decision over the time of the filter.
     pub chart: StackedBars,
-    /// One page of events.
+    /// One page of events, newest first.
     pub rows: Vec<AuditRow>,
-    /// `events 1 to 50`, `no events`.
+    /// `50 events, and older ones`, `no events`.
     pub summary: String,
-    /// Link to the page of newer events: a path with query.
-    pub newer: Option<String>,
+    /// Link back to the newest events: a path with query.
+    pub newest: Option<String>,
     /// Link to the page of older events.
     pub older: Option<String>,
-    /// Link that turns the order around.
-    pub turn_order: String,
-    /// Whether the newest stands first.
-    pub newest_first: bool,
     /// Links to the same events as a file: `/app/audit/export.csv?…`.
     pub export_csv: String,
     /// `/app/audit/export.jsonl?…`.

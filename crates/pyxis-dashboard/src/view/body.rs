@@ -53,6 +53,11 @@ pub enum Shown {
         /// As sent.
         raw: String,
     },
+    /// Not shown here, and why; the fingerprint is not known here either.
+    Absent {
+        /// A sentence; may be empty.
+        why: String,
+    },
     /// Not UTF-8: the head as a hex dump.
     Binary {
         /// Offset, bytes and printable text.
@@ -76,6 +81,19 @@ impl BodyView {
             digest,
             shown,
             cut,
+        }
+    }
+
+    /// A body of which only the size (in bytes) is at hand.
+    pub fn absent(bytes: u64, why: &str) -> Self {
+        let shown = if bytes == 0 { Shown::Empty } else { Shown::Absent { why: why.to_owned() } };
+        Self {
+            size: text::size(bytes),
+            content_type: None,
+            digest_short: String::new(),
+            digest: String::new(),
+            shown,
+            cut: None,
         }
     }
 

@@ -64,6 +64,11 @@ impl ErrorPage {
         Self::new(409, "Somebody else was faster", what, request_id)
     }
 
+    /// Anything else that was refused; `why` says what to do.
+    pub fn refused(status: u16, why: &str) -> Self {
+        Self::new(status, "This could not be done", why, None)
+    }
+
     /// 500 and 503.
     pub fn internal(request_id: Option<String>) -> Self {
         let why = "Pyxis could not finish this, and nothing was sent upstream because of it. Try again; if it stays, the server's log has the cause under the request id below.";

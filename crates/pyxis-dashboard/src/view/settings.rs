@@ -2,9 +2,10 @@
 
 use askama::Template;
 
-use super::{Shell, When, in_section};
+use super::{Problems, Shell, When, in_section};
 
-/// `GET /app/settings`; posts to the same path: `default_approval_mode` (`gated` or `autonomous`).
+/// `GET /app/settings`; posts to the same path: `default_approval_mode` (`gated` or
+/// `autonomous`) and `approval_timeout_minutes` (blank: the server's window).
 #[derive(Clone, Debug, Template)]
 #[template(path = "settings.html")]
 pub struct SettingsPage {
@@ -12,6 +13,12 @@ pub struct SettingsPage {
     pub shell: Shell,
     /// Whether the mode is autonomous; else gated.
     pub autonomous: bool,
+    /// Minutes that a request waits for a decision; empty means the server's window.
+    pub window: String,
+    /// The server's window: `1 hour`.
+    pub server_window: String,
+    /// What is wrong with the form.
+    pub problems: Problems,
     /// Credentials without a policy, which follow the mode: `3 credentials`.
     pub following: String,
     /// What the server runs with, read only.

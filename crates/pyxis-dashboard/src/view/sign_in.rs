@@ -31,12 +31,15 @@ pub enum SignInState {
         /// `12 minutes`.
         wait: String,
     },
+    /// Address and password fit people of several workspaces.
+    Ambiguous,
     /// The session ended or the form was stale.
     Ended,
 }
 
 /// `GET /link/{token}`: a one-time link. Opening it decides nothing; the button does. Posts to
-/// `/link/{token}`: `csrf`, and with `set_password` also `password` and `password_again`.
+/// `/link/{token}`: `csrf`, `password` and `password_again` (both may be empty without
+/// `set_password`: the present password stays).
 #[derive(Clone, Debug, Template)]
 #[template(path = "link.html")]
 pub struct LinkPage {
@@ -48,11 +51,11 @@ pub struct LinkPage {
     pub email: String,
     /// Into which workspace.
     pub workspace: String,
-    /// Whether a password must be set first.
+    /// Whether a password must be set; else one may be.
     pub set_password: bool,
     /// What was wrong with the password.
     pub problem: Option<String>,
 }
 
 /// Minimum length of a password, in characters.
-pub const PASSWORD_MIN: usize = 12;
+pub const PASSWORD_MIN: usize = *pyxis_gateway::service::sessions::PASSWORD.start();

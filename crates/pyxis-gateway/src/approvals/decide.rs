@@ -19,6 +19,7 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{Event, StoreError, Tx, policies, users};
 use serde::Serialize;
 
+use super::standing;
 use crate::error::{Error, Result};
 use crate::records::json;
 use crate::state::State;
@@ -93,7 +94,7 @@ pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) 
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
     let policy = load_policy(&mut tx, &row).await?;
-    check_eligible(approver, policy.as_ref())?;
+    standing::eligible(approver, policy.as_ref())?;
     let case = Case { state, approver, row: &row, policy: policy.as_ref(), now };
     let decided = match word {
         Word::Approve(wish) => case.approve(&mut tx, wish).await?,
@@ -111,20 +112,6 @@ async fn load_policy(tx: &mut Tx, row: &ApprovalRow) -> Result<Option<Policy>> {
     let found = policies::find(&mut *tx, row.workspace_id, row.credential_id).await?;
     let Some(found) = found else { return Ok(None) };
     Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
-}
-
-fn check_eligible(approver: &Approver, policy: Option<&Policy>) -> Result<()> {
-    let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
-    // Per-credential Approve grants for members come with the people of a later release; until a
-    // member has one, only managers are eligible.
-    if eligibility::may_approve(approver.role, false, listed, &approver.email) {
-        return Ok(());
-    }
-    if approver.role.is_manager() {
-        Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
-    } else {
-        Err(Error::NotEligible("this credential was not assigned to you with the Approve grant"))
-    }
 }
 
 /// One decision under way.
@@ -188,15 +175,12 @@ impl Case<'_> {
         Ok(decided)
     }
 
-    /// The stricter of what was asked when the request paused and what the policy asks now.
     fn needed(&self) -> u32 {
-        let then = u32::try_from(self.row.min_approvals).unwrap_or(u32::MAX);
-        self.policy.map_or(1, |policy| policy.min_approvals).max(then)
+        standing::needed(self.row, self.policy)
     }
 
     fn check_passkey(&self) -> Result<()> {
-        let required = self.row.passkey_required || self.policy.is_some_and(|policy| policy.passkey_required);
-        if required {
+        if standing::passkey_required(self.row, self.policy) {
             let url = format!("{}/approve/{}", self.state.config.base_url, self.row.txn_id);
             return Err(Error::PasskeyRequired { url });
         }

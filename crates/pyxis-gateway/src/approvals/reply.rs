@@ -230,7 +230,7 @@ pub async fn withdraw(
 
 /// The transaction, if this very agent key made it.
 async fn find(state: &State, headers: &HeaderMap, txn: &str) -> Result<(std::sync::Arc<Agent>, ApprovalRow)> {
-    let agent = state.cache.agent(&state.store, control::key(headers)?).await?;
+    let agent = state.cache.agent_now(&state.store, control::key(headers)?).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     Ok((agent, found.ok_or(Error::NotFound("transaction"))?))

@@ -49,6 +49,12 @@ pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Vi
     Ok(View { row, target, headers, body, votes })
 }
 
+/// How many transactions of a workspace can still be decided.
+pub async fn pending(state: &State, workspace: WorkspaceId) -> Result<u64> {
+    let count = approvals::count_pending(&state.store, workspace, state.now()).await?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
 /// Transactions of a workspace, newest first, without their bodies.
 pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<View>> {
     expire::expire_due(state).await?;

@@ -3,8 +3,9 @@
 use pyxis_core::entropy;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 use pyxis_core::secret::SecretString;
+use pyxis_core::window;
 use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
-use pyxis_store::{StoreError, Tx, credentials, grants};
+use pyxis_store::{StoreError, Tx, credentials, grants, limits};
 use serde_json::json;
 
 use super::credentials::check_name;
@@ -106,6 +107,11 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
         all.push(with_scope(state, row).await?);
     }
     Ok(all)
+}
+
+/// Requests that were counted against an agent's limit since the hour began.
+pub async fn used_this_hour(state: &State, id: AgentId) -> Result<i64> {
+    Ok(limits::used(&state.store, id, window::hour_start(state.now())).await?)
 }
 
 /// Changes an agent. Disabling it ends its own grants.

@@ -2,9 +2,10 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::audit::{self, AuditFilter, Entry};
+use pyxis_store::audit::{self, AuditFilter, Entry, Verdict};
 use serde_json::{Value, json};
 
+use crate::anchor;
 use crate::error::Result;
 use crate::state::State;
 
@@ -23,6 +24,61 @@ pub async fn over_time(
     bucket_ms: i64,
 ) -> Result<Vec<(UnixMillis, String, i64)>> {
     Ok(audit::decisions_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Recomputes the chain of the whole installation, against the head kept outside the database.
+pub async fn verify(state: &State) -> Result<Verdict> {
+    state.audit.flush().await?;
+    let anchor = match &state.config.anchor {
+        Some(path) => anchor::read(path).await?,
+        None => None,
+    };
+    Ok(audit::verify(&state.store, &state.audit_keys, anchor.as_ref(), |_, _| {}).await?)
+}
+
+/// Columns of a CSV export.
+const COLUMNS: [&str; 15] = [
+    "seq",
+    "at",
+    "workspace_id",
+    "kind",
+    "actor",
+    "actor_name",
+    "credential",
+    "decision",
+    "method",
+    "host",
+    "txn_id",
+    "grant_id",
+    "upstream_status",
+    "detail",
+    "outcome",
+];
+
+/// The first line of a CSV export, without its line end.
+pub fn csv_head() -> String {
+    COLUMNS.join(",")
+}
+
+/// An entry as a line of CSV (RFC 4180), without its line end.
+pub fn to_csv(entry: &Entry) -> String {
+    let value = to_json(entry);
+    COLUMNS.iter().map(|column| csv_cell(&value[*column])).collect::<Vec<_>>().join(",")
+}
+
+fn csv_cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    // A spreadsheet would run a cell that begins like a formula.
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{guard}{}\"", text.replace('"', "\"\""))
+    } else {
+        format!("{guard}{text}")
+    }
 }
 
 /// An entry as JSON, for the API and for exports.
@@ -51,4 +107,24 @@ pub fn to_json(entry: &Entry) -> Value {
         value["outcome"] = detail(&outcome.record.detail);
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_quoted_where_needed_and_never_a_formula() {
+        for (text, cell) in [
+            ("plain", "plain"),
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("a,\"b\"", "\"a,\"\"b\"\"\""),
+            ("-1,2", "\"'-1,2\""),
+        ] {
+            assert_eq!(csv_cell(&Value::from(text)), cell);
+        }
+        assert_eq!(csv_cell(&Value::Null), "");
+    }
 }

@@ -1,7 +1,7 @@
 //! Policies: written as a whole, explained, and replayed over what happened.
 
 use pyxis_core::grant;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
@@ -20,7 +20,7 @@ use crate::resolve::Credential;
 use crate::state::State;
 
 /// Most requests that a replay looks at.
-const MAX_REPLAY: u32 = 1000;
+pub const MAX_REPLAY: u32 = 1000;
 
 /// What would happen with a request, by the function that `/forward` uses.
 #[derive(Clone, Debug, Serialize)]
@@ -69,6 +69,12 @@ pub fn invalid(error: PolicyError) -> Error {
     }
 }
 
+/// Every policy of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(CredentialId, Policy)>> {
+    let rows = policies::list(&state.store, workspace).await?;
+    rows.into_iter().map(|row| Ok((row.credential_id, parse(&row)?))).collect()
+}
+
 /// The policy of a credential, if it has one.
 pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
     let credential = credentials::get(state, workspace, name).await?;
@@ -81,9 +87,12 @@ async fn load(
     credential: &CredentialRow,
 ) -> Result<Option<(PolicyRow, Policy)>> {
     let Some(row) = policies::find(&state.store, workspace, credential.id).await? else { return Ok(None) };
-    let policy =
-        Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))?;
+    let policy = parse(&row)?;
     Ok(Some((row, policy)))
+}
+
+fn parse(row: &PolicyRow) -> Result<Policy> {
+    Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 /// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.

@@ -27,7 +27,7 @@ const MAX_FAILURES: u32 = 5;
 /// How long a lock holds.
 const LOCK: Duration = Duration::from_mins(15);
 /// Password lengths, in characters.
-const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
+pub const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
 
 /// A signed-in person.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::{AuditKeys, ChainMac, Record};
 use crate::db::sqlite::Session;
 use crate::db::{Backend, Rows, sql};
 use crate::error::Closed;
-use crate::{Executor, Store, StoreError, Tx};
+use crate::{Executor, Store, StoreError, Tx, generations};
 
 /// Records that may wait before `append_later` waits too.
 const QUEUE: usize = 8192;
@@ -78,9 +78,18 @@ impl Links {
     }
 }
 
+/// The number of the record, or `None` where the configuration had moved on.
+type Answer = oneshot::Sender<Result<Option<i64>, StoreError>>;
+
+/// A record with the configuration that it is true under; `None`: under any.
+struct Item {
+    record: Record,
+    generation: Option<i64>,
+}
+
 #[expect(clippy::large_enum_variant, reason = "nearly every message is a record, a box would cost each")]
 enum Message {
-    Append(Record, Option<oneshot::Sender<Result<i64, StoreError>>>),
+    Append(Item, Option<Answer>),
     Flush(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
@@ -104,23 +113,34 @@ impl Appender {
 
     /// Appends and returns the sequence number once the record is durable.
     pub async fn append(&self, record: Record) -> Result<i64, StoreError> {
+        let seq = self.ask(Item { record, generation: None }).await?;
+        seq.ok_or(StoreError::Aborted)
+    }
+
+    /// Appends only if the configuration is still of `generation` in the transaction that stores the
+    /// record: what was decided from configuration in memory then stands. `None`: it is not, nothing
+    /// was stored, decide again.
+    pub async fn append_under(&self, record: Record, generation: i64) -> Result<Option<i64>, StoreError> {
+        self.ask(Item { record, generation: Some(generation) }).await
+    }
+
+    async fn ask(&self, item: Item) -> Result<Option<i64>, StoreError> {
         let (answer, done) = oneshot::channel();
-        self.send(Message::Append(record, Some(answer))).await?;
+        self.send(Message::Append(item, Some(answer))).await?;
         done.await.map_err(|_| StoreError::unavailable(Closed))?
     }
 
     /// Hands a record over without waiting until it is durable; waits only when too many are waiting.
     /// A failure to store it is logged.
     pub async fn append_later(&self, record: Record) -> Result<(), StoreError> {
-        self.send(Message::Append(record, None)).await
+        self.send(Message::Append(Item { record, generation: None }, None)).await
     }
 
     /// Hands a record over from where nothing can be awaited (a destructor). If too many are waiting, a
     /// task waits in its place.
     pub fn append_detached(&self, record: Record) {
-        if let Err(mpsc::error::TrySendError::Full(message)) =
-            self.queue.try_send(Message::Append(record, None))
-        {
+        let message = Message::Append(Item { record, generation: None }, None);
+        if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(message) {
             let queue = self.queue.clone();
             drop(tokio::spawn(async move { queue.send(message).await }));
         }
@@ -151,13 +171,13 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
         if waiting.recv_many(&mut messages, GROUP).await == 0 {
             return;
         }
-        let (mut records, mut answers) =
+        let (mut items, mut answers) =
             (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         let mut acknowledge = Vec::new();
         for message in messages.drain(..) {
             match message {
-                Message::Append(record, answer) => {
-                    records.push(record);
+                Message::Append(item, answer) => {
+                    items.push(item);
                     answers.push(answer);
                 }
                 Message::Flush(answer) => acknowledge.push(answer),
@@ -167,8 +187,8 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
                 }
             }
         }
-        if !records.is_empty() {
-            tell(answers, &commit(&store, &keys, records).await);
+        if !items.is_empty() {
+            tell(answers, commit(&store, &keys, items).await);
         }
         for answer in acknowledge {
             // Nobody waiting any more is fine.
@@ -177,25 +197,69 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
     }
 }
 
-async fn commit(store: &Store, keys: &Arc<AuditKeys>, records: Vec<Record>) -> Result<i64, StoreError> {
+async fn commit(
+    store: &Store,
+    keys: &Arc<AuditKeys>,
+    items: Vec<Item>,
+) -> Result<Vec<Option<i64>>, StoreError> {
     let keys = Arc::clone(keys);
     if let Backend::Sqlite(database) = store.backend() {
-        return database.write_atomic(move |session| append_on(session, &keys, records)).await;
+        let work = move |session: &Session<'_>| {
+            let generation = session.optional(&generations::query())?;
+            let (records, mut numbers) = still_true(items, generation);
+            if !records.is_empty() {
+                number(&mut numbers, append_on(session, &keys, records)?);
+            }
+            Ok(numbers)
+        };
+        return database.write_atomic(work).await;
     }
     let mut tx = store.begin().await?;
-    let first = append_all(&mut tx, keys, records).await?;
+    let generation = (&mut tx).optional(generations::query()).await?;
+    let (records, mut numbers) = still_true(items, generation);
+    if !records.is_empty() {
+        number(&mut numbers, append_all(&mut tx, keys, records).await?);
+    }
     tx.commit().await?;
-    Ok(first)
+    Ok(numbers)
 }
 
-fn tell(answers: Vec<Option<oneshot::Sender<Result<i64, StoreError>>>>, outcome: &Result<i64, StoreError>) {
-    if let Err(error) = outcome {
-        let count = answers.len();
-        tracing::error!(%error, count, "audit records could not be stored");
+/// The records to store, and a place for the number of each item: `Some` where it is stored.
+fn still_true(items: Vec<Item>, generation: Option<(i64,)>) -> (Vec<Record>, Vec<Option<i64>>) {
+    let now = generation.map(|(generation,)| generation);
+    let mut records = Vec::with_capacity(items.len());
+    let mut numbers = Vec::with_capacity(items.len());
+    for item in items {
+        let holds = item.generation.is_none() || item.generation == now;
+        numbers.push(holds.then_some(0));
+        if holds {
+            records.push(item.record);
+        }
     }
-    for (seq, answer) in (0..).zip(answers) {
-        if let Some(answer) = answer {
-            drop(answer.send(outcome.clone().map(|first| first + seq)));
+    (records, numbers)
+}
+
+fn number(numbers: &mut [Option<i64>], first: i64) {
+    for (seq, number) in (first..).zip(numbers.iter_mut().flatten()) {
+        *number = seq;
+    }
+}
+
+fn tell(answers: Vec<Option<Answer>>, outcome: Result<Vec<Option<i64>>, StoreError>) {
+    match outcome {
+        Ok(numbers) => {
+            for (answer, number) in answers.into_iter().zip(numbers) {
+                if let Some(answer) = answer {
+                    drop(answer.send(Ok(number)));
+                }
+            }
+        }
+        Err(error) => {
+            let count = answers.len();
+            tracing::error!(%error, count, "audit records could not be stored");
+            for answer in answers.into_iter().flatten() {
+                drop(answer.send(Err(error.clone())));
+            }
         }
     }
 }

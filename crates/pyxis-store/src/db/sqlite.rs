@@ -41,6 +41,12 @@ impl Database {
         Ok(Self { path: path.to_owned(), inline, next: AtomicUsize::new(0), long, writer })
     }
 
+    /// Closes every connection; the last one folds the write-ahead log into the file.
+    pub(crate) fn close(self) {
+        drop((self.inline, self.long));
+        self.writer.close();
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

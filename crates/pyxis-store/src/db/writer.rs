@@ -4,6 +4,7 @@
 //! thread never waits for more to come. An interactive transaction has the thread for itself.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
@@ -47,16 +48,26 @@ pub(crate) struct Interactive {
 /// The sending side of the writer thread; the thread ends when it is dropped.
 pub(crate) struct Writer {
     jobs: Sender<Job>,
+    thread: JoinHandle<()>,
 }
 
 impl Writer {
     pub(crate) fn start(connection: Connection) -> Result<Self, StoreError> {
         let (jobs, queue) = channel();
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || serve(&connection, &queue))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { jobs })
+        Ok(Self { jobs, thread })
+    }
+
+    /// Ends the thread and waits until its connection is closed. Not done on drop: a transaction that is
+    /// still open has the thread, and whoever drops may be the one who holds it.
+    pub(crate) fn close(self) {
+        drop(self.jobs);
+        if self.thread.join().is_err() {
+            tracing::error!("the writer thread had panicked");
+        }
     }
 
     /// Runs `work` in the next group commit and returns when it is durable.

@@ -136,10 +136,8 @@ impl Sample {
             },
             chart: self.chart(empty_chart),
             summary: self.t("events 1 to 50"),
-            newer: active.then(|| "/app/audit?after=51".into()),
+            newest: active.then(|| "/app/audit".into()),
             older: Some("/app/audit?before=1&q=%22".into()),
-            turn_order: "/app/audit?order=oldest".into(),
-            newest_first: true,
             export_csv: "/app/audit/export.csv?q=".into(),
             export_jsonl: "/app/audit/export.jsonl?q=".into(),
             rows,
@@ -155,6 +153,9 @@ impl Sample {
         render(&SettingsPage {
             shell: self.shell(),
             autonomous,
+            window: String::new(),
+            server_window: "1 hour".into(),
+            problems: self.problems(&[("approval_timeout_minutes", "From 10 seconds to 7 days.")]),
             following: self.t("2 credentials"),
             facts: vec![
                 fact("Base URL", "http://localhost:8700", "PX_BASE_URL"),

@@ -1,6 +1,6 @@
 //! What holds for every page: strangers' text is inert, nothing is inline, every link leads somewhere.
 
-#[path = "../examples/preview/sample.rs"]
+#[path = "../../examples/preview/sample.rs"]
 mod sample;
 
 use std::collections::BTreeSet;

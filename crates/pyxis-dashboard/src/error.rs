@@ -1,0 +1,135 @@
+//! What can go wrong with a page, and the page that says so.
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use http::StatusCode;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::id::RequestId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_gateway as gateway;
+
+use crate::notice::see_other;
+use crate::view::error::ErrorPage;
+
+/// Every failure of a page.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody is signed in: the person is sent to sign in, and then on to `next`.
+    #[error("not signed in")]
+    SignedOut {
+        /// A page of ours.
+        next: Option<String>,
+    },
+    /// The session ended before the form was sent.
+    #[error("the session has ended")]
+    Ended,
+    /// The form does not come from our own page of this session.
+    #[error("the form is stale or from another site")]
+    StaleForm,
+    /// The form cannot be read.
+    #[error("the form cannot be read")]
+    BadForm(StatusCode),
+    /// The one-time link is unknown, used or expired.
+    #[error("the link has been used or has expired")]
+    LinkUsed,
+    /// There is no such page or thing.
+    #[error("not found")]
+    NotFound,
+    /// The path is there, the method is not.
+    #[error("method not allowed")]
+    MethodNotAllowed,
+    /// Too many event streams are open.
+    #[error("too many open event streams")]
+    TooManyStreams,
+    /// A service said no.
+    #[error(transparent)]
+    Service(#[from] gateway::Error),
+    /// A template failed.
+    #[error("the page cannot be rendered")]
+    Render(#[from] askama::Error),
+}
+
+/// A failure on its way to [`crate::headers::dress`], which knows the request's id.
+#[derive(Clone)]
+pub(crate) struct Failure(ErrorPage);
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        match self {
+            Self::SignedOut { next: Some(next) } => {
+                let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
+                see_other(&format!("/sign-in?next={next}"))
+            }
+            Self::SignedOut { next: None } => see_other("/sign-in"),
+            Self::Ended | Self::Service(gateway::Error::Unauthenticated) => see_other("/sign-in?ended=1"),
+            error => {
+                let page = page_of(&error);
+                if page.status >= 500 {
+                    tracing::error!(error = &error as &dyn std::error::Error, "a page failed");
+                }
+                let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+                response.extensions_mut().insert(Failure(page));
+                response
+            }
+        }
+    }
+}
+
+/// The page of a failure.
+pub(crate) fn render(Failure(mut page): Failure, id: Option<RequestId>) -> Response {
+    page.request_id = id.map(|id| id.to_string());
+    let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    match page.render() {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// A page that rendered.
+pub(crate) fn html(page: &impl Template) -> Result<Response, Error> {
+    Ok(Html(page.render()?).into_response())
+}
+
+fn page_of(error: &Error) -> ErrorPage {
+    match error {
+        Error::StaleForm => ErrorPage::stale_form(None),
+        Error::BadForm(status) => ErrorPage::refused(
+            status.as_u16(),
+            "The form could not be read: it is too large, or damaged on its way. Nothing was changed.",
+        ),
+        Error::LinkUsed => ErrorPage::link_used(None),
+        Error::NotFound => ErrorPage::not_found(None),
+        Error::MethodNotAllowed => {
+            ErrorPage::refused(405, "This address does not take that kind of request.")
+        }
+        Error::TooManyStreams => {
+            ErrorPage::refused(503, "Too many inboxes are open. Reload this one by hand.")
+        }
+        Error::Service(error) => page_of_service(error),
+        Error::Render(_) | Error::SignedOut { .. } | Error::Ended => ErrorPage::internal(None),
+    }
+}
+
+fn page_of_service(error: &gateway::Error) -> ErrorPage {
+    use gateway::Error as E;
+    match error {
+        E::NotFound(_) => ErrorPage::not_found(None),
+        E::Forbidden(_) => ErrorPage::forbidden(None),
+        E::NotEligible(why) => ErrorPage::refused(403, &format!("You may not decide this: {why}.")),
+        E::AlreadyDecided(state) => ErrorPage::conflict(decided(*state), None),
+        E::NameTaken(name) => ErrorPage::refused(409, &format!("The name {name} is taken. Choose another.")),
+        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
+        E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
+        E::Internal(_) => ErrorPage::internal(None),
+        other => ErrorPage::refused(422, &format!("It was refused: {other}.")),
+    }
+}
+
+const fn decided(state: ApprovalState) -> &'static str {
+    match state {
+        ApprovalState::Pending => "You have voted on this request already.",
+        ApprovalState::Approved => "This request is approved already.",
+        ApprovalState::Denied => "This request is denied already. Nothing was sent.",
+        ApprovalState::Expired => "This request has expired or was withdrawn. Nothing was sent.",
+    }
+}

@@ -1,0 +1,109 @@
+//! What a request says: the name in its path, its query, and a form that was posted, which is read only
+//! after it is proved to come from our own page.
+
+use axum::extract::rejection::FormRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::request::Parts;
+use pyxis_core::secret::SecretString;
+use serde::de::DeserializeOwned;
+
+use crate::session::HasCsrf;
+use crate::{Error, State, csrf};
+
+/// Largest form, in bytes: a policy with its longest lists fits.
+pub(crate) const MAX_FORM: usize = 1024 * 1024;
+
+/// The fields of a form, in order. Any of them may be a secret.
+#[derive(Debug)]
+pub(crate) struct Fields(Vec<(String, SecretString)>);
+
+impl Fields {
+    /// The first value of a field; empty if there is none.
+    pub(crate) fn get<'a>(&'a self, name: &str) -> &'a str {
+        self.all(name).next().unwrap_or("")
+    }
+
+    /// The first value without blanks around it.
+    pub(crate) fn trimmed(&self, name: &str) -> String {
+        self.get(name).trim().to_owned()
+    }
+
+    /// Every value of a field.
+    pub(crate) fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.expose().as_str())
+    }
+
+    /// Whether a checkbox is ticked.
+    pub(crate) fn on(&self, name: &str) -> bool {
+        !self.get(name).is_empty()
+    }
+
+    /// A secret without the line end that pasting adds.
+    pub(crate) fn secret(&self, name: &str) -> SecretString {
+        SecretString::new(self.get(name).trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    /// The lines of a text area that are not blank.
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
+        self.get(name).lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// A text area as typed, with plain line ends.
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.get(name).replace("\r\n", "\n")
+    }
+}
+
+/// The one variable segment of a path; one that is no text names nothing.
+pub(crate) struct Named(pub(crate) String);
+
+impl FromRequestParts<State> for Named {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|Path(text)| Self(text)).map_err(|_| Error::NotFound)
+    }
+}
+
+/// The query of a page. One that cannot be read asks for nothing in particular.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequestParts<State> for Asked<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &State) -> Result<Self, Error> {
+        let query = Query::<T>::try_from_uri(&parts.uri);
+        Ok(Self(query.map(|Query(asked)| asked).unwrap_or_default()))
+    }
+}
+
+/// A form and who posted it.
+pub(crate) struct Form<W> {
+    /// Who.
+    pub(crate) who: W,
+    /// What.
+    pub(crate) fields: Fields,
+}
+
+impl<W> FromRequest<State> for Form<W>
+where
+    W: FromRequestParts<State, Rejection = Error> + HasCsrf + Send,
+{
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &State) -> Result<Self, Error> {
+        if !csrf::same_origin(request.headers(), &state.gateway.config.base_url) {
+            return Err(Error::StaleForm);
+        }
+        let (mut parts, body) = request.into_parts();
+        let who = W::from_request_parts(&mut parts, state).await?;
+        let request = Request::from_parts(parts, body);
+        let fields = axum::Form::<Vec<(String, SecretString)>>::from_request(request, state).await;
+        let fields = Fields(fields.map_err(|error: FormRejection| Error::BadForm(error.status()))?.0);
+        if !csrf::matches(who.csrf(), fields.get("csrf")) {
+            return Err(Error::StaleForm);
+        }
+        Ok(Self { who, fields })
+    }
+}

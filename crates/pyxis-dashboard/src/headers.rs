@@ -1,0 +1,54 @@
+//! What every answer of the dashboard carries, and errors as pages.
+
+use axum::extract::{Request, State as Extract};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, Method};
+use pyxis_core::id::RequestId;
+
+use crate::State;
+use crate::cookies::Cookie;
+use crate::error::{self, Failure};
+use crate::session::append;
+
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+const FIXED: [(HeaderName, &str); 6] = [
+    (CONTENT_SECURITY_POLICY, crate::assets::CONTENT_SECURITY_POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "same-origin"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (CROSS_ORIGIN_OPENER_POLICY, "same-origin"),
+    (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+];
+
+/// Puts the headers on, renders failures, and forgets a notice that was shown.
+pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestId>().copied();
+    let is_asset = request.uri().path().starts_with("/static/");
+    let noticed =
+        request.method() == Method::GET && state.cookies.read(request.headers(), Cookie::Notice).is_some();
+    let mut response = next.run(request).await;
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        response = error::render(failure, id);
+    }
+    let is_page =
+        response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/html"));
+    if noticed && is_page {
+        append(&mut response, state.cookies.clear(Cookie::Notice));
+    }
+    let headers = response.headers_mut();
+    for (name, value) in FIXED {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Only the files, which are named by their content, may be kept.
+    if !is_asset || !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}

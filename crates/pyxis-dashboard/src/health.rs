@@ -1,0 +1,63 @@
+//! Whether the audit chain is whole, checked at most once a minute however often a page asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_gateway::{State as Gateway, service};
+use tokio::sync::Mutex;
+
+use crate::view::When;
+use crate::view::settings::AuditHealth;
+
+/// How long a result is shown before it is found anew.
+const FRESH: Duration = Duration::from_mins(1);
+/// How long a page waits for a check; a long chain is checked on in the background.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The last check. Who holds the lock is checking.
+#[derive(Clone, Default)]
+pub(crate) struct AuditCheck(Arc<Mutex<Option<Checked>>>);
+
+#[derive(Clone)]
+struct Checked {
+    at: UnixMillis,
+    /// What is damaged; `None` is whole.
+    damage: Option<String>,
+}
+
+impl AuditCheck {
+    /// The result, if there is one soon enough.
+    pub(crate) async fn health(&self, gateway: &Gateway) -> AuditHealth {
+        let task = tokio::spawn(look(Arc::clone(&self.0), gateway.clone()));
+        match tokio::time::timeout(PATIENCE, task).await {
+            Ok(Ok(Some(checked))) => told(checked, gateway.now()),
+            _ => AuditHealth::Unchecked,
+        }
+    }
+}
+
+async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Checked> {
+    let mut slot = slot.lock().await;
+    if let Some(checked) = slot.as_ref().filter(|checked| gateway.now().since(checked.at) < FRESH) {
+        return Some(checked.clone());
+    }
+    let damage = match service::audit::verify(&gateway).await {
+        Ok(verdict) => verdict.damage.map(|damage| format!("event {}: {}", damage.seq, damage.kind)),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the audit chain could not be checked");
+            return None;
+        }
+    };
+    *slot = Some(Checked { at: gateway.now(), damage });
+    slot.clone()
+}
+
+fn told(checked: Checked, now: UnixMillis) -> AuditHealth {
+    let at = When::new(checked.at, now);
+    match checked.damage {
+        // The chain spans all workspaces, so its length is not for one of them to know.
+        None => AuditHealth::Whole { rows: "All events".to_owned(), at },
+        Some(finding) => AuditHealth::Damaged { finding, at },
+    }
+}

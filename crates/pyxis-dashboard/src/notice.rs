@@ -1,0 +1,111 @@
+//! What the last action did, told once on the next page.
+//!
+//! A short-lived cookie carries a code, never text: nobody can make a page say something else, and a link
+//! cannot make it claim that something happened.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::LOCATION;
+
+use crate::State;
+use crate::cookies::Cookie;
+use crate::session::append;
+use crate::view::Flash;
+
+const LIFETIME: Duration = Duration::from_mins(1);
+
+macro_rules! notices {
+    ($($name:ident = $code:literal, $good:literal, $text:literal;)+) => {
+        /// A thing that happened.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Notice { $(#[doc = $text] $name),+ }
+
+        impl Notice {
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$name),+];
+
+            const fn code(self) -> &'static str {
+                match self { $(Self::$name => $code),+ }
+            }
+
+            /// The notice of a cookie.
+            pub(crate) fn from_code(code: &str) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)+ _ => None }
+            }
+
+            /// What the page says.
+            pub(crate) fn flash(self) -> Flash {
+                match self { $(Self::$name => Flash { good: $good, text: $text.to_owned() }),+ }
+            }
+        }
+    };
+}
+
+notices! {
+    Approved = "approved", true, "Approved. The request is sent now, once.";
+    ApprovedWithGrant = "approved-grant", true,
+        "Approved, and the grant is open. You can revoke it under Policies & grants.";
+    OneApproval = "one-approval", true,
+        "Your approval counts. The request is sent once enough people have approved.";
+    Denied = "denied", true, "Denied. Nothing was sent.";
+    TooLate = "too-late", false, "This request was already decided or has expired; what you see is how it stands.";
+    NotEligible = "not-eligible", false, "You may not decide this request. Nothing was changed.";
+    PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";
+    BadGrant = "bad-grant", false,
+        "A grant of that length is not possible here. Nothing was decided; choose another or approve once.";
+    ReasonTooLong = "reason-long", false, "The reason is too long. Nothing was decided; shorten it.";
+    Saved = "saved", true, "Changes saved.";
+    AgentDisabled = "agent-off", true, "Disabled. Its requests are refused from now on.";
+    AgentEnabled = "agent-on", true, "Enabled. Its key works again.";
+    AgentRemoved = "agent-gone", true, "The agent was removed.";
+    CredentialAdded = "credential-new", true,
+        "Added. The secret is stored and cannot be shown again; the workspace's mode applies until you write a policy.";
+    SecretReplaced = "secret-new", true, "The secret was replaced, and the grants of this credential ended.";
+    CredentialRemoved = "credential-gone", true, "The credential, its policy and its grants were removed.";
+    Verified = "verified", true, "One request was sent; the API's answer stands under Verify.";
+    ProbeUrl = "probe-url", false, "Say which address to try: a whole http or https URL.";
+    ProbeHost = "probe-host", false,
+        "Not sent: the address is outside the allowed hosts, or not one that Pyxis may reach.";
+    ProbeFailed = "probe-failed", false, "Sent nothing useful: the host could not be reached or broke off.";
+    ProbeTimeout = "probe-timeout", false, "The host did not answer in time.";
+    PolicySaved = "policy-saved", true, "Policy saved. It holds from the next request on.";
+    PolicyRemoved = "policy-gone", true, "Policy removed. The workspace's mode decides again.";
+    GrantRevoked = "grant-gone", true, "Grant revoked. The next such request asks again.";
+    GrantOver = "grant-over", false, "That grant was over already.";
+    PersonDisabled = "person-off", true, "Disabled, and signed out everywhere.";
+    PersonEnabled = "person-on", true, "Enabled. A new sign-in link may be needed.";
+    RoleChanged = "role", true, "Role changed. The person has to sign in again.";
+    LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
+    OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
+}
+
+impl Notice {
+    /// Goes on to `path` (303, so that a reload repeats nothing) and says this there.
+    pub(crate) fn then(self, state: &State, path: &str) -> Response {
+        let mut response = see_other(path);
+        append(&mut response, state.cookies.set(Cookie::Notice, self.code(), LIFETIME));
+        response
+    }
+}
+
+/// A 303 to a path of ours.
+pub(crate) fn see_other(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_reads_back_and_fits_into_a_cookie() {
+        for notice in Notice::ALL {
+            assert_eq!(Notice::from_code(notice.code()), Some(*notice));
+            assert!(notice.code().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+            assert!(!notice.flash().text.is_empty());
+        }
+        assert_eq!(Notice::from_code("<b>"), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! The pages: read the request, call a service, fill a view.
+
+pub(crate) mod agents;
+pub(crate) mod audit;
+mod audit_rows;
+mod cards;
+mod credential_form;
+pub(crate) mod credentials;
+pub(crate) mod decisions;
+pub(crate) mod entrance;
+pub(crate) mod inbox;
+pub(crate) mod people;
+pub(crate) mod policies;
+mod policy_form;
+pub(crate) mod settings;
+mod words;
+
+use pyxis_gateway::Error as Service;
+use pyxis_store::credentials::CredentialRow;
+
+use crate::State;
+use crate::view::Problems;
+
+/// A message of a service as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+/// What a service found wrong, at the form's field; anything else stays an error.
+fn problem(
+    error: Service,
+    name_field: &'static str,
+    field_of: impl Fn(&str) -> &'static str,
+) -> Result<Problems, Service> {
+    let mut problems = Problems::default();
+    match error {
+        Service::InvalidField { field, detail } => problems.add(field_of(&field), sentence(&detail)),
+        Service::NameTaken(name) => {
+            problems.add(name_field, format!("{name} exists already. Choose another."));
+        }
+        other => return Err(other),
+    }
+    Ok(problems)
+}
+
+/// A `curl` that makes an agent's first request, with a credential that there is and a host it may go to.
+fn first_request(state: &State, key: &str, credential: Option<&CredentialRow>) -> String {
+    let name = credential.map_or("<credential>", |row| row.name.as_str());
+    let exact = credential.into_iter().flat_map(credential_form::hosts).find(|host| !host.starts_with('*'));
+    let host = exact.unwrap_or_else(|| "api.example.com".to_owned());
+    let scheme = if credential.is_some_and(|row| row.allow_http) { "http" } else { "https" };
+    format!(
+        "curl {}/forward \\\n  -H 'X-PX-Key: {key}' \\\n  -H 'X-PX-Credential: {name}' \\\n  \
+         -H 'X-PX-Target: {scheme}://{host}/' \\\n  -H 'X-PX-Method: POST' \\\n  \
+         -H 'X-PX-Reason: a first try' \\\n  -d '{{\"hello\":\"world\"}}'",
+        state.gateway.config.base_url
+    )
+}

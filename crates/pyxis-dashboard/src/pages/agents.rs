@@ -1,0 +1,273 @@
+//! Agents and their keys.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::StatusCode;
+use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use pyxis_gateway::service::credentials;
+
+use super::{first_request, problem};
+use crate::error::html;
+use crate::form::{Fields, Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
+use crate::view::{Choice, Problems, When};
+use crate::{Error, State};
+
+pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let mut lines = Vec::new();
+    for agent in agents::list(&state.gateway, who.person.workspace()).await? {
+        lines.push(line(&state, &agent).await?);
+    }
+    lines.sort_by_key(|line| line.name.to_lowercase());
+    let first_request = first_request(&state, "<agent key>", None);
+    html(&AgentsPage { shell: who.shell(&state).await?, agents: lines, first_request })
+}
+
+async fn line(state: &State, agent: &Agent) -> Result<AgentLine, Error> {
+    let row = &agent.row;
+    let usage = match row.rate_limit_per_hour {
+        None => "no limit".to_owned(),
+        Some(limit) => {
+            let used = agents::used_this_hour(&state.gateway, row.id).await?;
+            format!("{used} of {limit} this hour")
+        }
+    };
+    Ok(AgentLine {
+        id: row.id.to_string(),
+        name: row.name.clone(),
+        key_hint: format!("{}…", row.key_hint),
+        enabled: row.disabled_at.is_none(),
+        usage,
+        credentials: match &agent.credentials {
+            Scope::All => "all credentials".to_owned(),
+            Scope::Named(names) if names.is_empty() => "none".to_owned(),
+            Scope::Named(names) => names.join(", "),
+        },
+        last_seen: row.last_used_at.map(|at| When::new(at, state.gateway.now())),
+    })
+}
+
+pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let credentials = choices(&state, who.person.workspace(), |_| false).await?;
+    let form = AgentForm { all_credentials: true, credentials, ..AgentForm::default() };
+    html(&NewAgentPage { shell: who.shell(&state).await?, form })
+}
+
+async fn choices(
+    state: &State,
+    workspace: WorkspaceId,
+    chosen: impl Fn(&str) -> bool,
+) -> Result<Vec<Choice>, Error> {
+    let rows = credentials::list(&state.gateway, workspace).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Choice { chosen: chosen(&row.name), label: row.name.clone(), value: row.name })
+        .collect())
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let result = match limit(&fields) {
+        Err(problems) => Err(problems),
+        Ok(rate_limit_per_hour) => {
+            let input =
+                AgentInput { name: fields.trimmed("name"), rate_limit_per_hour, credentials: scope(&fields) };
+            match agents::create(&state.gateway, &who.person.actor(), input).await {
+                Ok(made) => Ok(made),
+                Err(error) => Err(problem(error, "name", field)?),
+            }
+        }
+    };
+    match result {
+        Ok((agent, key)) => key_page(&state, &who, &agent, &key, false).await,
+        Err(problems) => {
+            let form = typed(&state, &who, &fields, problems).await?;
+            let page = NewAgentPage { shell: who.shell(&state).await?, form };
+            Ok(unprocessable(html(&page)?))
+        }
+    }
+}
+
+/// 422: the form stands there again with what is wrong.
+pub(super) fn unprocessable(mut response: Response) -> Response {
+    *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    response
+}
+
+fn limit(fields: &Fields) -> Result<Option<u32>, Problems> {
+    let typed = fields.trimmed("rate_limit_per_hour");
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    typed.parse().map(Some).map_err(|_| {
+        let mut problems = Problems::default();
+        problems.add("rate_limit_per_hour", "Write a whole number, or nothing for no limit.");
+        problems
+    })
+}
+
+fn scope(fields: &Fields) -> Scope {
+    if fields.get("scope") == "some" {
+        Scope::Named(fields.all("credential").map(str::to_owned).collect())
+    } else {
+        Scope::All
+    }
+}
+
+fn field(name: &str) -> &'static str {
+    match name {
+        "rate_limit_per_hour" => "rate_limit_per_hour",
+        "credentials" => "credential",
+        _ => "name",
+    }
+}
+
+/// The form as it was typed.
+async fn typed(
+    state: &State,
+    who: &SignedIn,
+    fields: &Fields,
+    problems: Problems,
+) -> Result<AgentForm, Error> {
+    let ticked: Vec<&str> = fields.all("credential").collect();
+    Ok(AgentForm {
+        name: fields.trimmed("name"),
+        rate_limit_per_hour: fields.trimmed("rate_limit_per_hour"),
+        all_credentials: scope(fields) == Scope::All,
+        credentials: choices(state, who.person.workspace(), |name| ticked.contains(&name)).await?,
+        problems,
+    })
+}
+
+async fn key_page(
+    state: &State,
+    who: &SignedIn,
+    agent: &Agent,
+    key: &SecretString,
+    rotated: bool,
+) -> Result<Response, Error> {
+    let usable = |name: &str| match &agent.credentials {
+        Scope::All => true,
+        Scope::Named(names) => names.iter().any(|named| named == name),
+    };
+    let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let credential = rows.iter().find(|row| usable(&row.name));
+    html(&AgentKeyPage {
+        shell: who.shell(state).await?,
+        id: agent.row.id.to_string(),
+        name: agent.row.name.clone(),
+        key: key.expose().clone(),
+        rotated,
+        curl: first_request(state, key.expose(), credential),
+    })
+}
+
+/// An id that cannot be one names nothing.
+fn agent_id(text: &str) -> Result<AgentId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
+    let named = match &agent.credentials {
+        Scope::All => Vec::new(),
+        Scope::Named(names) => names.clone(),
+    };
+    let form = AgentForm {
+        name: agent.row.name.clone(),
+        rate_limit_per_hour: agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default(),
+        all_credentials: agent.credentials == Scope::All,
+        credentials: choices(&state, who.person.workspace(), |name| named.iter().any(|n| n == name)).await?,
+        problems: Problems::default(),
+    };
+    page(&state, &who, &agent, form).await
+}
+
+async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> Result<Response, Error> {
+    html(&AgentPage {
+        shell: who.shell(state).await?,
+        created: When::new(agent.row.created_at, state.gateway.now()),
+        agent: line(state, agent).await?,
+        form,
+    })
+}
+
+pub(crate) async fn edit(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = agent_id(&id)?;
+    let problems = match limit(&fields) {
+        Err(problems) => problems,
+        Ok(rate_limit) => {
+            let patch = AgentPatch {
+                name: Some(fields.trimmed("name")),
+                rate_limit_per_hour: Some(rate_limit),
+                credentials: Some(scope(&fields)),
+                enabled: None,
+            };
+            match agents::update(&state.gateway, &who.person.actor(), id, patch).await {
+                Ok(_) => return Ok(Notice::Saved.then(&state, &format!("/app/agents/{id}"))),
+                Err(error) => problem(error, "name", field)?,
+            }
+        }
+    };
+    let agent = agents::get(&state.gateway, who.person.workspace(), id).await?;
+    let form = typed(&state, &who, &fields, problems).await?;
+    Ok(unprocessable(page(&state, &who, &agent, form).await?))
+}
+
+pub(crate) async fn rotate(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
+    key_page(&state, &who, &agent, &key, true).await
+}
+
+pub(crate) async fn disable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    switch(&state, &who, &id, false).await?;
+    Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+}
+
+pub(crate) async fn enable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    switch(&state, &who, &id, true).await?;
+    Ok(Notice::AgentEnabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+}
+
+async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Agent, Error> {
+    let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
+    let done: Result<Agent, Service> =
+        agents::update(&state.gateway, &who.person.actor(), agent_id(id)?, patch).await;
+    Ok(done?)
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
+    Ok(Notice::AgentRemoved.then(&state, "/app/agents"))
+}

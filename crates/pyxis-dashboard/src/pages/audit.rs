@@ -1,0 +1,264 @@
+//! The audit trail: search, chart, export.
+
+use axum::body::Body;
+use axum::extract::State as Extract;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_gateway::service::{agents, audit, credentials};
+use pyxis_store::audit::{AuditFilter as Wanted, Entry};
+use serde::Deserialize;
+
+use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
+use super::credential_form::any;
+use crate::chart::{Bucket, Series, StackedBars};
+use crate::error::html;
+use crate::form::Asked;
+use crate::session::{Manager, SignedIn};
+use crate::view::audit::{AuditFilter, AuditPage};
+use crate::{Error, State, text};
+
+/// Events on one page.
+const PAGE: u32 = 50;
+/// Records that an export reads at a time.
+const CHUNK: u32 = 500;
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+/// Widths of a bar, from which the chart takes the first that gives few enough bars.
+const WIDTHS: [i64; 6] = [HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
+const MAX_BARS: i64 = 62;
+
+/// The query of the page.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Search {
+    q: String,
+    agent: String,
+    credential: String,
+    outcome: String,
+    event: String,
+    from: String,
+    to: String,
+    before: String,
+}
+
+impl Search {
+    fn is_filtered(&self) -> bool {
+        [&self.q, &self.agent, &self.credential, &self.outcome, &self.event, &self.from, &self.to]
+            .iter()
+            .any(|value| !value.trim().is_empty())
+    }
+
+    /// What to search for. A value that cannot be one narrows nothing.
+    fn wanted(&self) -> Wanted {
+        let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let outcome = OUTCOMES.iter().find(|(name, ..)| *name == self.outcome);
+        let agent: Option<AgentId> = self.agent.parse().ok();
+        Wanted {
+            kinds: kinds(&self.event, &self.outcome),
+            actor: agent.map(|id| format!("agent:{id}")),
+            credential: some(&self.credential),
+            decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
+            text: some(&self.q),
+            from: day(&self.from),
+            to: day(&self.to).map(|day| UnixMillis(day.0.saturating_add(DAY))),
+            before_seq: self.before.parse().ok(),
+            ..Wanted::default()
+        }
+    }
+
+    /// `path` with this query, except for the page.
+    fn link(&self, path: &str, before: Option<i64>) -> String {
+        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+        let pairs = [
+            ("q", &self.q),
+            ("agent", &self.agent),
+            ("credential", &self.credential),
+            ("outcome", &self.outcome),
+            ("event", &self.event),
+            ("from", &self.from),
+            ("to", &self.to),
+            ("before", &before),
+        ];
+        let query: Vec<_> = pairs
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
+            .collect();
+        if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+    }
+}
+
+/// The start of a day, UTC.
+fn day(text: &str) -> Option<UnixMillis> {
+    UnixMillis::parse_rfc3339(&format!("{}T00:00:00Z", text.trim()))
+}
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Search>,
+) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
+    let mut entries = audit::search(&state.gateway, workspace, &wanted).await?;
+    let more = entries.len() > PAGE as usize;
+    entries.truncate(PAGE as usize);
+    let last = entries.last().map(|entry| entry.record.seq).filter(|_| more);
+    let now = state.gateway.now();
+    html(&AuditPage {
+        shell: who.shell(&state).await?,
+        filter: filter(&state, &who, &asked).await?,
+        chart: chart(&state, workspace, &wanted).await?,
+        summary: match (entries.len(), more) {
+            (0, _) => "no events".to_owned(),
+            (n, true) => format!("{n} events, and older ones"),
+            (n, false) => text::counted(n as u64, "event"),
+        },
+        rows: entries.iter().map(|entry| row(entry, now)).collect(),
+        newest: wanted.before_seq.map(|_| asked.link("/app/audit", None)),
+        older: last.map(|seq| asked.link("/app/audit", Some(seq))),
+        export_csv: asked.link("/app/audit/export.csv", None),
+        export_jsonl: asked.link("/app/audit/export.jsonl", None),
+    })
+}
+
+async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
+    let workspace = who.person.workspace();
+    let agents = agents::list(&state.gateway, workspace).await?;
+    let agents = agents.into_iter().map(|agent| (agent.row.id.to_string(), agent.row.name));
+    let names = credentials::list(&state.gateway, workspace).await?;
+    let names = names.into_iter().map(|row| (row.name.clone(), row.name));
+    let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
+    Ok(AuditFilter {
+        q: asked.q.clone(),
+        agents: any("Any agent", agents, &asked.agent),
+        credentials: any("Any credential", names, &asked.credential),
+        outcomes: any("Any outcome", OUTCOMES.iter().map(|o| own((o.0, o.1))), &asked.outcome),
+        events: any("Any event", EVENTS.iter().map(|e| own((e.0, e.1))), &asked.event),
+        from: asked.from.clone(),
+        to: asked.to.clone(),
+        active: asked.is_filtered(),
+    })
+}
+
+/// Requests by decision over the days of the filter, or over the last day.
+async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result<StackedBars, Error> {
+    let now = state.gateway.now();
+    let to = wanted.to.unwrap_or(now).min(now);
+    let default =
+        if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
+    let from = wanted.from.unwrap_or(UnixMillis(default));
+    let span = (to.0 - from.0).max(1);
+    let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);
+    let counts = audit::over_time(&state.gateway, workspace, from, to, width).await?;
+    let bars = usize::try_from((span + width - 1) / width).unwrap_or(1).min(200);
+    let mut buckets: Vec<Bucket> = (0_i64..)
+        .take(bars)
+        .map(|n| Bucket { label: label(UnixMillis(from.0 + n * width), width), counts: vec![0; 4] })
+        .collect();
+    let mut totals = [0_u64; 4];
+    for (at, decision, count) in counts {
+        let series = series_of(&decision);
+        let count = u64::try_from(count).unwrap_or(0);
+        let place = usize::try_from((at.0 - from.0) / width).unwrap_or(0);
+        if let Some(bucket) = buckets.get_mut(place) {
+            bucket.counts[series] += count;
+            totals[series] += count;
+        }
+    }
+    let series = ["Passed", "Passed by grant", "Search a person", "Denied or refused"];
+    let classes = ["chart-1", "chart-2", "chart-4", "chart-3"];
+    let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
+    let description = format!(
+        "{} from {} to {}: {} passed, {} by grant, {} asked a person, {} denied or refused.",
+        text::counted(totals.iter().sum(), "request"),
+        text::absolute(from),
+        text::absolute(to),
+        totals[0],
+        totals[1],
+        totals[2],
+        totals[3]
+    );
+    Ok(StackedBars::new("Requests by decision", description, named.collect(), buckets))
+}
+
+fn series_of(decision: &str) -> usize {
+    match decision {
+        "auto" => 0,
+        "grant" => 1,
+        "pending" => 2,
+        _ => 3,
+    }
+}
+
+/// `2026-01-31`, and the hour where bars are narrower than a day.
+fn label(at: UnixMillis, width: i64) -> String {
+    let absolute = text::absolute(at);
+    let end = if width < DAY { 16 } else { 10 };
+    absolute.get(..end).unwrap_or(&absolute).to_owned()
+}
+
+pub(crate) async fn export_csv(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Search>,
+) -> Response {
+    let head = Some(audit::csv_head() + "\r\n");
+    let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
+        out.push_str(&audit::to_csv(entry));
+        out.push_str("\r\n");
+    });
+    download("text/csv; charset=utf-8", "pyxis-audit.csv", body)
+}
+
+pub(crate) async fn export_jsonl(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Search>,
+) -> Response {
+    let body = export(state, who.person.workspace(), asked.wanted(), None, |entry, out| {
+        out.push_str(&audit::to_json(entry).to_string());
+        out.push('\n');
+    });
+    download("application/x-ndjson", "pyxis-audit.jsonl", body)
+}
+
+fn download(content_type: &'static str, name: &str, body: Body) -> Response {
+    let headers = [
+        (CONTENT_TYPE, content_type.to_owned()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    (headers, body).into_response()
+}
+
+/// Newest first, a page of records at a time: memory does not grow with the trail. A failure midway
+/// breaks the download off, so that half an export is not taken for a whole one.
+fn export(
+    state: State,
+    workspace: WorkspaceId,
+    wanted: Wanted,
+    head: Option<String>,
+    write: fn(&Entry, &mut String),
+) -> Body {
+    let first = (Some(Wanted { limit: CHUNK, before_seq: None, ..wanted }), head);
+    let stream = futures_util::stream::try_unfold(first, move |(wanted, head)| {
+        let state = state.clone();
+        async move {
+            let Some(wanted) = wanted else { return Ok::<_, pyxis_gateway::Error>(None) };
+            let entries = audit::search(&state.gateway, workspace, &wanted).await?;
+            let mut text = head.unwrap_or_default();
+            for entry in &entries {
+                write(entry, &mut text);
+            }
+            let full = entries.len() >= CHUNK as usize;
+            let next = entries.last().filter(|_| full).map(|entry| entry.record.seq);
+            let next = next.map(|seq| Wanted { before_seq: Some(seq), ..wanted });
+            Ok(Some((Bytes::from(text), (next, None))))
+        }
+    });
+    Body::from_stream(stream)
+}

@@ -1,0 +1,163 @@
+//! From a transaction to the card that a person judges.
+
+use std::collections::HashMap;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::CredentialId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::{Policy, Rule};
+use pyxis_core::target::{Scheme, Target};
+use pyxis_gateway::approvals::decide::Approver;
+use pyxis_gateway::approvals::standing::{Bar, Standing, standing};
+use pyxis_gateway::approvals::view::View;
+use pyxis_gateway::service::policies;
+use pyxis_gateway::service::sessions::Person;
+use pyxis_store::votes::Verdict;
+
+use super::words;
+use crate::text::{self, Middle};
+use crate::view::When;
+use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, Place, Vote};
+use crate::view::body::BodyView;
+use crate::{Error, State};
+
+/// Characters of a path before its middle is left out.
+const PATH: usize = 72;
+/// Grants that a manager may open from the dashboard, in seconds (15 minutes to 4 hours).
+const DASHBOARD_GRANTS: &[u64] = &[900, 1800, 3600, 7200, 14_400];
+/// The one grant of the standalone page.
+const STANDALONE_GRANTS: &[u64] = &[1800];
+
+/// The surface of a page.
+pub(super) const fn surface(place: Place) -> Surface {
+    match place {
+        Place::Inbox | Place::Approval => Surface::Dashboard,
+        Place::Standalone => Surface::Standalone,
+    }
+}
+
+/// Makes the cards of one person on one page.
+pub(super) struct Cards {
+    place: Place,
+    approver: Approver,
+    policies: HashMap<CredentialId, Policy>,
+    now: UnixMillis,
+}
+
+impl Cards {
+    pub(super) async fn of(state: &State, person: &Person, place: Place) -> Result<Self, Error> {
+        let policies = policies::list(&state.gateway, person.workspace()).await?;
+        Ok(Self {
+            place,
+            approver: person.approver(surface(place)),
+            policies: policies.into_iter().collect(),
+            now: state.gateway.now(),
+        })
+    }
+
+    /// The card of `view`. `body` is what is known of the body here.
+    pub(super) fn card(&self, view: &View, body: BodyView) -> Card {
+        let row = &view.row;
+        let target = Target::parse(&view.target).ok();
+        let stands = standing(&self.approver, row, self.policies.get(&row.credential_id), &view.votes);
+        // A target that no longer parses is shown as it is; it could not be sent either.
+        let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
+        Card {
+            txn_id: row.txn_id.to_string(),
+            place: self.place,
+            method: row.method.clone(),
+            host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
+            path: Middle::new(path, PATH),
+            plain_http: target.as_ref().is_some_and(|target| target.scheme() == Scheme::Http),
+            agent: row.agent_name.clone(),
+            credential: row.credential_name.clone(),
+            reason: row.reason.clone(),
+            rule: words::rule(&row.rule, row.pattern.as_deref(), &row.method),
+            body,
+            requested: self.when(row.created_at),
+            expires: self.when(row.expires_at),
+            min_approvals: stands.needed,
+            approvals: self.approvals(view),
+            state: self.state(view, target.as_ref(), stands),
+        }
+    }
+
+    fn when(&self, at: UnixMillis) -> When {
+        When::new(at, self.now)
+    }
+
+    fn approvals(&self, view: &View) -> Vec<Vote> {
+        let yes = view.votes.iter().filter(|vote| vote.verdict == Verdict::Approve);
+        yes.map(|vote| Vote { by: vote.email.clone(), at: self.when(vote.created_at) }).collect()
+    }
+
+    fn state(&self, view: &View, target: Option<&Target>, stands: Standing) -> CardState {
+        let row = &view.row;
+        let at = self.when(row.decided_at.unwrap_or(row.expires_at));
+        let by = row.decided_by_email.clone().unwrap_or_else(|| "somebody".to_owned());
+        match row.state {
+            ApprovalState::Pending => match stands.bar {
+                None => CardState::Open { grant: self.offer(view, target, stands.needed) },
+                Some(bar) => CardState::Watching { why: self.why(view, bar, stands.needed) },
+            },
+            ApprovalState::Approved => {
+                let (result, failed) = words::result(row);
+                CardState::Approved { by, at, result, failed }
+            }
+            ApprovalState::Denied => CardState::Denied { by, at, reason: row.deny_reason.clone() },
+            ApprovalState::Expired => CardState::Expired { at, withdrawn: row.withdrawn },
+        }
+    }
+
+    fn why(&self, view: &View, bar: Bar, needed: u32) -> String {
+        match bar {
+            Bar::NotEligible(why) => {
+                format!("You may not decide this: {why}. Somebody else must.")
+            }
+            Bar::Voted(at) => {
+                let given = u32::try_from(self.approvals(view).len()).unwrap_or(u32::MAX);
+                let more = match needed.saturating_sub(given) {
+                    0 | 1 => "One more person".to_owned(),
+                    n => format!("{n} more people"),
+                };
+                let ago = text::relative(at, self.now);
+                format!("You approved this {ago}. {more} must approve before it is sent.")
+            }
+            Bar::Passkey => {
+                "The policy of this credential asks for a passkey, and no passkey can be used here yet. \
+                             Take the rule out of the policy, or let the request expire."
+                    .to_owned()
+            }
+        }
+    }
+
+    fn offer(&self, view: &View, target: Option<&Target>, needed: u32) -> GrantOffer {
+        let row = &view.row;
+        let Some(target) = target else {
+            return GrantOffer::Unavailable("The address cannot be read, so no grant can cover it.".into());
+        };
+        if needed > 1 {
+            return GrantOffer::Unavailable("A grant cannot stand in for several approvals.".into());
+        }
+        if row.rule == Rule::RequireUrl.as_str() {
+            return GrantOffer::Unavailable("This address always asks, so a grant would not help.".into());
+        }
+        let seconds = match self.place {
+            Place::Standalone => STANDALONE_GRANTS,
+            Place::Inbox | Place::Approval if self.approver.role.is_manager() => DASHBOARD_GRANTS,
+            Place::Inbox | Place::Approval => {
+                return GrantOffer::Unavailable("Only owners and admins open grants here.".into());
+            }
+        };
+        let route = target.route();
+        let covers =
+            format!("any {} to {} with {}", row.method, words::short_route(&route), row.credential_name);
+        GrantOffer::Choices { covers, choices: seconds.iter().map(|s| self.choice(*s)).collect() }
+    }
+
+    fn choice(&self, seconds: u64) -> GrantChoice {
+        let until = self.now.plus(std::time::Duration::from_secs(seconds));
+        GrantChoice { seconds, label: text::duration(seconds), until: text::time_of_day(until) }
+    }
+}

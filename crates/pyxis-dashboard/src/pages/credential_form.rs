@@ -1,0 +1,188 @@
+//! Between the credential form and what the service takes.
+
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers};
+use pyxis_gateway::SecretValue;
+use pyxis_store::credentials::CredentialRow;
+use serde_json::{Value, json};
+
+use crate::form::Fields;
+use crate::view::credentials::{CredentialForm, Kind};
+use crate::view::{Choice, Problems};
+
+/// How a stored credential is attached, and the configuration of that.
+pub(super) struct Attached {
+    pub(super) kind: Kind,
+    auth: Option<Auth>,
+}
+
+impl Attached {
+    /// Of a row; what cannot be read counts as a bearer token without configuration.
+    pub(super) fn of(row: &CredentialRow) -> Self {
+        if row.connector == Connector::Sidecar {
+            return Self { kind: Kind::Sidecar, auth: None };
+        }
+        let auth: Option<Auth> = row.auth.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let kind = match &auth {
+            None | Some(Auth::Bearer {}) => Kind::Bearer,
+            Some(Auth::Header(_)) => Kind::Header,
+            Some(Auth::Basic {}) => Kind::Basic,
+            Some(Auth::Query { .. }) => Kind::Query,
+            Some(Auth::Cookie { .. }) => Kind::Cookie,
+        };
+        Self { kind, auth }
+    }
+
+    /// `Bearer token`, `Header X-Api-Key`.
+    pub(super) fn words(&self) -> String {
+        match &self.auth {
+            Some(Auth::Header(headers)) => {
+                let names: Vec<_> = headers.list().iter().map(|header| header.name.as_str()).collect();
+                let noun = if names.len() == 1 { "Header" } else { "Headers" };
+                format!("{noun} {}", names.join(", "))
+            }
+            Some(Auth::Query { parameter }) => format!("Query parameter {parameter}"),
+            Some(Auth::Cookie { name }) => format!("Cookie {name}"),
+            Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
+            None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
+            Some(Auth::Bearer {}) | None => "Bearer token".to_owned(),
+        }
+    }
+
+    /// The form with what is stored; never a secret.
+    pub(super) fn form(&self, row: &CredentialRow) -> CredentialForm {
+        let mut form = CredentialForm {
+            name: row.name.clone(),
+            description: row.description.clone(),
+            allowed_hosts: hosts(row).join("\n"),
+            allow_http: row.allow_http,
+            api_base: row.api_base.clone().unwrap_or_default(),
+            ..CredentialForm::default()
+        };
+        match &self.auth {
+            Some(Auth::Header(headers)) => {
+                form.headers = headers.list().iter().map(|h| (h.name.clone(), h.format.clone())).collect();
+            }
+            Some(Auth::Query { parameter }) => form.parameter.clone_from(parameter),
+            Some(Auth::Cookie { name }) => form.cookie_name.clone_from(name),
+            Some(Auth::Bearer {} | Auth::Basic {}) | None => {}
+        }
+        form
+    }
+}
+
+/// Allowed hosts of a row.
+pub(super) fn hosts(row: &CredentialRow) -> Vec<String> {
+    serde_json::from_str(&row.allowed_hosts).unwrap_or_default()
+}
+
+/// The form as typed, without its secrets.
+pub(super) fn typed(fields: &Fields, problems: Problems) -> CredentialForm {
+    CredentialForm {
+        name: fields.trimmed("name"),
+        description: fields.trimmed("description"),
+        allowed_hosts: fields.text("allowed_hosts"),
+        allow_http: fields.on("allow_http"),
+        headers: headers(fields).into_iter().map(|header| (header.name, header.format)).collect(),
+        parameter: fields.trimmed("parameter"),
+        cookie_name: fields.trimmed("cookie_name"),
+        api_base: fields.trimmed("api_base"),
+        problems,
+    }
+}
+
+/// How a direct credential is attached; `None` for a sidecar.
+pub(super) fn auth(kind: Kind, fields: &Fields) -> Option<Auth> {
+    Some(match kind {
+        Kind::Bearer => Auth::Bearer {},
+        Kind::Basic => Auth::Basic {},
+        Kind::Query => Auth::Query { parameter: fields.trimmed("parameter") },
+        Kind::Cookie => Auth::Cookie { name: fields.trimmed("cookie_name") },
+        Kind::Header => {
+            let mut headers = headers(fields);
+            Auth::Header(match (headers.pop(), headers.is_empty()) {
+                (Some(one), true) => Headers::One(one),
+                (last, _) => {
+                    headers.extend(last);
+                    Headers::Several(HeaderList { headers })
+                }
+            })
+        }
+        Kind::Sidecar => return None,
+    })
+}
+
+/// The pairs with a name; an empty format is the secret alone.
+fn headers(fields: &Fields) -> Vec<HeaderFormat> {
+    fields
+        .all("header_name")
+        .zip(fields.all("header_format"))
+        .map(|(name, format)| (name.trim(), format.trim()))
+        .filter(|(name, _)| !name.is_empty())
+        .map(|(name, format)| HeaderFormat {
+            name: name.to_owned(),
+            format: if format.is_empty() { "{secret}".to_owned() } else { format.to_owned() },
+        })
+        .collect()
+}
+
+/// The secret as typed; `None` where nothing was.
+pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
+    let typed = fields.secret("secret");
+    let value = match kind {
+        Kind::Basic => {
+            let (username, password) = (fields.trimmed("username"), fields.secret("password"));
+            if username.is_empty() {
+                return Err(one("username", "Write the user name."));
+            }
+            json!({ "username": username, "password": password.expose() })
+        }
+        Kind::Header if typed.expose().trim_start().starts_with('{') => {
+            match serde_json::from_str::<Value>(typed.expose()) {
+                Ok(object @ Value::Object(_)) => object,
+                _ => return Err(one("secret", "Looks like a JSON object, but is not a valid one.")),
+            }
+        }
+        _ if typed.expose().is_empty() => return Ok(None),
+        _ => Value::String(typed.expose().clone()),
+    };
+    match SecretValue::from_json(value) {
+        Ok(secret) => Ok(Some(secret)),
+        Err(_) if kind == Kind::Basic => Err(one("password", "Write the password.")),
+        Err(_) => Err(one("secret", "Every field of the object must be a text, and none may be missing.")),
+    }
+}
+
+fn one(field: &'static str, message: &str) -> Problems {
+    let mut problems = Problems::default();
+    problems.add(field, message);
+    problems
+}
+
+/// The form's field for a field of the service.
+pub(super) fn field(kind: Kind, name: &str) -> &'static str {
+    match (name, kind) {
+        ("name", _) => "name",
+        ("description", _) => "description",
+        ("allowed_hosts", _) => "allowed_hosts",
+        ("api_base", _) => "api_base",
+        ("secret.username", _) => "username",
+        ("secret.password", _) | (_, Kind::Basic) => "password",
+        (name, Kind::Header) if name.starts_with("auth") => "header_name",
+        (name, Kind::Query) if name.starts_with("auth") => "parameter",
+        (name, Kind::Cookie) if name.starts_with("auth") => "cookie_name",
+        _ => "secret",
+    }
+}
+
+/// A choice "any" in front of the names.
+pub(super) fn any(
+    label: &str,
+    names: impl IntoIterator<Item = (String, String)>,
+    chosen: &str,
+) -> Vec<Choice> {
+    let first = (String::new(), label.to_owned());
+    std::iter::once(first)
+        .chain(names)
+        .map(|(value, label)| Choice { chosen: value == chosen, value, label })
+        .collect()
+}

@@ -1,0 +1,284 @@
+//! Stored credentials. Secrets go in here and never come out.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::auth::Connector;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::CredentialId;
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::policy::Policy;
+use pyxis_gateway::service::agents::{self, Scope};
+use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
+use pyxis_gateway::service::{audit, policies, workspaces};
+use pyxis_gateway::{CredentialOptions, Error as Service};
+use pyxis_store::audit::AuditFilter;
+use pyxis_store::credentials::CredentialRow;
+use serde::Deserialize;
+
+use super::agents::unprocessable;
+use super::credential_form::{self as form, Attached};
+use super::{problem, words};
+use crate::error::html;
+use crate::form::{Asked, Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::credentials::{
+    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
+};
+use crate::view::{Problems, When};
+use crate::{Error, State, text};
+
+pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let lines = Lines::of(&state, &who).await?;
+    let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let mut credentials: Vec<_> = rows.iter().map(|row| lines.line(row)).collect();
+    credentials.sort_by_key(|line| line.name.to_lowercase());
+    html(&CredentialsPage { shell: who.shell(&state).await?, credentials })
+}
+
+/// What lines of credentials have in common.
+struct Lines {
+    policies: HashMap<CredentialId, Policy>,
+    mode: ApprovalMode,
+    now: UnixMillis,
+}
+
+impl Lines {
+    async fn of(state: &State, who: &SignedIn) -> Result<Self, Error> {
+        let workspace = who.person.workspace();
+        let policies = policies::list(&state.gateway, workspace).await?;
+        Ok(Self {
+            policies: policies.into_iter().collect(),
+            mode: workspaces::get(&state.gateway, workspace).await?.mode,
+            now: state.gateway.now(),
+        })
+    }
+
+    fn line(&self, row: &CredentialRow) -> CredentialLine {
+        let policy = match (self.policies.get(&row.id), self.mode) {
+            (Some(policy), _) => text::counted(words::policy_rules(policy).len() as u64, "rule"),
+            (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
+            (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
+        };
+        CredentialLine {
+            name: row.name.clone(),
+            description: row.description.clone(),
+            kind: Attached::of(row).words(),
+            allowed_hosts: form::hosts(row),
+            policy,
+            last_used: row.last_used_at.map(|at| When::new(at, self.now)),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Chosen {
+    #[serde(default)]
+    kind: String,
+}
+
+pub(crate) async fn new(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(Chosen { kind }): Asked<Chosen>,
+) -> Result<Response, Error> {
+    let kind = Kind::from_name(&kind).unwrap_or(Kind::Bearer);
+    html(&NewCredentialPage { shell: who.shell(&state).await?, kind, form: CredentialForm::default() })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let kind = Kind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
+    let problems = match form::secret(kind, &fields) {
+        Err(problems) => problems,
+        Ok(secret) => {
+            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
+            let input = CredentialInput {
+                name: fields.trimmed("name"),
+                description: fields.trimmed("description"),
+                connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
+                api_base,
+                auth: form::auth(kind, &fields),
+                allowed_hosts: fields.lines("allowed_hosts"),
+                allow_http: fields.on("allow_http"),
+                options: CredentialOptions::default(),
+                secret,
+            };
+            match credentials::create(&state.gateway, &who.person.actor(), input).await {
+                Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
+                Err(error) => problem(error, "name", |name| form::field(kind, name))?,
+            }
+        }
+    };
+    let form = form::typed(&fields, problems);
+    Ok(unprocessable(html(&NewCredentialPage { shell: who.shell(&state).await?, kind, form })?))
+}
+
+/// Names are letters, digits, dots, dashes and underscores: they need no escaping.
+fn path(name: &str) -> String {
+    format!("/app/credentials/{name}")
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(name): Named,
+) -> Result<Response, Error> {
+    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let form = Attached::of(&row).form(&row);
+    page(&state, &who, &row, form).await
+}
+
+async fn page(
+    state: &State,
+    who: &SignedIn,
+    row: &CredentialRow,
+    form: CredentialForm,
+) -> Result<Response, Error> {
+    let now = state.gateway.now();
+    html(&CredentialPage {
+        shell: who.shell(state).await?,
+        credential: Lines::of(state, who).await?.line(row),
+        kind: Attached::of(row).kind,
+        version: u64::try_from(row.version).unwrap_or(0),
+        created: When::new(row.created_at, now),
+        secret_replaced: When::new(replaced(state, who, row).await?, now),
+        agents: users_of(state, who, row).await?,
+        form,
+        verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
+    })
+}
+
+fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> Verified {
+    let ago = text::relative(at, now);
+    let meaning = match status {
+        200..=399 => "the API took the request",
+        401 | 403 => "the API does not take this secret for that address",
+        404 => "the API knows no such address; try another one",
+        _ => "the API did not like the request",
+    };
+    Verified { good: (200..400).contains(&status), text: format!("{status}, {ago}: {meaning}.") }
+}
+
+/// When the present version was set. The trail knows; version 1 came with the credential.
+async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<UnixMillis, Error> {
+    if row.version <= 1 {
+        return Ok(row.created_at);
+    }
+    let filter = AuditFilter {
+        kinds: vec!["credential.secret_replaced".to_owned()],
+        credential: Some(row.name.clone()),
+        limit: 1,
+        ..AuditFilter::default()
+    };
+    let found = audit::search(&state.gateway, who.person.workspace(), &filter).await?;
+    Ok(found.first().map_or(row.updated_at, |entry| entry.record.record.at))
+}
+
+async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<String, Error> {
+    let agents = agents::list(&state.gateway, who.person.workspace()).await?;
+    let uses = |scope: &Scope| match scope {
+        Scope::All => true,
+        Scope::Named(names) => names.contains(&row.name),
+    };
+    let names: Vec<_> =
+        agents.iter().filter(|agent| uses(&agent.credentials)).map(|agent| agent.row.name.as_str()).collect();
+    Ok(match names.len() {
+        0 => "no agent".to_owned(),
+        all if all == agents.len() && all > 1 => "all agents".to_owned(),
+        _ => names.join(", "),
+    })
+}
+
+pub(crate) async fn edit(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let kind = Attached::of(&row).kind;
+    // Bearer and Basic have nothing to configure, so their stored form stays as it is.
+    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie);
+    let patch = CredentialPatch {
+        description: Some(fields.trimmed("description")),
+        api_base: Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar),
+        auth: form::auth(kind, &fields).filter(|_| configured),
+        allowed_hosts: Some(fields.lines("allowed_hosts")),
+        allow_http: Some(fields.on("allow_http")),
+        options: None,
+    };
+    match credentials::update(&state.gateway, &who.person.actor(), &name, patch).await {
+        Ok(row) => Ok(Notice::Saved.then(&state, &path(&row.name))),
+        Err(error) => {
+            let problems = problem(error, "name", |name| form::field(kind, name))?;
+            wrong(&state, &who, &row, form::typed(&fields, problems)).await
+        }
+    }
+}
+
+async fn wrong(
+    state: &State,
+    who: &SignedIn,
+    row: &CredentialRow,
+    form: CredentialForm,
+) -> Result<Response, Error> {
+    Ok(unprocessable(page(state, who, row, form).await?))
+}
+
+pub(crate) async fn replace_secret(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let attached = Attached::of(&row);
+    let problems = match form::secret(attached.kind, &fields) {
+        Err(problems) => problems,
+        Ok(None) => {
+            let mut problems = Problems::default();
+            problems.add("secret", "Write the new secret.");
+            problems
+        }
+        Ok(Some(secret)) => {
+            let done = credentials::replace_secret(&state.gateway, &who.person.actor(), &name, secret).await;
+            match done {
+                Ok(_) => return Ok(Notice::SecretReplaced.then(&state, &path(&row.name))),
+                Err(error) => problem(error, "secret", |name| form::field(attached.kind, name))?,
+            }
+        }
+    };
+    let form = CredentialForm { problems, ..attached.form(&row) };
+    wrong(&state, &who, &row, form).await
+}
+
+pub(crate) async fn verify(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
+    let done = credentials::verify(&state.gateway, &who.person.actor(), &name, url.as_deref()).await;
+    let notice = match done {
+        Ok(_) => Notice::Verified,
+        Err(Service::InvalidTarget(_) | Service::InvalidField { .. }) => Notice::ProbeUrl,
+        Err(Service::HostNotAllowed(_) | Service::TargetNotAllowed(_)) => Notice::ProbeHost,
+        Err(Service::UpstreamTimeout) => Notice::ProbeTimeout,
+        Err(Service::Upstream(_)) => Notice::ProbeFailed,
+        Err(error) => return Err(error.into()),
+    };
+    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    Ok(notice.then(&state, &path(&row.name)))
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    credentials::remove(&state.gateway, &who.person.actor(), &name).await?;
+    Ok(Notice::CredentialRemoved.then(&state, "/app/credentials"))
+}

@@ -1,0 +1,82 @@
+//! The two answers to a request.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::mode::ApprovalState;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::approvals::decide::{self, GrantWish, Word};
+
+use super::cards::surface;
+use super::inbox::txn;
+use crate::form::{Fields, Form, Named};
+use crate::notice::Notice;
+use crate::session::SignedIn;
+use crate::view::approvals::Place;
+use crate::{Error, State};
+
+pub(crate) async fn approve(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let wish = match fields.get("grant_seconds") {
+        "" => None,
+        text => match text.parse() {
+            Ok(seconds) => Some(GrantWish { seconds, agent_only: fields.on("agent_only"), max_uses: None }),
+            Err(_) => return Ok(back(&state, &fields, &id, Notice::BadGrant)),
+        },
+    };
+    answer(&state, &who, &fields, &id, Word::Approve(wish)).await
+}
+
+pub(crate) async fn deny(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
+    answer(&state, &who, &fields, &id, Word::Deny(reason)).await
+}
+
+async fn answer(
+    state: &State,
+    who: &SignedIn,
+    fields: &Fields,
+    id: &str,
+    word: Word,
+) -> Result<Response, Error> {
+    let approver = who.person.approver(surface(place(fields)));
+    let denies = matches!(word, Word::Deny(_));
+    let decided = decide::decide(&state.gateway, &approver, txn(id)?, word).await;
+    let notice = match decided {
+        Ok(_) if denies => Notice::Denied,
+        Ok(decided) if decided.grant.is_some() => Notice::ApprovedWithGrant,
+        Ok(decided) if decided.state == ApprovalState::Pending => Notice::OneApproval,
+        Ok(_) => Notice::Approved,
+        Err(Service::AlreadyDecided(_)) => Notice::TooLate,
+        Err(Service::NotEligible(_)) => Notice::NotEligible,
+        Err(Service::PasskeyRequired { .. }) => Notice::PasskeyNeeded,
+        Err(Service::InvalidField { field, .. }) if field == "reason" => Notice::ReasonTooLong,
+        Err(Service::InvalidField { .. }) => Notice::BadGrant,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(back(state, fields, id, notice))
+}
+
+fn place(fields: &Fields) -> Place {
+    match fields.get("from") {
+        "inbox" => Place::Inbox,
+        "standalone" => Place::Standalone,
+        _ => Place::Approval,
+    }
+}
+
+/// To where the form stood; a refusal goes to the request itself, which shows why.
+fn back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
+    let Ok(id) = txn(id) else { return notice.then(state, "/app/inbox") };
+    match place(fields) {
+        Place::Inbox if notice.flash().good => notice.then(state, "/app/inbox"),
+        Place::Inbox | Place::Approval => notice.then(state, &format!("/app/approvals/{id}")),
+        Place::Standalone => notice.then(state, &format!("/approve/{id}")),
+    }
+}

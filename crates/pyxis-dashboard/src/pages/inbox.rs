@@ -1,0 +1,164 @@
+//! The inbox, the page of one request, and the standalone page behind an approval link.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::HeaderValue;
+use http::header::REFRESH;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalState;
+use pyxis_gateway::approvals::view::{self, Filter, View};
+use pyxis_gateway::service::{agents, credentials};
+use pyxis_store::approvals::ApprovalRow;
+use serde::Deserialize;
+
+use super::cards::Cards;
+use super::{first_request, words};
+use crate::error::html;
+use crate::form::{Asked, Named};
+use crate::session::{Manager, SignedIn};
+use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Place, StandalonePage};
+use crate::view::body::BodyView;
+use crate::{Error, State};
+
+/// Most waiting requests on one page.
+const SHOWN: u32 = 50;
+/// Bytes of one body that the inbox shows.
+const HEAD: usize = 8192;
+/// Largest body that the inbox opens; a larger one is on its own page.
+const MAX_OPENED: i64 = 256 * 1024;
+/// Decided requests below the waiting ones.
+const DECIDED: usize = 15;
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Order {
+    #[serde(default)]
+    order: String,
+}
+
+pub(crate) async fn inbox(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(Order { order }): Asked<Order>,
+) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let newest_first = order == "newest";
+    let cards = Cards::of(&state, &who.person, Place::Inbox).await?;
+    let mut waiting = list(&state, workspace, ApprovalState::Pending, 500).await?;
+    if !newest_first {
+        waiting.reverse();
+    }
+    let mut pending = Vec::new();
+    for view in waiting.into_iter().take(SHOWN as usize) {
+        pending.push(waiting_card(&state, &cards, view).await?);
+    }
+    let decided: Vec<Card> =
+        decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
+    let first_request = hint(&state, workspace).await?;
+    html(&InboxPage { shell: who.shell(&state).await?, pending, decided, newest_first, first_request })
+}
+
+async fn list(
+    state: &State,
+    workspace: WorkspaceId,
+    wanted: ApprovalState,
+    limit: u32,
+) -> Result<Vec<View>, Error> {
+    let filter = Filter { state: Some(wanted), agent: None, limit };
+    Ok(view::list(&state.gateway, workspace, &filter).await?)
+}
+
+async fn decided(state: &State, workspace: WorkspaceId) -> Result<Vec<View>, Error> {
+    let mut all = Vec::new();
+    for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
+        all.extend(list(state, workspace, wanted, 15).await?);
+    }
+    all.sort_by_key(|view| std::cmp::Reverse(view.row.decided_at));
+    all.truncate(DECIDED);
+    Ok(all)
+}
+
+/// A waiting request with the head of its body. What is too large to open here cannot be decided here:
+/// nobody should approve what they could not see.
+async fn waiting_card(state: &State, cards: &Cards, view: View) -> Result<Card, Error> {
+    if view.row.body_bytes > MAX_OPENED {
+        let body = BodyView::absent(size(&view.row), "It is too large for this list.");
+        let mut card = cards.card(&view, body);
+        if matches!(card.state, CardState::Open { .. }) {
+            card.state =
+                CardState::Watching { why: "Open the request to read its body and to decide.".to_owned() };
+        }
+        return Ok(card);
+    }
+    let whole = view::one(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
+    let body = body(&whole, HEAD);
+    Ok(cards.card(&whole, body))
+}
+
+fn settled_card(cards: &Cards, view: &View) -> Card {
+    cards.card(view, BodyView::absent(size(&view.row), ""))
+}
+
+fn size(row: &ApprovalRow) -> u64 {
+    u64::try_from(row.body_bytes).unwrap_or(0)
+}
+
+fn body(view: &View, limit: usize) -> BodyView {
+    match &view.body {
+        Some(bytes) => BodyView::new(view.row.content_type.as_deref(), bytes, limit),
+        None => BodyView::absent(size(&view.row), "It was erased after the retention time."),
+    }
+}
+
+/// A `curl` with what the workspace has: an agent's key is known to nobody any more.
+async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
+    let agents = agents::list(&state.gateway, workspace).await?;
+    let key =
+        agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
+    let all = credentials::list(&state.gateway, workspace).await?;
+    Ok(first_request(state, &key, all.first()))
+}
+
+pub(crate) async fn approval(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let card = one(&state, &who, &id, Place::Approval).await?;
+    let on_its_way = is_on_its_way(&card);
+    let page = html(&ApprovalPage { shell: who.shell(&state).await?, card })?;
+    Ok(if on_its_way { look_again(page) } else { page })
+}
+
+pub(crate) async fn standalone(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let card = one(&state, &who, &id, Place::Standalone).await?;
+    let on_its_way = is_on_its_way(&card);
+    let page = html(&StandalonePage { shell: who.shell(&state).await?, card })?;
+    Ok(if on_its_way { look_again(page) } else { page })
+}
+
+/// Approved, and what came of it is not known yet.
+fn is_on_its_way(card: &Card) -> bool {
+    matches!(&card.state, CardState::Approved { result, .. } if words::is_on_its_way(result))
+}
+
+/// The browser loads the page again by itself until the answer is there; no script needed.
+fn look_again(mut page: Response) -> Response {
+    page.headers_mut().insert(REFRESH, HeaderValue::from_static("2"));
+    page
+}
+
+async fn one(state: &State, who: &SignedIn, id: &str, place: Place) -> Result<Card, Error> {
+    let view = view::one(&state.gateway, who.person.workspace(), txn(id)?).await?;
+    let cards = Cards::of(state, &who.person, place).await?;
+    let body = body(&view, usize::MAX);
+    Ok(cards.card(&view, body))
+}
+
+/// An id that cannot be one names nothing.
+pub(super) fn txn(text: &str) -> Result<TxnId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}

@@ -1,0 +1,168 @@
+//! People: managers of the workspace, and the links by which they first sign in.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::id::UserId;
+use pyxis_core::mode::Role;
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::people;
+use pyxis_store::users::UserRow;
+
+use super::agents::unprocessable;
+use super::problem;
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn, role_word};
+use crate::view::people::{NewPersonPage, PeoplePage, Person, PersonLinkPage};
+use crate::view::{Choice, Problems, When};
+use crate::{Error, State, text};
+
+pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let users = people::list(&state.gateway, who.person.workspace()).await?;
+    let mut people: Vec<_> = users.iter().map(|user| line(&state, &who, user)).collect();
+    people.sort_by_key(|person| person.email.to_lowercase());
+    html(&PeoplePage { shell: who.shell(&state).await?, people })
+}
+
+fn line(state: &State, who: &SignedIn, user: &UserRow) -> Person {
+    let you = user.id == who.person.user.id;
+    let changeable = !you && may_change(who, user.role);
+    Person {
+        id: user.id.to_string(),
+        email: user.email.clone(),
+        role: role_word(user.role).to_owned(),
+        // Only an owner can make an owner, so for an admin there is nothing to choose.
+        roles: if changeable && who.person.is_owner() { roles(who, user.role) } else { Vec::new() },
+        enabled: user.disabled_at.is_none(),
+        you,
+        last_seen: user.last_sign_in_at.map(|at| When::new(at, state.gateway.now())),
+        changeable,
+    }
+}
+
+/// Only an owner touches owners, and so does a link, with which one becomes that person.
+fn may_change(who: &SignedIn, role: Role) -> bool {
+    role != Role::Owner || who.person.is_owner()
+}
+
+/// The roles that the viewer may give. Members come with per-credential rights.
+fn roles(who: &SignedIn, chosen: Role) -> Vec<Choice> {
+    let all: &[Role] = if who.person.is_owner() { &[Role::Admin, Role::Owner] } else { &[Role::Admin] };
+    all.iter()
+        .map(|role| Choice {
+            value: role.as_str().to_owned(),
+            label: role_word(*role).to_owned(),
+            chosen: *role == chosen,
+        })
+        .collect()
+}
+
+pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    html(&NewPersonPage {
+        shell: who.shell(&state).await?,
+        email: String::new(),
+        roles: roles(&who, Role::Admin),
+        problems: Problems::default(),
+    })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let email = fields.trimmed("email");
+    let role = Role::from_name(fields.get("role"));
+    let problems = match role.filter(|role| may_change(&who, *role)) {
+        None => {
+            let mut problems = Problems::default();
+            problems.add("role", "You cannot give this role.");
+            problems
+        }
+        Some(role) => match people::add(&state.gateway, &who.person.actor(), &email, role).await {
+            Ok((user, link)) => return link_page(&state, &who, &user, &link).await,
+            Err(error) => problem(error, "email", |name| if name == "role" { "role" } else { "email" })?,
+        },
+    };
+    let roles = roles(&who, role.unwrap_or(Role::Admin));
+    Ok(unprocessable(html(&NewPersonPage { shell: who.shell(&state).await?, email, roles, problems })?))
+}
+
+async fn link_page(
+    state: &State,
+    who: &SignedIn,
+    user: &UserRow,
+    link: &SecretString,
+) -> Result<Response, Error> {
+    html(&PersonLinkPage {
+        shell: who.shell(state).await?,
+        email: user.email.clone(),
+        link: link.expose().clone(),
+        valid: text::duration(people::LINK_LIFETIME.as_secs()),
+    })
+}
+
+/// The person meant, if the viewer may change them and it is not the viewer.
+async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow>, Error> {
+    let id: UserId = id.parse().map_err(|_| Error::NotFound)?;
+    let user = people::get(&state.gateway, who.person.workspace(), id).await?;
+    Ok((user.id != who.person.user.id && may_change(who, user.role)).then_some(user))
+}
+
+pub(crate) async fn link(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    };
+    let link = people::link(&state.gateway, &who.person.actor(), user.id).await?;
+    link_page(&state, &who, &user, &link).await
+}
+
+pub(crate) async fn disable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    };
+    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, false).await;
+    told(&state, done, Notice::PersonDisabled)
+}
+
+pub(crate) async fn enable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    };
+    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, true).await;
+    told(&state, done, Notice::PersonEnabled)
+}
+
+pub(crate) async fn role(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
+    let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
+        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    };
+    let done = people::set_role(&state.gateway, &who.person.actor(), user.id, wanted).await;
+    told(&state, done, Notice::RoleChanged)
+}
+
+fn told(state: &State, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {
+    match done {
+        Ok(_) => Ok(good.then(state, "/app/people")),
+        Err(Service::Conflict(_)) => Ok(Notice::LastOwner.then(state, "/app/people")),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,257 @@
+//! Policies and grants.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::id::{AgentId, CredentialId, GrantId};
+use pyxis_core::policy::Policy;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::policies::{self, Changed, Explanation};
+use pyxis_gateway::service::{agents, credentials, grants, people, workspaces};
+use pyxis_store::credentials::CredentialRow;
+use pyxis_store::grants::GrantRow;
+
+use super::agents::unprocessable;
+use super::{policy_form as form, words};
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::policies::{
+    Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay, ReplayChange,
+};
+use crate::view::{Outcome, When};
+use crate::{Error, State, text};
+
+/// Groups of changed requests that a replay names.
+const MAX_GROUPS: usize = 100;
+
+pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let mode = workspaces::get(&state.gateway, workspace).await?.mode;
+    let own: HashMap<CredentialId, Policy> =
+        policies::list(&state.gateway, workspace).await?.into_iter().collect();
+    let mut credentials = credentials::list(&state.gateway, workspace).await?;
+    credentials.sort_by_key(|row| row.name.to_lowercase());
+    let policies = credentials
+        .iter()
+        .map(|row| PolicyLine {
+            credential: row.name.clone(),
+            own: own.contains_key(&row.id),
+            rules: own.get(&row.id).map_or_else(|| words::mode_rules(mode), words::policy_rules),
+        })
+        .collect();
+    let grants = grant_lines(&state, &who, &credentials).await?;
+    html(&PoliciesPage { shell: who.shell(&state).await?, policies, grants })
+}
+
+async fn grant_lines(
+    state: &State,
+    who: &SignedIn,
+    credentials: &[CredentialRow],
+) -> Result<Vec<GrantLine>, Error> {
+    let workspace = who.person.workspace();
+    let agents = agents::list(&state.gateway, workspace).await?;
+    let agent = |id: AgentId| agents.iter().find(|a| a.row.id == id).map_or("?", |a| a.row.name.as_str());
+    let credential =
+        |id: CredentialId| credentials.iter().find(|c| c.id == id).map_or("?", |c| c.name.as_str());
+    let line = |grant: GrantRow| GrantLine {
+        id: grant.id.to_string(),
+        method: grant.method,
+        route: words::short_route(&grant.route).to_owned(),
+        credential: credential(grant.credential_id).to_owned(),
+        agents: grant.agent_id.map_or("any agent".to_owned(), |id| format!("{} only", agent(id))),
+        by: grant.created_by_email,
+        expires: When::new(grant.expires_at, state.gateway.now()),
+        used: match (grant.uses, grant.max_uses) {
+            (uses, Some(max)) => format!("{uses} of {max} times"),
+            (0, None) => "never".to_owned(),
+            (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
+        },
+        revocable: true,
+    };
+    Ok(grants::list(&state.gateway, workspace, false).await?.into_iter().map(line).collect())
+}
+
+/// The parts of the editor that differ from answer to answer.
+#[derive(Default)]
+struct Shown {
+    form: Option<PolicyForm>,
+    explain: Explain,
+    replay: Option<Replay>,
+}
+
+async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let row = credentials::get(&state.gateway, workspace, name).await?;
+    let mode = workspaces::get(&state.gateway, workspace).await?.mode;
+    let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
+    let warnings = match &stored {
+        Some(policy) => form::warnings(policy, &people::list(&state.gateway, workspace).await?),
+        None => Vec::new(),
+    };
+    let form = shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point)));
+    html(&PolicyPage {
+        shell: who.shell(state).await?,
+        credential: row.name,
+        stored: stored.is_some(),
+        mode: words::mode(mode).to_owned(),
+        form,
+        warnings,
+        explain: shown.explain,
+        replay: shown.replay,
+    })
+}
+
+/// A first policy starts as the gated mode: reading passes.
+fn starting_point() -> Policy {
+    Policy { auto_approve_methods: vec![pyxis_core::policy::Method::Get], ..Policy::default() }
+}
+
+pub(crate) async fn edit(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(name): Named,
+) -> Result<Response, Error> {
+    page(&state, &who, &name, Shown::default()).await
+}
+
+pub(crate) async fn save(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let stored = stored(&state, &who, &name).await?;
+    match form::policy(&fields, stored.as_ref()) {
+        Ok(policy) => {
+            policies::put(&state.gateway, &who.person.actor(), &name, &policy).await?;
+            let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+            Ok(Notice::PolicySaved.then(&state, &format!("/app/policies/{}", row.name)))
+        }
+        Err(problems) => {
+            let typed = form::typed(&fields, &stored.unwrap_or_default(), problems);
+            let shown = Shown { form: Some(typed), ..Shown::default() };
+            Ok(unprocessable(page(&state, &who, &name, shown).await?))
+        }
+    }
+}
+
+async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
+    let found = policies::get(&state.gateway, who.person.workspace(), name).await?;
+    Ok(found.map(|(_, policy)| policy))
+}
+
+pub(crate) async fn explain(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
+    let workspace = who.person.workspace();
+    let said = policies::explain(&state.gateway, workspace, &name, &method, &url, None).await?;
+    let answer = Some(explained(said, &method));
+    let shown = Shown { explain: Explain { method, url, answer }, ..Shown::default() };
+    page(&state, &who, &name, shown).await
+}
+
+fn explained(said: Explanation, method: &str) -> Explained {
+    let (outcome, decision) = decision(said.decision);
+    // The words name the pattern where one matched; the page shows it once.
+    let rule = match &said.pattern {
+        Some(_) => "the address matches".to_owned(),
+        None => words::rule(said.rule, None, method),
+    };
+    Explained {
+        outcome,
+        decision: decision.to_owned(),
+        rule,
+        pattern: said.pattern,
+        detail: super::sentence(&said.detail),
+    }
+}
+
+fn decision(name: &str) -> (Outcome, &'static str) {
+    match name {
+        "auto_approve" => (Outcome::Passed, "Passes"),
+        "require_approval" => (Outcome::Pending, "Needs approval"),
+        "deny" => (Outcome::Denied, "Is denied"),
+        _ => (Outcome::Failed, "Is refused before any policy"),
+    }
+}
+
+pub(crate) async fn replay(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let stored = stored(&state, &who, &name).await?;
+    let (problems, replay) = match form::policy(&fields, stored.as_ref()) {
+        Err(problems) => (problems, None),
+        Ok(draft) => {
+            let last = fields.get("replay_count").parse().unwrap_or(policies::MAX_REPLAY);
+            let workspace = who.person.workspace();
+            let told = policies::replay(&state.gateway, workspace, &name, &draft, last).await?;
+            (crate::view::Problems::default(), Some(grouped(&told)))
+        }
+    };
+    let wrong = !problems.is_empty();
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), problems);
+    let shown = Shown { form: Some(typed), replay, ..Shown::default() };
+    let response = page(&state, &who, &name, shown).await?;
+    Ok(if wrong { unprocessable(response) } else { response })
+}
+
+/// Requests that change in the same way to the same place are one line.
+fn grouped(told: &policies::Replay) -> Replay {
+    let mut changes: Vec<ReplayChange> = Vec::new();
+    for change in &told.changed {
+        let line = replay_change(change);
+        let same = |other: &&mut ReplayChange| {
+            (&other.method, &other.route, other.before, other.after, &other.rule)
+                == (&line.method, &line.route, line.before, line.after, &line.rule)
+        };
+        match changes.iter_mut().find(same) {
+            Some(found) => found.count += 1,
+            None => changes.push(line),
+        }
+    }
+    changes.sort_by_key(|change| std::cmp::Reverse(change.count));
+    changes.truncate(MAX_GROUPS);
+    Replay { considered: told.checked as u64, changed: told.changed.len() as u64, changes }
+}
+
+fn replay_change(change: &Changed) -> ReplayChange {
+    ReplayChange {
+        count: 1,
+        method: change.method.clone(),
+        route: words::short_route(&change.target).to_owned(),
+        before: decision(change.now.decision).0,
+        after: decision(change.draft.decision).0,
+        rule: words::rule(change.draft.rule, change.draft.pattern.as_deref(), &change.method),
+    }
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    policies::remove(&state.gateway, &who.person.actor(), &name).await?;
+    Ok(Notice::PolicyRemoved.then(&state, &format!("/app/policies/{}", row.name)))
+}
+
+pub(crate) async fn revoke(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;
+    let notice = match grants::revoke(&state.gateway, &who.person.actor(), id).await {
+        Ok(()) => Notice::GrantRevoked,
+        Err(Service::Conflict(_)) => Notice::GrantOver,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(&state, "/app/policies"))
+}

@@ -1,0 +1,205 @@
+//! Between the policy form and the policy document.
+
+use pyxis_core::eligibility;
+use pyxis_core::mode::Channel;
+use pyxis_core::policy::{Method, Policy, PolicyError};
+use pyxis_store::users::UserRow;
+use serde_json::{Map, Value, json};
+
+use super::sentence;
+use crate::form::Fields;
+use crate::view::policies::{MethodRule, PolicyForm};
+use crate::view::{Choice, Problems};
+
+/// The methods of the form. HEAD follows GET.
+const METHODS: [Method; 6] =
+    [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
+
+/// The form of a policy.
+pub(super) fn shown(policy: &Policy) -> PolicyForm {
+    let rule = |method: Method| {
+        if policy.deny_methods.contains(&method) {
+            MethodRule::Deny
+        } else if policy.auto_approve_methods.contains(&method) {
+            MethodRule::Auto
+        } else {
+            MethodRule::Ask
+        }
+    };
+    PolicyForm {
+        methods: METHODS.map(|method| (method.as_str().to_owned(), rule(method))).to_vec(),
+        auto_approve_urls: policy.auto_approve_urls.join("\n"),
+        require_approval_urls: policy.require_approval_urls.join("\n"),
+        deny_urls: policy.deny_urls.join("\n"),
+        allowed_approvers: policy.allowed_approvers.join("\n"),
+        min_approvals: policy.min_approvals.to_string(),
+        require_reason: policy.require_reason,
+        approval_timeout_minutes: minutes(policy.approval_timeout_secs.map(u64::from)),
+        channels: channels(policy.channel.as_str(), policy.channel),
+        problems: Problems::default(),
+    }
+}
+
+/// The form as typed.
+pub(super) fn typed(fields: &Fields, stored: &Policy, problems: Problems) -> PolicyForm {
+    PolicyForm {
+        methods: METHODS.map(|method| (method.as_str().to_owned(), rule_of(fields, method))).to_vec(),
+        auto_approve_urls: fields.text("auto_approve_urls"),
+        require_approval_urls: fields.text("require_approval_urls"),
+        deny_urls: fields.text("deny_urls"),
+        allowed_approvers: fields.text("allowed_approvers"),
+        min_approvals: fields.trimmed("min_approvals"),
+        require_reason: fields.on("require_reason"),
+        approval_timeout_minutes: fields.trimmed("approval_timeout_minutes"),
+        channels: channels(fields.get("channel"), stored.channel),
+        problems,
+    }
+}
+
+/// What is not chosen asks.
+fn rule_of(fields: &Fields, method: Method) -> MethodRule {
+    match fields.get(&format!("method_{method}")) {
+        "auto" => MethodRule::Auto,
+        "deny" => MethodRule::Deny,
+        _ => MethodRule::Ask,
+    }
+}
+
+/// The channels that exist, and the stored one even where it cannot be chosen here.
+fn channels(chosen: &str, stored: Channel) -> Vec<Choice> {
+    let label = |channel: Channel| match channel {
+        Channel::AgentReflected => "In the agent's answer, and in the inbox",
+        Channel::Dashboard => "In the inbox only",
+        Channel::ChatPrimary => "In the first chat",
+        Channel::ChatSecondary => "In the second chat",
+    };
+    [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
+        .into_iter()
+        .filter(|channel| {
+            matches!(channel, Channel::AgentReflected | Channel::Dashboard) || *channel == stored
+        })
+        .map(|channel| Choice {
+            value: channel.as_str().to_owned(),
+            label: label(channel).to_owned(),
+            chosen: channel.as_str() == chosen,
+        })
+        .collect()
+}
+
+/// Whole minutes of a window, upwards; empty for none.
+pub(super) fn minutes(seconds: Option<u64>) -> String {
+    seconds.map(|seconds| seconds.div_ceil(60).to_string()).unwrap_or_default()
+}
+
+/// A window as typed, in seconds. Left as it was shown it stays what it was, to the second.
+pub(super) fn seconds(typed: &str, stored: Option<u64>) -> Option<Value> {
+    if typed == minutes(stored) {
+        return Some(json!(stored));
+    }
+    typed.parse::<u64>().ok().and_then(|minutes| minutes.checked_mul(60)).map(Value::from)
+}
+
+/// The policy that the form describes. What the form does not show stays as `stored` has it.
+pub(super) fn policy(fields: &Fields, stored: Option<&Policy>) -> Result<Policy, Problems> {
+    let document = document(fields, stored);
+    let mut problems = Problems::default();
+    for (name, value) in &document {
+        // Field by field, so that everything that is wrong is told at once.
+        let alone = json!({ name.as_str(): value }).to_string();
+        if let Err(PolicyError::Field { detail, .. }) = Policy::from_json(alone.as_bytes()) {
+            problems.add(field(name), sentence(&detail));
+        }
+    }
+    match Policy::from_json(Value::Object(document).to_string().as_bytes()) {
+        Ok(policy) if problems.is_empty() => Ok(policy),
+        Ok(_) => Err(problems),
+        Err(error) => {
+            if problems.is_empty() {
+                problems.add("methods", sentence(&error.to_string()));
+            }
+            Err(problems)
+        }
+    }
+}
+
+fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
+    let kept = stored.cloned().unwrap_or_default();
+    let listed = |rule: MethodRule| -> Vec<&str> {
+        METHODS.into_iter().filter(|m| rule_of(fields, *m) == rule).map(Method::as_str).collect()
+    };
+    // An unlisted method asks as well; one that was unlisted and still asks stays so.
+    let asks: Vec<&str> = METHODS
+        .into_iter()
+        .filter(|method| rule_of(fields, *method) == MethodRule::Ask)
+        .filter(|method| !(stored.is_some() && is_unlisted(&kept, *method)))
+        .map(Method::as_str)
+        .collect();
+    let window = fields.trimmed("approval_timeout_minutes");
+    let stored_window = kept.approval_timeout_secs.map(u64::from);
+    let whole = |text: &str| text.parse::<u64>().map_or_else(|_| json!(text), Value::from);
+    let entries = [
+        ("auto_approve_methods", json!(listed(MethodRule::Auto))),
+        ("require_approval_methods", json!(asks)),
+        ("deny_methods", json!(listed(MethodRule::Deny))),
+        ("auto_approve_urls", json!(fields.lines("auto_approve_urls"))),
+        ("require_approval_urls", json!(fields.lines("require_approval_urls"))),
+        ("deny_urls", json!(fields.lines("deny_urls"))),
+        ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
+        ("channel", json!(fields.get("channel"))),
+        ("telegram_chat", json!(kept.telegram_chat)),
+        ("matrix_room", json!(kept.matrix_room)),
+        ("min_approvals", whole(&fields.trimmed("min_approvals"))),
+        ("passkey_required", json!(kept.passkey_required)),
+        ("require_reason", json!(fields.on("require_reason"))),
+        ("approval_timeout_secs", seconds(&window, stored_window).unwrap_or_else(|| json!(window))),
+    ];
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn is_unlisted(policy: &Policy, method: Method) -> bool {
+    let lists = [&policy.auto_approve_methods, &policy.require_approval_methods, &policy.deny_methods];
+    lists.iter().all(|list| !list.contains(&method))
+}
+
+/// The form's field for a field of the document.
+fn field(name: &str) -> &'static str {
+    match name {
+        "auto_approve_urls" => "auto_approve_urls",
+        "require_approval_urls" => "require_approval_urls",
+        "deny_urls" => "deny_urls",
+        "allowed_approvers" => "allowed_approvers",
+        "channel" => "channel",
+        "min_approvals" => "min_approvals",
+        "approval_timeout_secs" => "approval_timeout_minutes",
+        _ => "methods",
+    }
+}
+
+/// What the author may not have meant.
+pub(super) fn warnings(policy: &Policy, people: &[UserRow]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if policy.auto_approve_methods.is_empty() && policy.auto_approve_urls.is_empty() {
+        warnings.push("Nothing passes by itself: every request will ask.".to_owned());
+    }
+    if policy.auto_approve_urls.iter().any(|pattern| pattern == "/") {
+        warnings.push("The pattern / lets every address pass, whatever the method.".to_owned());
+    }
+    let listed = &policy.allowed_approvers;
+    let able = people.iter().filter(|user| {
+        user.disabled_at.is_none() && eligibility::may_approve(user.role, false, listed, &user.email)
+    });
+    let able = u32::try_from(able.count()).unwrap_or(u32::MAX);
+    if able < policy.min_approvals {
+        warnings.push(format!(
+            "{} of the people here may approve and {} must, so nothing that asks can ever be sent. Add people, or lower the number.",
+            able, policy.min_approvals
+        ));
+    }
+    if policy.passkey_required {
+        warnings.push(
+            "The stored policy asks for a passkey, which cannot be used here yet: nothing that asks can be approved."
+                .to_owned(),
+        );
+    }
+    warnings
+}

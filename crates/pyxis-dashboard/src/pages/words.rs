@@ -1,0 +1,179 @@
+//! Rules, decisions and outcomes in the words that a person reads.
+
+use pyxis_core::mode::{ApprovalMode, ForwardState};
+use pyxis_core::policy::{Method, Policy, Rule};
+use pyxis_store::approvals::ApprovalRow;
+
+/// Patterns that are named one by one; more are counted.
+const NAMED: usize = 6;
+
+/// What the mode does to a credential without a policy, one sentence.
+pub(super) const fn mode(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Gated => "GET and HEAD pass, everything else asks.",
+        ApprovalMode::Autonomous => "everything passes without asking.",
+    }
+}
+
+/// The same as rules.
+pub(super) fn mode_rules(mode: ApprovalMode) -> Vec<String> {
+    let rules: &[&str] = match mode {
+        ApprovalMode::Gated => &["GET and HEAD pass", "everything else asks"],
+        ApprovalMode::Autonomous => &["everything passes"],
+    };
+    rules.iter().map(|rule| (*rule).to_owned()).collect()
+}
+
+/// A policy, one short sentence a rule.
+pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
+    let mut rules = Vec::new();
+    let mut methods = |list: &[Method], one: &str, several: &str| {
+        let names: Vec<_> = list.iter().flat_map(|method| names(*method)).copied().collect();
+        if let Some((last, rest)) = names.split_last() {
+            let verb = if rest.is_empty() { one } else { several };
+            let listed =
+                if rest.is_empty() { (*last).to_owned() } else { format!("{} and {last}", rest.join(", ")) };
+            rules.push(format!("{listed} {verb}"));
+        }
+    };
+    methods(&policy.auto_approve_methods, "passes", "pass");
+    methods(&policy.require_approval_methods, "asks", "ask");
+    methods(&policy.deny_methods, "is denied", "are denied");
+    urls(&mut rules, &policy.deny_urls, "is never sent");
+    urls(&mut rules, &policy.require_approval_urls, "always asks");
+    urls(&mut rules, &policy.auto_approve_urls, "passes");
+    if rules.is_empty() {
+        rules.push("everything asks".to_owned());
+    }
+    if policy.min_approvals > 1 {
+        rules.push(format!("{} people must approve", policy.min_approvals));
+    }
+    match policy.allowed_approvers.as_slice() {
+        [] => {}
+        [one] => rules.push(format!("only {one} may approve")),
+        several => rules.push(format!("{} people may approve", several.len())),
+    }
+    if policy.passkey_required {
+        rules.push("a passkey is needed".to_owned());
+    }
+    if policy.require_reason {
+        rules.push("a reason must be given".to_owned());
+    }
+    rules
+}
+
+const fn names(method: Method) -> &'static [&'static str] {
+    match method {
+        Method::Get => &["GET", "HEAD"],
+        Method::Head => &[],
+        Method::Post => &["POST"],
+        Method::Put => &["PUT"],
+        Method::Patch => &["PATCH"],
+        Method::Delete => &["DELETE"],
+        Method::Options => &["OPTIONS"],
+    }
+}
+
+fn urls(rules: &mut Vec<String>, patterns: &[String], verb: &str) {
+    rules.extend(patterns.iter().take(NAMED).map(|pattern| format!("{pattern} {verb}")));
+    if let Some(more) = patterns.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        rules.push(format!("{more} more addresses: {verb}"));
+    }
+}
+
+/// Why a request was paused or let through: the rule's wire name, the pattern and the method.
+pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
+    let Some(rule) = Rule::ALL.iter().find(|rule| rule.as_str() == name) else {
+        return refusal(name).to_owned();
+    };
+    match (rule, pattern) {
+        (Rule::RequireUrl, Some(pattern)) => format!("matches {pattern}"),
+        (Rule::RequireUrl, None) => "the path can be read in too many ways".to_owned(),
+        (Rule::AutoUrl, Some(pattern)) => format!("passes, matches {pattern}"),
+        (Rule::AutoMethod, _) => format!("{method} passes"),
+        (Rule::RequireMethod, _) => format!("{method} needs approval"),
+        (Rule::Default, _) => format!("no rule lets {method} pass"),
+        (Rule::GatedDefault, _) if matches!(method, "GET" | "HEAD") => {
+            format!("{method} passes (workspace mode)")
+        }
+        (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),
+        (Rule::AutonomousDefault, _) => "everything passes (workspace mode)".to_owned(),
+        (Rule::Deny, Some(pattern)) => format!("never sent, matches {pattern}"),
+        (Rule::Deny, None) => format!("{method} is denied"),
+        (other, _) => other.detail().to_owned(),
+    }
+}
+
+/// Why a request was refused or failed, by the stable code.
+pub(super) fn refusal(code: &str) -> &str {
+    match code {
+        "denied_by_policy" => "denied by policy",
+        "host_not_allowed" => "the host is not in the credential's allowed hosts",
+        "target_not_allowed" => "the address is not one that Pyxis may reach",
+        "invalid_target" => "the address cannot be used",
+        "rate_limited" => "the agent's hourly limit is used up",
+        "body_too_large" => "the body is too large to wait for approval",
+        "upstream_timeout" => "the host did not answer in time",
+        "upstream_error" => "the host could not be reached or broke off",
+        "outcome_unknown" => "sent, but the answer was lost; it is not sent again",
+        "no_longer_allowed" => "not sent: no longer allowed when it was approved",
+        "missing_header" => "a control header is missing",
+        "unknown_content_coding" => "the answer could not be checked for secrets",
+        "incomplete_body" => "the agent broke off",
+        other => other,
+    }
+}
+
+const READY: &str = "about to be sent";
+const SENDING: &str = "being sent";
+
+/// Whether a [`result`] is not the last one.
+pub(super) fn is_on_its_way(result: &str) -> bool {
+    [READY, SENDING].contains(&result)
+}
+
+/// What came of an approved request, and whether it failed.
+pub(super) fn result(row: &ApprovalRow) -> (String, bool) {
+    match (row.forward_state, &row.error, row.upstream_status) {
+        (ForwardState::None | ForwardState::Ready, _, _) => (READY.to_owned(), false),
+        (ForwardState::Sending, _, _) => (SENDING.to_owned(), false),
+        (ForwardState::Done, Some(code), _) => (refusal(code).to_owned(), true),
+        (ForwardState::Done, None, Some(status)) => (format!("{status} from upstream"), false),
+        (ForwardState::Done, None, None) => ("done".to_owned(), false),
+    }
+}
+
+/// A route or URL without its scheme, unless that is plain http.
+pub(super) fn short_route(route: &str) -> &str {
+    route.strip_prefix("https://").unwrap_or(route)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_reads_as_sentences() {
+        let policy = Policy {
+            auto_approve_methods: vec![Method::Get],
+            deny_methods: vec![Method::Delete],
+            require_approval_urls: vec!["/pay".to_owned()],
+            min_approvals: 2,
+            ..Policy::default()
+        };
+        assert_eq!(
+            policy_rules(&policy),
+            ["GET and HEAD pass", "DELETE is denied", "/pay always asks", "2 people must approve"]
+        );
+        assert_eq!(policy_rules(&Policy::default()), ["everything asks"]);
+    }
+
+    #[test]
+    fn every_rule_has_words_and_an_unknown_one_shows_its_name() {
+        for known in Rule::ALL {
+            assert_ne!(rule(known.as_str(), None, "POST"), known.as_str());
+        }
+        assert_eq!(rule("require_url", Some("/pay"), "POST"), "matches /pay");
+        assert_eq!(rule("new_rule", None, "POST"), "new_rule");
+    }
+}

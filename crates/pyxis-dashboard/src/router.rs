@@ -1,0 +1,81 @@
+//! Every route of the dashboard. [`crate::view::routes::ROUTES`] is the same table for the templates.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Path};
+use axum::routing::{get, post};
+
+use crate::pages::{agents, audit, credentials, decisions, entrance, inbox, people, policies, settings};
+use crate::{Error, State, assets, events, form, headers, notice};
+
+/// Every page, form and file.
+pub fn router(state: State) -> Router {
+    Router::new()
+        .route("/", get(async || notice::see_other("/app/inbox")))
+        .route(assets::ROUTE, get(async |Path(file): Path<String>| assets::serve(&file)))
+        .merge(doors())
+        .merge(approvals())
+        .merge(access())
+        .merge(record())
+        .route("/app", get(async || notice::see_other("/app/inbox")))
+        .route("/app/{*rest}", get(async || Error::NotFound))
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(form::MAX_FORM))
+        .layer(axum::middleware::from_fn_with_state(state.clone(), headers::dress))
+        .with_state(state)
+}
+
+fn doors() -> Router<State> {
+    Router::new()
+        .route("/sign-in", get(entrance::sign_in_page).post(entrance::sign_in))
+        .route("/sign-out", post(entrance::sign_out))
+        .route("/link/{token}", get(entrance::link_page).post(entrance::link))
+}
+
+fn approvals() -> Router<State> {
+    Router::new()
+        .route("/approve/{txn_id}", get(inbox::standalone))
+        .route("/app/events", get(events::stream))
+        .route("/app/inbox", get(inbox::inbox))
+        .route("/app/approvals/{txn_id}", get(inbox::approval))
+        .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
+        .route("/app/approvals/{txn_id}/deny", post(decisions::deny))
+        .route("/app/policies", get(policies::list))
+        .route("/app/policies/{credential}", get(policies::edit).post(policies::save))
+        .route("/app/policies/{credential}/explain", post(policies::explain))
+        .route("/app/policies/{credential}/replay", post(policies::replay))
+        .route("/app/policies/{credential}/remove", post(policies::remove))
+        .route("/app/grants/{id}/revoke", post(policies::revoke))
+}
+
+fn access() -> Router<State> {
+    Router::new()
+        .route("/app/agents", get(agents::list).post(agents::add))
+        .route("/app/new/agent", get(agents::new))
+        .route("/app/agents/{id}", get(agents::show))
+        .route("/app/agents/{id}/edit", post(agents::edit))
+        .route("/app/agents/{id}/rotate", post(agents::rotate))
+        .route("/app/agents/{id}/disable", post(agents::disable))
+        .route("/app/agents/{id}/enable", post(agents::enable))
+        .route("/app/agents/{id}/remove", post(agents::remove))
+        .route("/app/credentials", get(credentials::list).post(credentials::add))
+        .route("/app/new/credential", get(credentials::new))
+        .route("/app/credentials/{name}", get(credentials::show))
+        .route("/app/credentials/{name}/edit", post(credentials::edit))
+        .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
+        .route("/app/credentials/{name}/verify", post(credentials::verify))
+        .route("/app/credentials/{name}/remove", post(credentials::remove))
+        .route("/app/people", get(people::list).post(people::add))
+        .route("/app/new/person", get(people::new))
+        .route("/app/people/{id}/disable", post(people::disable))
+        .route("/app/people/{id}/enable", post(people::enable))
+        .route("/app/people/{id}/link", post(people::link))
+        .route("/app/people/{id}/role", post(people::role))
+}
+
+fn record() -> Router<State> {
+    Router::new()
+        .route("/app/audit", get(audit::page))
+        .route("/app/audit/export.csv", get(audit::export_csv))
+        .route("/app/audit/export.jsonl", get(audit::export_jsonl))
+        .route("/app/settings", get(settings::page).post(settings::save))
+}

@@ -1,0 +1,206 @@
+//! Who asks, from the session cookie.
+
+use axum::extract::FromRequestParts;
+use axum::response::Response;
+use http::header::SET_COOKIE;
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use pyxis_core::mode::Role;
+use pyxis_gateway::approvals::view;
+use pyxis_gateway::service::sessions::{self, Person, SESSION_LIFETIME};
+use pyxis_gateway::service::workspaces;
+use pyxis_store::sessions::SessionKind;
+
+use crate::cookies::Cookie;
+use crate::notice::Notice;
+use crate::view::{Flash, Shell};
+use crate::{Error, State, csrf};
+
+/// Somebody who can post forms.
+pub(crate) trait HasCsrf {
+    /// The token that their forms repeat.
+    fn csrf(&self) -> &str;
+}
+
+/// A signed-in person.
+pub(crate) struct SignedIn {
+    /// Who.
+    pub(crate) person: Person,
+    flash: Option<Flash>,
+}
+
+/// A signed-in owner or admin.
+pub(crate) struct Manager(pub(crate) SignedIn);
+
+/// A browser that is not signed in, or whose session does not matter here.
+pub(crate) struct Visit {
+    token: String,
+}
+
+impl SignedIn {
+    /// What the frame of their page shows.
+    pub(crate) async fn shell(&self, state: &State) -> Result<Shell, Error> {
+        let workspace = workspaces::get(&state.gateway, self.person.workspace()).await?;
+        let user = &self.person.user;
+        Ok(Shell {
+            csrf: self.person.session.csrf.clone(),
+            user: user.email.clone(),
+            role: role_word(user.role).to_owned(),
+            workspace: workspace.name,
+            manager: user.role.is_manager(),
+            pending: view::pending(&state.gateway, self.person.workspace()).await?,
+            flash: self.flash.clone(),
+        })
+    }
+}
+
+impl std::ops::Deref for Manager {
+    type Target = SignedIn;
+
+    fn deref(&self) -> &SignedIn {
+        &self.0
+    }
+}
+
+impl HasCsrf for SignedIn {
+    fn csrf(&self) -> &str {
+        &self.person.session.csrf
+    }
+}
+
+impl HasCsrf for Manager {
+    fn csrf(&self) -> &str {
+        self.0.csrf()
+    }
+}
+
+impl HasCsrf for Visit {
+    fn csrf(&self) -> &str {
+        &self.token
+    }
+}
+
+/// The person behind the session cookie. A bearer token in a cookie is nobody.
+pub(crate) async fn person(state: &State, headers: &HeaderMap) -> Result<Option<Person>, Error> {
+    let Some(token) = state.cookies.read(headers, Cookie::Session) else { return Ok(None) };
+    match sessions::find(&state.gateway, token).await {
+        Ok(person) if person.session.kind == SessionKind::Browser => Ok(Some(person)),
+        Ok(_) | Err(pyxis_gateway::Error::Unauthenticated) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl FromRequestParts<State> for SignedIn {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        match person(state, &parts.headers).await? {
+            Some(person) => {
+                let code = state.cookies.read(&parts.headers, Cookie::Notice);
+                Ok(Self { person, flash: code.and_then(Notice::from_code).map(Notice::flash) })
+            }
+            None if parts.method == Method::GET => {
+                let here = parts.uri.path_and_query().map_or("", |path| path.as_str());
+                Err(Error::SignedOut { next: local_path(here).map(str::to_owned) })
+            }
+            None => Err(Error::Ended),
+        }
+    }
+}
+
+impl FromRequestParts<State> for Manager {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let who = SignedIn::from_request_parts(parts, state).await?;
+        who.person.require_manager()?;
+        Ok(Self(who))
+    }
+}
+
+impl FromRequestParts<State> for Visit {
+    type Rejection = Error;
+
+    /// For a form, the token must be the cookie's: without a cookie there is nothing to compare with.
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let cookie = state.cookies.read(&parts.headers, Cookie::Visit);
+        if parts.method != Method::GET && cookie.is_none() {
+            return Err(Error::StaleForm);
+        }
+        Ok(Self { token: csrf::visit_token(cookie, &*state.gateway.entropy) })
+    }
+}
+
+impl Visit {
+    /// Remembers the visit in the browser.
+    pub(crate) fn keep(&self, state: &State, mut response: Response) -> Response {
+        append(&mut response, state.cookies.set(Cookie::Visit, &self.token, SESSION_LIFETIME));
+        response
+    }
+}
+
+/// Puts the session into the browser, in place of the visit.
+pub(crate) fn begin(state: &State, opened: &sessions::Opened, mut response: Response) -> Response {
+    append(&mut response, state.cookies.set(Cookie::Session, opened.token.expose(), SESSION_LIFETIME));
+    append(&mut response, state.cookies.clear(Cookie::Visit));
+    response
+}
+
+/// Takes the session out of the browser.
+pub(crate) fn end(state: &State, mut response: Response) -> Response {
+    append(&mut response, state.cookies.clear(Cookie::Session));
+    response
+}
+
+pub(crate) fn append(response: &mut Response, cookie: Option<http::HeaderValue>) {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+/// `Owner`, `Admin`, `Member`.
+pub(crate) fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::Owner => "Owner",
+        Role::Admin => "Admin",
+        Role::Member => "Member",
+    }
+}
+
+/// Longest path that is worth coming back to.
+const MAX_NEXT: usize = 1024;
+
+/// `text` if it is a page of ours to go on to after signing in; nothing that a browser could read as
+/// another site.
+pub(crate) fn local_path(text: &str) -> Option<&str> {
+    let ours = text.starts_with("/app/") || text.starts_with("/approve/");
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !text.contains("//");
+    let page = !text.starts_with("/app/events") && !text.starts_with("/app/audit/export");
+    (ours && plain && page && text.len() <= MAX_NEXT).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_ours_are_gone_on_to() {
+        for good in ["/app/inbox", "/app/audit?q=a%20b", "/approve/3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10"] {
+            assert_eq!(local_path(good), Some(good));
+        }
+        for bad in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example/app/",
+            "/app//evil.example",
+            "/app/\\evil",
+            "/app/a\nb",
+            "/sign-in",
+            "/app/events",
+            "/forward",
+        ] {
+            assert_eq!(local_path(bad), None, "{bad}");
+        }
+    }
+}

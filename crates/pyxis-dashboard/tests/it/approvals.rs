@@ -1,0 +1,206 @@
+//! Deciding in the browser.
+
+use http::StatusCode;
+use http_body_util::BodyExt;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::Policy;
+use pyxis_gateway::Actor;
+use pyxis_gateway::approvals::view;
+use pyxis_gateway::service::{grants, policies};
+
+use crate::support::{Browser, Team, World};
+
+async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
+    let txn: TxnId = txn.parse().unwrap();
+    view::one(&world.gateway, team.id, txn).await.unwrap().row.state
+}
+
+async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, &str)]) -> String {
+    let to = format!("/app/approvals/{txn}/approve");
+    browser.submit(page, &to, fields).await.location().to_owned()
+}
+
+#[tokio::test]
+async fn a_waiting_request_is_approved_from_the_inbox() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
+    let inbox = browser.get("/app/inbox").await;
+    for shown in ["127.0.0.1:9", "/v1/invoices", "for March", "POST needs approval", "&quot;amount&quot;: 5"]
+    {
+        assert!(inbox.text.contains(shown), "{shown}");
+    }
+    assert_eq!(approve(&mut browser, "/app/inbox", &txn, &[("from", "inbox")]).await, "/app/inbox");
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    let after = browser.get("/app/inbox").await;
+    assert!(after.text.contains("Approved. The request is sent now, once."));
+    assert!(!browser.get("/app/inbox").await.text.contains("sent now, once"), "a notice is told once");
+}
+
+#[tokio::test]
+async fn a_request_is_denied_with_a_reason() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/refunds", "", "{}").await;
+    let page = format!("/app/approvals/{txn}");
+    let fields = [("from", "approval"), ("reason", "wrong customer")];
+    browser.submit(&page, &format!("{page}/deny"), &fields).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+    let text = browser.get(&page).await.text;
+    assert!(text.contains("wrong customer") && text.contains("nothing was sent"));
+}
+
+#[tokio::test]
+async fn a_second_word_changes_nothing_and_the_page_shows_how_it_stands() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/a", "", "{}").await;
+    let page = format!("/app/approvals/{txn}");
+    browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
+    assert_eq!(approve(&mut browser, "/app/settings", &txn, &[("from", "inbox")]).await, page);
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+    assert!(browser.get(&page).await.text.contains("was already decided"));
+}
+
+#[tokio::test]
+async fn an_expired_request_cannot_be_approved_and_says_so() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/a", "", "{}").await;
+    world.later(std::time::Duration::from_secs(3601));
+    approve(&mut browser, "/app/settings", &txn, &[("from", "standalone")]).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Expired);
+    assert!(browser.get(&format!("/approve/{txn}")).await.text.contains("Nobody decided in time"));
+}
+
+#[tokio::test]
+async fn a_manager_opens_a_grant_of_the_length_that_was_chosen() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let page = format!("/app/approvals/{txn}");
+    for seconds in ["900", "1800", "3600", "7200", "14400"] {
+        assert!(browser.get(&page).await.text.contains(&format!("value=\"{seconds}\"")));
+    }
+    let too_long = [("from", "approval"), ("grant_seconds", "86400")];
+    approve(&mut browser, &page, &txn, &too_long).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "too long here: nothing decided");
+    approve(&mut browser, &page, &txn, &[("from", "approval"), ("grant_seconds", "3600")]).await;
+    let open = grants::list(&world.gateway, team.id, false).await.unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].expires_at.since(open[0].created_at).as_secs(), 3600);
+    let revoke = format!("/app/grants/{}/revoke", open[0].id);
+    browser.submit("/app/policies", &revoke, &[]).await;
+    assert!(grants::list(&world.gateway, team.id, false).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_standalone_page_offers_thirty_minutes_and_nothing_else() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let page = format!("/approve/{txn}");
+    let text = browser.get(&page).await.text;
+    assert_eq!(text.matches("name=\"grant_seconds\"").count(), 1);
+    assert!(text.contains("name=\"grant_seconds\" value=\"1800\""));
+    approve(&mut browser, &page, &txn, &[("from", "standalone"), ("grant_seconds", "3600")]).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+    let back = approve(&mut browser, &page, &txn, &[("from", "standalone"), ("grant_seconds", "1800")]).await;
+    assert_eq!(back, page);
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+}
+
+#[tokio::test]
+async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let policy = Policy { min_approvals: 2, ..Policy::default() };
+    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let page = format!("/app/approvals/{txn}");
+    assert!(!browser.get(&page).await.text.contains("grant_seconds"));
+    approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+    let text = browser.get(&page).await.text;
+    assert!(text.contains("One more person must approve"));
+    assert!(!text.contains("data-approve"));
+}
+
+#[tokio::test]
+async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
+    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let page = format!("/app/approvals/{txn}");
+    assert!(browser.get(&page).await.text.contains("You may not decide this"));
+    approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+}
+
+#[tokio::test]
+async fn a_request_of_another_workspace_is_not_there() {
+    let world = World::new().await;
+    let (team, _) = world.with_owner().await;
+    let other = world.team("rival", "eve@example.com").await;
+    let mut eve = world.browser();
+    eve.use_link(&other.link).await;
+    let txn = world.ask(&team, "/v1/secret-project", "", "{}").await;
+    let unknown = "3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10";
+    for path in ["/app/approvals/", "/approve/"] {
+        let (theirs, none) =
+            (eve.get(&format!("{path}{txn}")).await, eve.get(&format!("{path}{unknown}")).await);
+        assert_eq!(theirs.status, StatusCode::NOT_FOUND);
+        assert_eq!(theirs.text, none.text);
+    }
+    let csrf = eve.get("/app/inbox").await;
+    assert!(!csrf.text.contains("secret-project"));
+    let to = format!("/app/approvals/{txn}/approve");
+    assert_eq!(eve.submit("/app/inbox", &to, &[("from", "inbox")]).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+}
+
+#[tokio::test]
+async fn hostile_reasons_paths_and_bodies_are_text() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let hostile = "<script>alert(1)</script>\"'><img src=x>";
+    let txn = world.ask(&team, "/v1/%3Cscript%3E", hostile, &format!("{{\"a\":\"{hostile}\u{202e}")).await;
+    for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
+        let text = browser.get(&path).await.text;
+        assert!(!text.contains("<script>alert") && !text.contains("<img src=x"), "{path}");
+        assert!(text.contains("&lt;script&gt;alert(1)"), "{path}: shown as it is");
+        assert!(text.contains("⟨U+202E⟩") && !text.contains('\u{202e}'), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_too_large_for_the_inbox_is_decided_on_its_own_page() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let txn = world.ask(&team, "/v1/upload", "", &"x".repeat(300 * 1024)).await;
+    let inbox = browser.get("/app/inbox").await.text;
+    assert!(inbox.contains("Open the request to read its body") && !inbox.contains("data-approve"));
+    assert!(browser.get(&format!("/app/approvals/{txn}")).await.text.contains("data-approve"));
+}
+
+#[tokio::test]
+async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let other = world.team("rival", "eve@example.com").await;
+    let mut stream = browser.open("/app/events").await.into_body();
+    let mut next = async || {
+        let frame = stream.frame().await?.unwrap();
+        Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
+    };
+    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":0}\n\n");
+    world.ask(&other, "/v1/elsewhere", "", "{}").await;
+    world.ask(&team, "/v1/here", "", "{}").await;
+    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":1}\n\n");
+    browser.submit("/app/inbox", "/sign-out", &[]).await;
+    world.ask(&team, "/v1/after", "", "{}").await;
+    assert_eq!(next().await, None);
+}

@@ -1,0 +1,9 @@
+//! The dashboard as a browser meets it: an in-process router on a real store.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene should say so at once")]
+
+mod approvals;
+mod doors;
+mod everywhere;
+mod pages;
+mod support;

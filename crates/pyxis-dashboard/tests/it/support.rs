@@ -1,0 +1,237 @@
+//! A workspace, a browser without a network, and requests that wait.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::clock::{FixedClock, UnixMillis};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{NodeId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_dashboard::State;
+use pyxis_gateway::service::credentials::CredentialInput;
+use pyxis_gateway::service::{credentials, workspaces};
+use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue};
+use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+pub(crate) const ORIGIN_URL: &str = "http://localhost:8700";
+pub(crate) const CANARY: &str = "canary-Zq8wR5tY2uI9-secret";
+pub(crate) const PASSWORD: &str = "correct horse battery";
+const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+const UPSTREAM: &str = "127.0.0.1:9";
+
+/// A workspace with one owner, one agent and the credential `billing`.
+pub(crate) struct Team {
+    pub(crate) id: WorkspaceId,
+    pub(crate) link: String,
+    agent_key: String,
+}
+
+/// An installation.
+pub(crate) struct World {
+    pub(crate) gateway: pyxis_gateway::State,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) pages: Router,
+    proxy: Router,
+    _directory: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
+        let store = Store::open(&OpenOptions::new(url)).unwrap();
+        store.migrate().await.unwrap();
+        let keyring = Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
+        let audit_keys = AuditKeys::new(&keyring);
+        let upstream: SocketAddr = UPSTREAM.parse().unwrap();
+        let clock = Arc::new(FixedClock::new(NOW));
+        let gateway = pyxis_gateway::State::new(Parts {
+            audit: Appender::start(store.clone(), audit_keys.clone()),
+            store,
+            keyring,
+            audit_keys,
+            net: Client::new(&ClientConfig::new(Guard::new(Vec::new(), vec![upstream]))).unwrap(),
+            clock: clock.clone(),
+            entropy: Arc::new(OsEntropy),
+            node: NodeId::new(NOW, &OsEntropy),
+            config: Config { base_url: ORIGIN_URL.to_owned(), ..Config::default() },
+        });
+        let pages = pyxis_dashboard::router(State::new(gateway.clone(), watch::channel(false).1));
+        let proxy = pyxis_gateway::router(gateway.clone());
+        Self { gateway, clock, pages, proxy, _directory: directory }
+    }
+
+    pub(crate) async fn team(&self, name: &str, owner: &str) -> Team {
+        let made = workspaces::create(&self.gateway, name, ApprovalMode::Gated, Some(owner)).await.unwrap();
+        let input = CredentialInput {
+            name: "billing".to_owned(),
+            description: String::new(),
+            connector: Connector::Direct,
+            api_base: None,
+            auth: Some(Auth::Bearer {}),
+            allowed_hosts: vec![UPSTREAM.to_owned()],
+            allow_http: true,
+            options: CredentialOptions::default(),
+            secret: Some(SecretValue::Text(CANARY.to_owned())),
+        };
+        credentials::create(&self.gateway, &Actor::cli(made.workspace.id), input).await.unwrap();
+        let (_, link) = made.owner.unwrap();
+        Team {
+            id: made.workspace.id,
+            link: link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned(),
+            agent_key: made.agent_key.expose().clone(),
+        }
+    }
+
+    /// A team and its owner, signed in.
+    pub(crate) async fn with_owner(&self) -> (Team, Browser) {
+        let team = self.team("acme", "ana@example.com").await;
+        let mut browser = self.browser();
+        browser.use_link(&team.link).await;
+        (team, browser)
+    }
+
+    pub(crate) fn browser(&self) -> Browser {
+        Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
+    }
+
+    /// An agent's POST, which waits; its transaction.
+    pub(crate) async fn ask(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
+        let request = Request::post("/forward")
+            .header("x-px-key", &team.agent_key)
+            .header("x-px-credential", "billing")
+            .header("x-px-target", format!("http://{UPSTREAM}{path}"))
+            .header("x-px-method", "POST")
+            .header("x-px-reason", reason.as_bytes())
+            .body(Body::from(body.to_owned()))
+            .unwrap();
+        let answer = self.proxy.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::ACCEPTED);
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        value["txn_id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// What came back.
+pub(crate) struct Page {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Page {
+    pub(crate) fn location(&self) -> &str {
+        self.headers.get(LOCATION).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The token of the first form.
+    pub(crate) fn csrf(&self) -> String {
+        let marker = "name=\"csrf\" value=\"";
+        let start = self.text.find(marker).expect("a form") + marker.len();
+        self.text[start..].split('"').next().unwrap().to_owned()
+    }
+}
+
+/// Keeps cookies and sends what a browser sends.
+#[derive(Clone)]
+pub(crate) struct Browser {
+    pages: Router,
+    pub(crate) jar: BTreeMap<String, String>,
+}
+
+impl Browser {
+    pub(crate) async fn get(&mut self, path: &str) -> Page {
+        self.send(Method::GET, path, &[], Body::empty()).await
+    }
+
+    /// Posts from our own origin, with the token of the page that has the form.
+    pub(crate) async fn submit(&mut self, form: &str, to: &str, fields: &[(&str, &str)]) -> Page {
+        let csrf = self.get(form).await.csrf();
+        let mut all = vec![("csrf", csrf.as_str())];
+        all.extend_from_slice(fields);
+        self.post(to, &[(ORIGIN.as_str(), ORIGIN_URL)], &all).await
+    }
+
+    pub(crate) async fn post(
+        &mut self,
+        path: &str,
+        headers: &[(&str, &str)],
+        fields: &[(&str, &str)],
+    ) -> Page {
+        let encode = |text: &str| {
+            percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+        };
+        let body: Vec<_> =
+            fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
+        self.send(Method::POST, path, headers, Body::from(body.join("&"))).await
+    }
+
+    /// The answer with its body still open.
+    pub(crate) async fn open(&mut self, path: &str) -> http::Response<Body> {
+        let cookie = self.cookie();
+        let request = Request::get(path).header(COOKIE, cookie).body(Body::empty()).unwrap();
+        self.pages.clone().oneshot(request).await.unwrap()
+    }
+
+    fn cookie(&self) -> String {
+        self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
+    async fn send(&mut self, method: Method, path: &str, headers: &[(&str, &str)], body: Body) -> Page {
+        let mut request = Request::builder().method(method.clone()).uri(path).header(COOKIE, self.cookie());
+        if method == Method::POST {
+            request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = self.pages.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        let (parts, body) = answer.into_parts();
+        for cookie in parts.headers.get_all(SET_COOKIE) {
+            let text = cookie.to_str().unwrap();
+            let (name, value) = text.split(';').next().unwrap().split_once('=').unwrap();
+            if value.is_empty() {
+                self.jar.remove(name);
+            } else {
+                self.jar.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Page {
+            status: parts.status,
+            headers: parts.headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    /// Opens a one-time link, sets the password, and is signed in.
+    pub(crate) async fn use_link(&mut self, link: &str) {
+        let fields = [("password", PASSWORD), ("password_again", PASSWORD)];
+        let page = self.submit(link, link, &fields).await;
+        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
+    }
+
+    pub(crate) async fn sign_in(&mut self, email: &str, password: &str) -> Page {
+        self.submit("/sign-in", "/sign-in", &[("email", email), ("password", password)]).await
+    }
+}
+
+impl World {
+    pub(crate) fn later(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}

@@ -1,0 +1,75 @@
+//! Where one person stands towards one request: what a page may offer them.
+//!
+//! Only for showing. [`super::decide`] asks the same functions again, in its own transaction.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::eligibility;
+use pyxis_core::policy::Policy;
+use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::votes::{Verdict, VoteRow};
+
+use super::decide::Approver;
+use crate::error::{Error, Result};
+
+/// What a person may do about a request that is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Approvals needed.
+    pub needed: u32,
+    /// Why this person may not decide now.
+    pub bar: Option<Bar>,
+}
+
+/// What keeps a person from deciding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// They are not among those who may.
+    NotEligible(&'static str),
+    /// They have approved already.
+    Voted(UnixMillis),
+    /// Only a passkey ceremony can decide.
+    Passkey,
+}
+
+/// Where `approver` stands.
+pub fn standing(
+    approver: &Approver,
+    row: &ApprovalRow,
+    policy: Option<&Policy>,
+    votes: &[VoteRow],
+) -> Standing {
+    let given = votes.iter().find(|vote| vote.user_id == approver.user && vote.verdict == Verdict::Approve);
+    let bar = match (eligible(approver, policy), given) {
+        (_, Some(vote)) => Some(Bar::Voted(vote.created_at)),
+        (Err(Error::NotEligible(why)), None) => Some(Bar::NotEligible(why)),
+        _ if passkey_required(row, policy) => Some(Bar::Passkey),
+        _ => None,
+    };
+    Standing { needed: needed(row, policy), bar }
+}
+
+/// The stricter of what was asked when the request paused and what the policy asks now.
+pub(super) fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
+    let then = u32::try_from(row.min_approvals).unwrap_or(u32::MAX);
+    policy.map_or(1, |policy| policy.min_approvals).max(then)
+}
+
+/// Likewise for the passkey.
+pub(super) fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
+    row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
+}
+
+/// Refuses whoever may not decide.
+pub(super) fn eligible(approver: &Approver, policy: Option<&Policy>) -> Result<()> {
+    let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
+    // Per-credential Approve grants for members come with the people of a later release; until a
+    // member has one, only managers are eligible.
+    if eligibility::may_approve(approver.role, false, listed, &approver.email) {
+        return Ok(());
+    }
+    if approver.role.is_manager() {
+        Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
+    } else {
+        Err(Error::NotEligible("this credential was not assigned to you with the Approve grant"))
+    }
+}

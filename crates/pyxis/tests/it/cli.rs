@@ -1,0 +1,6 @@
+//! The command line.
+
+mod bootstrap;
+mod commands;
+mod keys;
+mod server;

@@ -1,0 +1,116 @@
+//! Decisions, command line: the commands that concern the proxy, against a running server.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::app::run;
+use crate::support::{SECRET, Setup, World, both_engines};
+
+both_engines! {
+    async fn a_credential_made_on_the_command_line_works_at_once(setup: Setup) {
+        let world = World::bare(setup).await;
+        let host = world.upstream.addr().to_string();
+        let arguments = ["credential", "add", "--json", "--name", "api", "--description", "Test API", "--auth", "bearer", "--allow-http", "--allow-host", &host];
+        let mut command = world.app.command(&[arguments.as_slice(), &["--secret-env", "THE_SECRET"]].concat());
+        command.env("THE_SECRET", SECRET);
+        let added = run(command).await.expect(0);
+        assert!(!format!("{}{}", added.stdout, added.stderr).contains(SECRET));
+        world.forward("GET", "/").send().await.forwarded(200);
+
+        fs::write(world.app.directory().join("secret"), "second-canary").unwrap();
+        world.app.cli(&["credential", "set-secret", "api", "--secret-file", "secret", "--json"]).await.expect(0);
+        world.forward("GET", "/").send().await.forwarded(200);
+        let sent = world.upstream.received(2).await;
+        assert_eq!(sent[1].header("authorization"), Some("Bearer second-canary"));
+        let list = world.app.cli_json(&["credential", "list"]).await;
+        assert_eq!((&list[0]["name"], &list[0]["version"]), (&json!("api"), &json!(2)));
+        world.app.cli(&["credential", "remove", "api"]).await.expect(0);
+        world.forward("GET", "/").send().await.problem(404, "credential_not_found");
+    }
+
+    async fn a_policy_set_on_the_command_line_holds_at_once(setup: Setup) {
+        let world = World::with(setup).await;
+        fs::write(world.app.directory().join("policy.json"), r#"{"deny_methods": ["GET"]}"#).unwrap();
+        world.app.cli(&["policy", "set", "api", "policy.json", "--json"]).await.expect(0);
+        world.forward("GET", "/").send().await.problem(403, "denied_by_policy");
+        let shown = world.app.cli_json(&["policy", "show", "api"]).await;
+        assert_eq!(shown["deny_methods"], json!(["GET"]));
+        let url = world.upstream.url("/");
+        let explained = world.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
+        assert_eq!(explained, world.owner.explain("api", "GET", &url).await);
+        fs::write(world.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
+        let refused = world.app.cli(&["policy", "set", "api", "policy.json"]).await;
+        assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains("deny_urls"), "{refused:?}");
+    }
+
+    async fn agents_come_and_go_on_the_command_line(setup: Setup) {
+        let world = World::with(setup).await;
+        let url = world.upstream.url("/");
+        let added = world.app.cli_json(&["agent", "add", "bot", "--rate-limit-per-hour", "1", "--credential", "api"]).await;
+        let bot = world.app.agent(added["key"].as_str().or(added["agent_key"].as_str()).expect("a key"));
+        bot.forward("api", "GET", &url).send().await.forwarded(200);
+        bot.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+        let list = world.app.cli(&["agent", "list", "--json"]).await.expect(0);
+        assert!(!list.stdout.contains(&bot.key));
+        let list = list.json();
+        let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
+        assert_eq!(seen["rate_limit_per_hour"], 1);
+        world.app.cli(&["agent", "remove", "bot"]).await.expect(0);
+        bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
+        world.app.cli(&["agent", "remove", "bot"]).await.expect(1);
+    }
+
+    async fn grants_are_listed_and_revoked_on_the_command_line(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        world.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+        world.agent.outcome(&txn).await;
+        let list = world.app.cli_json(&["grant", "list"]).await;
+        let id = list[0]["id"].as_str().unwrap();
+        world.app.cli(&["grant", "revoke", id]).await.expect(0);
+        assert_eq!(world.app.cli_json(&["grant", "list"]).await, json!([]));
+        assert_eq!(world.forward("POST", "/x").send().await.status, 202);
+    }
+}
+
+#[tokio::test]
+async fn people_and_workspaces_are_listed() {
+    let world = World::new().await;
+    let added = world.app.cli_json(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await;
+    assert!(added["link"].as_str().unwrap().contains("/link/"));
+    let users = world.app.cli_json(&["user", "list"]).await;
+    assert_eq!(users.as_array().unwrap().len(), 2);
+    world.app.cli_json(&["workspace", "add", "second", "--mode", "autonomous"]).await;
+    let workspaces = world.app.cli_json(&["workspace", "list"]).await;
+    let modes: Vec<_> = workspaces.as_array().unwrap().iter().map(|one| one["mode"].as_str().unwrap()).collect();
+    assert_eq!(modes, ["gated", "autonomous"]);
+    let key = world.app.cli_json(&["--workspace", "second", "agent", "list"]).await;
+    assert_eq!(key[0]["name"], "default-agent");
+    let link = world.app.cli_json(&["user", "link", "a@people.example"]).await;
+    assert!(link["link"].as_str().unwrap().contains("/link/"));
+    let tail = world.app.cli(&["audit", "tail", "-n", "1"]).await.expect(0);
+    assert_eq!(tail.stdout.lines().count(), 1);
+}
+
+#[tokio::test]
+async fn verify_tells_the_status_and_never_the_secret() {
+    let world = World::new().await;
+    let url = world.upstream.url("/me");
+    let verified = world.app.cli(&["credential", "verify", "api", "--url", &url, "--json"]).await.expect(0);
+    assert!(!verified.stdout.contains(SECRET));
+    assert_eq!(verified.json()["status"], 200, "{verified:?}");
+    let far = world.app.cli(&["credential", "verify", "api", "--url", "https://far.example.com/"]).await;
+    assert_eq!(far.code, Some(1), "{far:?}");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn wrong_usage_is_exit_2_and_the_unknown_exit_1() {
+    let world = World::new().await;
+    world.app.cli(&["agent", "dance"]).await.expect(2);
+    world.app.cli(&["credential", "add", "--name", "x", "--auth", "bearer", "--secret", "s"]).await.expect(2);
+    world.app.cli(&["policy", "show", "nothing"]).await.expect(1);
+    world.app.cli(&["credential", "remove", "nothing"]).await.expect(1);
+    world.app.cli(&["--workspace", "nowhere", "agent", "list"]).await.expect(1);
+}

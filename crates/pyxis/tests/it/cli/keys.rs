@@ -1,0 +1,84 @@
+//! Decisions, operations: the master key, backup and restore, doctor.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::app::run;
+use crate::support::{App, SECRET, Setup, World, both_engines};
+
+both_engines! {
+    async fn the_master_key_rotates_under_a_running_server(setup: Setup) {
+        let mut world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        let old = fs::read(world.app.data().join("master.key")).unwrap();
+        world.app.cli(&["key", "rotate"]).await.expect(0);
+        assert_ne!(fs::read(world.app.data().join("master.key")).unwrap(), old);
+        world.forward("GET", "/").send().await.forwarded(200);
+        world.credential("later", &json!({"auth": {"kind": "bearer"}, "secret": "later-canary"})).await;
+        world.app.restart().await;
+        world.owner.approve(&txn).await;
+        assert_eq!(world.agent.outcome(&txn).await["response"]["status"], 200);
+        world.agent.forward("later", "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        world.app.stop().await;
+        fs::write(world.app.data().join("master.key"), old).unwrap();
+        let refused = world.app.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+    }
+
+    async fn a_wrong_master_key_is_said_plainly(setup: Setup) {
+        let app = App::bootstrapped(setup).await;
+        let other = app.cli(&["key", "generate"]).await.expect(0);
+        for arguments in [["serve", "--listen=127.0.0.1:0"], ["doctor", "--json"]] {
+            let mut command = app.command(&arguments);
+            command.env("PX_ENCRYPTION_KEY", other.stdout.trim());
+            let ran = run(command).await;
+            assert_eq!(ran.code, Some(1), "{ran:?}");
+            assert!(format!("{}{}", ran.stdout, ran.stderr).contains("key"), "{ran:?}");
+        }
+    }
+
+    async fn doctor_finds_a_healthy_installation_healthy(setup: Setup) {
+        let app = App::start(setup).await;
+        let report = app.cli_json(&["doctor"]).await;
+        assert_eq!(report["ok"], true, "{report}");
+    }
+}
+
+#[tokio::test]
+async fn a_backup_of_a_running_server_restores() {
+    let world = World::new().await;
+    let txn = world.pause("/x").await;
+    let file = world.app.directory().join("pyxis.backup");
+    let file = file.to_str().unwrap();
+    world.app.cli_json(&["backup", file]).await;
+    world.pause("/after-the-backup").await;
+    let refused = world.app.cli(&["backup", file]).await;
+    assert!(refused.code.is_some_and(|code| code != 0), "an existing file is not overwritten: {refused:?}");
+
+    let mut copy = App::empty(Setup::new());
+    fs::create_dir(copy.data()).unwrap();
+    fs::copy(world.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
+    copy.cli(&["restore", file]).await.expect(0);
+    copy.bootstrap = world.app.bootstrap.clone();
+    copy.serve();
+    let inbox = copy.owner().client.get("/approvals").send().await.expect(200).json();
+    assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
+    copy.owner().approve(&txn).await;
+    assert_eq!(copy.default_agent().outcome(&txn).await["response"]["body"], "ok");
+    let sent = world.upstream.received(1).await;
+    assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+    assert_eq!(copy.cli_json(&["audit", "verify"]).await["ok"], true);
+    let again = copy.cli(&["restore", file]).await;
+    assert!(again.code.is_some_and(|code| code != 0), "a database with data is not overwritten: {again:?}");
+}
+
+#[tokio::test]
+async fn the_data_directory_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let app = App::start(Setup::new()).await;
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(app.data()), 0o700);
+    assert_eq!(mode(app.data().join("master.key")), 0o600);
+    assert_eq!(mode(app.data().join("pyxis.db")), 0o600);
+}

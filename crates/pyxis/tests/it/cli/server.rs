@@ -1,0 +1,105 @@
+//! Decisions, operations: health, readiness, metrics, shutdown, settings.
+
+use std::io::Write;
+
+use pyxis_testkit::upstream::Reply;
+
+use crate::support::client::{Address, Client};
+use crate::support::{App, Setup, World, until};
+
+#[tokio::test]
+async fn health_and_readiness_need_no_key() {
+    let app = App::start(Setup::new()).await;
+    assert_eq!(app.anonymous().get("/healthz").send().await.expect(200).json()["status"], "ok");
+    let ready = app.anonymous().get("/readyz").send().await.expect(200).json();
+    assert_eq!((&ready["database"], &ready["audit"]), (&"ok".into(), &"ok".into()), "{ready}");
+}
+
+#[tokio::test]
+async fn metrics_are_on_a_listener_of_their_own() {
+    let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = probe.local_addr().unwrap();
+    drop(probe);
+    let mut app = App::bootstrapped(Setup::new()).await;
+    app.serve_on_metrics(&address.to_string());
+    let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
+    assert!(metrics.contains("# TYPE "), "{metrics}");
+    assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shutdown_lets_a_request_under_way_finish() {
+    let mut world = World::new().await;
+    let (reply, release) = Reply::ok("finished").held();
+    world.upstream.reply(reply);
+    let answer = tokio::spawn(world.forward("GET", "/").send());
+    world.upstream.received(1).await;
+    world.app.terminate();
+    until("the program to say that it stops", async || world.app.logs().contains("stopping").then_some(())).await;
+    release.go();
+    assert_eq!(answer.await.unwrap().forwarded(200).text(), "finished");
+    assert!(world.app.ended().await.success());
+}
+
+#[tokio::test]
+async fn an_unknown_setting_refuses_to_start() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let mut file = std::fs::File::create(app.directory().join("pyxis.toml")).unwrap();
+    writeln!(file, "aproval_timeout_secs = 5").unwrap();
+    let ran = app.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
+    assert!(ran.code.is_some_and(|code| code != 0), "{ran:?}");
+    assert!(ran.stderr.contains("aproval_timeout_secs"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_setting_in_the_file_yields_to_the_environment() {
+    let mut app = App::bootstrapped(Setup::new()).await;
+    std::fs::write(app.directory().join("pyxis.toml"), "base_url = \"https://file.example.com\"\n").unwrap();
+    app.serve();
+    assert_eq!(app.greeting["base_url"], "https://file.example.com");
+    app.restart_with(|setup| setup.env("PX_BASE_URL", "https://env.example.com")).await;
+    assert_eq!(app.greeting["base_url"], "https://env.example.com");
+}
+
+#[tokio::test]
+async fn a_public_base_url_without_tls_refuses_to_start() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let mut command = app.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("PX_BASE_URL", "http://px.example.com");
+    let ran = crate::support::app::run(command).await;
+    assert!(ran.code.is_some_and(|code| code != 0), "{ran:?}");
+    assert!(ran.stderr.to_lowercase().contains("base_url"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_setting_that_makes_no_sense_refuses_to_start() {
+    let app = App::bootstrapped(Setup::new()).await;
+    for (name, value) in [("PX_APPROVAL_TIMEOUT_SECS", "soon"), ("PX_EGRESS_ALLOW", "everything"), ("PX_EGRESS_CA_FILE", "missing.pem")] {
+        let mut command = app.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.env(name, value);
+        let ran = crate::support::app::run(command).await;
+        assert!(ran.code.is_some_and(|code| code != 0), "{name}: {ran:?}");
+        assert!(!ran.stderr.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn agents_find_instructions() {
+    let app = App::start(Setup::new()).await;
+    let page = app.anonymous().get("/instructions").send().await.expect(200);
+    assert!(page.header("content-type").unwrap().starts_with("text/plain"));
+    for word in ["/forward", "X-PX-Key", "X-PX-Target", "poll_url"] {
+        assert!(page.text().contains(word), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn the_api_describes_itself() {
+    let app = App::start(Setup::new()).await;
+    let api = app.anonymous().get("/openapi.json").send().await.expect(200).json();
+    assert!(api["openapi"].as_str().unwrap().starts_with("3.1"));
+    for path in ["/forward", "/agent/approvals/{txn_id}", "/admin/credentials", "/approvals/{txn_id}/approve"] {
+        assert!(api["paths"][path].is_object(), "{path}");
+    }
+    app.anonymous().get("/docs").send().await.expect(200);
+}

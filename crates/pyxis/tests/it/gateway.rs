@@ -1,0 +1,18 @@
+//! The proxy: what agents send, what people decide.
+
+mod attach;
+mod audit;
+mod control;
+mod durability;
+mod forward;
+mod grants;
+mod guard;
+mod idempotency;
+mod pause;
+mod policy;
+mod rate;
+mod recheck;
+mod scrub;
+mod streaming;
+mod target;
+mod workspaces;

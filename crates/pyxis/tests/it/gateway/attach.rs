@@ -1,0 +1,204 @@
+//! Decisions, auth kinds and header hygiene: what goes upstream and what does not.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::upstream::{Received, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{SECRET, World};
+
+/// Sends a GET with a credential of these fields and these headers of the agent, and returns it as it
+/// arrived upstream.
+async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
+    let world = World::bare(crate::support::Setup::new()).await;
+    world.credential("api", &fields).await;
+    let mut call = world.forward("GET", path);
+    for (name, value) in headers {
+        call = call.header(name, value);
+    }
+    call.send().await.forwarded(200);
+    world.upstream.received(1).await.remove(0)
+}
+
+#[tokio::test]
+async fn bearer_replaces_the_agents_own_authorization() {
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": "t0ken-canary"});
+    let request = arrived(fields, "/", &[("authorization", "Bearer mine")]).await;
+    assert_eq!(request.header("authorization"), Some("Bearer t0ken-canary"));
+}
+
+#[tokio::test]
+async fn one_header_carries_the_secret_as_it_is() {
+    let fields = json!({"auth": {"kind": "header", "name": "X-Api-Key"}, "secret": "t0ken-canary"});
+    let request = arrived(fields, "/", &[("x-api-key", "mine")]).await;
+    assert_eq!(request.header("x-api-key"), Some("t0ken-canary"));
+}
+
+#[tokio::test]
+async fn several_headers_are_formatted_from_fields_of_the_secret() {
+    let fields = json!({
+        "auth": {"kind": "header", "headers": [
+            {"name": "X-App", "format": "id={secret.app}"},
+            {"name": "X-Token", "format": "Token {secret.token}; v=1"},
+        ]},
+        "secret": {"app": "app-canary", "token": "t0ken-canary"},
+    });
+    let request = arrived(fields, "/", &[("x-app", "mine"), ("x-token", "mine"), ("x-other", "kept")]).await;
+    assert_eq!(request.header("x-app"), Some("id=app-canary"));
+    assert_eq!(request.header("x-token"), Some("Token t0ken-canary; v=1"));
+    assert_eq!(request.header("x-other"), Some("kept"));
+}
+
+#[tokio::test]
+async fn basic_encodes_user_and_password() {
+    let expected = format!("Basic {}", STANDARD.encode("user:pa:ss-canary"));
+    for secret in [json!({"username": "user", "password": "pa:ss-canary"}), json!("user:pa:ss-canary")] {
+        let fields = json!({"auth": {"kind": "basic"}, "secret": secret});
+        let request = arrived(fields, "/", &[("authorization", "Basic bWluZTo=")]).await;
+        assert_eq!(request.header("authorization"), Some(expected.as_str()));
+    }
+}
+
+#[tokio::test]
+async fn query_replaces_the_agents_own_parameter_and_keeps_the_others() {
+    let fields = json!({"auth": {"kind": "query", "parameter": "api_key"}, "secret": "a b&c=canary"});
+    let request = arrived(fields, "/x?a=1&api_key=mine&b=2&api%5Fkey=mine", &[]).await;
+    let (path, query) = request.target.split_once('?').unwrap();
+    assert_eq!(path, "/x");
+    let mut pairs: Vec<&str> = query.split('&').collect();
+    pairs.sort_unstable();
+    assert_eq!(pairs[..2], ["a=1", &pairs[1].to_owned()]);
+    assert!(pairs.contains(&"b=2") && !query.contains("mine"), "{query}");
+    let keys: Vec<&&str> = pairs.iter().filter(|pair| pair.starts_with("api_key=")).collect();
+    let encoded = ["api_key=a%20b%26c%3Dcanary", "api_key=a+b%26c%3Dcanary"];
+    assert!(keys.len() == 1 && encoded.contains(keys[0]), "{query}");
+}
+
+#[tokio::test]
+async fn cookie_carries_the_secret_and_the_agents_cookies_stay_behind() {
+    let fields = json!({"auth": {"kind": "cookie", "name": "session"}, "secret": "c00kie-canary"});
+    let request = arrived(fields, "/", &[("cookie", "session=mine; other=1")]).await;
+    assert_eq!(request.header("cookie"), Some("session=c00kie-canary"));
+}
+
+#[tokio::test]
+async fn headers_that_are_not_the_upstreams_business_stay_behind() {
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET});
+    let dropped = [
+        ("x-px-reason", "why"),
+        ("x-oauth-credential", "c"),
+        ("x-oauth-target", "https://evil.example.com/"),
+        ("x-oauth-anything", "c"),
+        ("keep-alive", "timeout=5"),
+        ("upgrade", "websocket"),
+        ("proxy-authorization", "Basic eDp5"),
+        ("proxy-anything", "x"),
+        ("cookie", "a=b"),
+        ("forwarded", "for=1.2.3.4"),
+        ("x-forwarded-for", "1.2.3.4"),
+        ("x-forwarded-host", "evil.example.com"),
+        ("x-forwarded-proto", "http"),
+        ("x-http-method-override", "DELETE"),
+        ("x-http-method", "DELETE"),
+        ("x-method-override", "DELETE"),
+        ("range", "bytes=0-1"),
+        ("idempotency-key", "key-1"),
+        ("x-hop", "named by connection"),
+    ];
+    let mut sent = dropped.to_vec();
+    sent.extend([("connection", "x-hop, close"), ("x-kept", "kept"), ("accept", "text/plain"), ("user-agent", "agent/1")]);
+    let request = arrived(fields, "/", &sent).await;
+    for (name, _) in dropped.iter().filter(|(name, _)| *name != "idempotency-key") {
+        assert_eq!(request.header(name), None, "{name} went upstream");
+    }
+    for name in ["x-px-key", "x-px-credential", "x-px-target", "x-px-method"] {
+        assert_eq!(request.header(name), None, "{name} went upstream");
+    }
+    for (name, value) in [("x-kept", "kept"), ("accept", "text/plain"), ("user-agent", "agent/1")] {
+        assert_eq!(request.header(name), Some(value));
+    }
+}
+
+#[tokio::test]
+async fn the_host_is_the_targets_and_accept_encoding_is_what_can_be_scrubbed() {
+    let world = World::new().await;
+    let call = world.forward("GET", "/").header("host", "evil.example.com").header("accept-encoding", "compress, xyz, *");
+    call.send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    assert_eq!(request.host, world.upstream.addr().to_string());
+    let codings = request.header("accept-encoding").unwrap_or_default();
+    for coding in codings.split(',').map(|coding| coding.split(';').next().unwrap().trim()) {
+        assert!(["", "identity", "gzip", "deflate", "br", "zstd"].contains(&coding), "{codings}");
+    }
+}
+
+#[tokio::test]
+async fn the_agents_repeated_headers_and_body_type_arrive_as_sent() {
+    let world = World::new().await;
+    world.policy(&json!({"auto_approve_methods": ["POST"]})).await;
+    let call = world.forward("POST", "/").header("x-many", "1").header("x-many", "2");
+    call.header("content-type", "text/x-test; charset=utf-8").body("body").send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    let many: Vec<_> = request.headers.get_all("x-many").iter().collect();
+    assert_eq!(many, ["1", "2"]);
+    assert_eq!(request.header("content-type"), Some("text/x-test; charset=utf-8"));
+    assert_eq!(request.header("content-length"), Some("4"));
+    assert_eq!(request.text(), "body");
+}
+
+#[tokio::test]
+async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
+    let world = World::new().await;
+    world.upstream.reply(
+        Reply::new(418)
+            .header("px-error", "denied_by_policy")
+            .header("px-txn", "5b0c6d0e-0000-4000-8000-000000000000")
+            .header("set-cookie", "a=b")
+            .header("set-cookie", "c=d")
+            .header("connection", "x-hop")
+            .header("x-hop", "1")
+            .header("x-kept", "kept")
+            .body("teapot"),
+    );
+    let answer = world.forward("GET", "/").send().await.forwarded(418);
+    for name in ["px-error", "px-txn", "set-cookie", "x-hop"] {
+        assert!(!answer.headers.contains_key(name), "{name} reached the agent");
+    }
+    assert_eq!((answer.header("x-kept"), answer.text().as_str()), (Some("kept"), "teapot"));
+}
+
+#[tokio::test]
+async fn a_sidecar_gets_the_target_and_the_body_by_post() {
+    let world = World::bare(crate::support::Setup::new()).await;
+    let fields = json!({
+        "connector": "sidecar", "api_base": world.upstream.url(""),
+        "allowed_hosts": ["api.example.com"], "secret": "signer-canary",
+    });
+    world.credential("signed", &fields).await;
+    world.owner.set_policy("signed", &json!({"auto_approve_methods": ["PUT"]})).await;
+    let call = world.agent.forward("signed", "PUT", "https://API.example.com/a/../b?x=1#frag");
+    let call = call.header("authorization", "Bearer mine").header("x-kept", "kept").header("x-oauth-target", "https://evil.example.com/");
+    call.header("content-type", "text/plain").body("body").send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.header("x-oauth-credential"), Some("signed"));
+    assert_eq!(request.header("x-oauth-target"), Some("https://api.example.com/b?x=1"));
+    assert_eq!(request.header("x-px-method"), Some("PUT"));
+    assert_eq!(request.header("authorization"), Some("Bearer signer-canary"));
+    assert_eq!(request.header("x-kept"), Some("kept"));
+    assert_eq!(request.header("x-px-key"), None);
+    assert_eq!((request.header("content-type"), request.text()), (Some("text/plain"), "body"));
+}
+
+#[tokio::test]
+async fn allowed_hosts_of_a_sidecar_bind_the_target() {
+    let world = World::bare(crate::support::Setup::new()).await;
+    let api_base = world.upstream.url("");
+    let fields = json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com"]});
+    world.credential("signed", &fields).await;
+    let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
+    let status = call.send().await;
+    assert!(status.status == 403 || status.status == 400, "{status:?}");
+    world.agent.forward("signed", "GET", "https://evil.example.com/").send().await.problem(403, "host_not_allowed");
+    assert_eq!(world.upstream.requests().len(), 0);
+}

@@ -1,0 +1,123 @@
+//! Decisions, Audit: one record for each request, nothing secret in it, every change noticed.
+
+use serde_json::{Value, json};
+
+use crate::support::leaks::{found, search_files};
+use crate::support::{SECRET, Setup, World, both_engines};
+
+/// A world in which a little of everything has happened.
+async fn lively(setup: Setup) -> World {
+    let world = World::with(setup).await;
+    world.policy(&json!({"auto_approve_methods": ["GET"], "deny_methods": ["DELETE"]})).await;
+    world.forward("GET", "/auto").send().await.forwarded(200);
+    let txn = world.pause("/approved").await;
+    world.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+    world.agent.outcome(&txn).await;
+    let txn = world.pause("/denied").await;
+    world.owner.deny(&txn, "no").await;
+    world.forward("DELETE", "/x").send().await.problem(403, "denied_by_policy");
+    world
+}
+
+async fn verdict(world: &World, code: i32) -> Value {
+    world.app.cli(&["audit", "verify", "--json"]).await.expect(code).json()
+}
+
+both_engines! {
+    async fn each_request_has_one_record(setup: Setup) {
+        let world = lively(setup).await;
+        // The grant lets this one pass.
+        world.forward("POST", "/approved").send().await.forwarded(200);
+        let forwards = world.forwards().await;
+        let rows: Vec<_> = forwards
+            .iter()
+            .map(|record| {
+                let target = record["detail"]["target"].as_str().unwrap_or_default();
+                (record["method"].as_str().unwrap(), target.rsplit('/').next().unwrap())
+            })
+            .collect();
+        assert_eq!(rows, [("GET", "auto"), ("POST", "approved"), ("POST", "denied"), ("DELETE", "x"), ("POST", "approved")]);
+        assert_eq!(forwards[0]["upstream_status"], 200);
+        assert!(forwards.iter().all(|record| record["credential"] == "api" && record["actor_name"] == "default-agent"));
+        let all = world.app.audit().await;
+        let kinds: Vec<&str> = all.iter().filter_map(|record| record["kind"].as_str()).collect();
+        assert!(kinds.iter().any(|kind| kind.contains("policy")), "{kinds:?}");
+        assert!(kinds.iter().any(|kind| kind.contains("credential")), "{kinds:?}");
+        assert!(kinds.iter().any(|kind| kind.contains("grant")), "{kinds:?}");
+        let approvals = all.iter().filter(|record| record["kind"] != "forward" && !record["txn_id"].is_null());
+        assert!(approvals.count() >= 2, "decisions are records too: {kinds:?}");
+    }
+
+    async fn an_untouched_trail_is_in_order(setup: Setup) {
+        let mut world = lively(setup).await;
+        assert_eq!(verdict(&world, 0).await["ok"], true);
+        world.app.restart().await;
+        world.forward("GET", "/more").send().await.forwarded(200);
+        assert_eq!(verdict(&world, 0).await["ok"], true);
+        world.app.kill().await;
+        assert_eq!(verdict(&world, 0).await["ok"], true);
+    }
+
+    async fn an_edited_record_is_named(setup: Setup) {
+        let mut world = lively(setup).await;
+        world.app.stop().await;
+        let seq = world.app.sql("SELECT seq FROM audit_records WHERE kind = 'forward' ORDER BY seq LIMIT 1").remove(0);
+        world.app.sql(&format!("UPDATE audit_records SET host = 'harmless.example.com' WHERE seq = {seq}"));
+        let verdict = verdict(&world, 1).await;
+        assert_eq!((&verdict["ok"], verdict["damaged_seq"].to_string()), (&json!(false), seq));
+    }
+
+    async fn a_removed_record_is_named(setup: Setup) {
+        let mut world = lively(setup).await;
+        world.app.stop().await;
+        let seq = world.app.sql("SELECT seq FROM audit_records WHERE kind = 'forward' ORDER BY seq LIMIT 1").remove(0);
+        world.app.sql(&format!("DELETE FROM audit_records WHERE seq = {seq}"));
+        let verdict = verdict(&world, 1).await;
+        assert_eq!((&verdict["ok"], verdict["damaged_seq"].to_string()), (&json!(false), seq));
+    }
+
+    async fn a_cut_tail_is_noticed(setup: Setup) {
+        let mut world = lively(setup).await;
+        world.app.stop().await;
+        world.app.sql("DELETE FROM audit_records WHERE seq = (SELECT MAX(seq) FROM audit_records)");
+        assert_eq!(verdict(&world, 1).await["ok"], false);
+    }
+}
+
+#[tokio::test]
+async fn no_secret_is_in_files_logs_or_exports() {
+    let mut world = lively(Setup::new().env("PX_LOG", "trace")).await;
+    let body = "BODY-canary/9&\"<w>+é of a request";
+    let call = world.forward("POST", "/sealed?token=QUERY-canary").header("x-api-token", "HEADER-canary-1");
+    let txn = call.header("authorization", "Bearer AGENTS-OWN-canary").body(body).send().await.txn();
+    let key = world.agent.key.clone();
+    let session = world.app.bootstrap["owner_session_token"].as_str().unwrap().to_owned();
+    let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
+    let csv = world.app.cli(&["audit", "export", "--format", "csv"]).await.expect(0).stdout;
+    let backup = world.app.directory().join("backup.db");
+    world.app.cli(&["backup", backup.to_str().unwrap()]).await.expect(0);
+    world.owner.approve(&txn).await;
+    world.agent.outcome(&txn).await;
+    world.app.stop().await;
+    for secret in [SECRET, &key, &session, body, "AGENTS-OWN-canary"] {
+        assert!(search_files(world.app.directory(), secret) >= 4);
+        for text in [&dump, &csv] {
+            assert_eq!(found(secret, text.as_bytes()), Vec::<String>::new());
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_answer_of_the_admin_api_shows_a_secret() {
+    let world = lively(Setup::new()).await;
+    for path in [
+        "/admin/credentials", "/admin/credentials/api", "/admin/agents", "/admin/policies/api", "/admin/grants",
+        "/admin/audit", "/admin/members", "/admin/settings", "/approvals",
+    ] {
+        let answer = world.owner.client.get(path).send().await.expect(200);
+        assert_eq!(found(SECRET, &answer.body), Vec::<String>::new(), "{path}");
+        answer.hides(&world.agent.key);
+        let stranger = world.app.anonymous().get(path).send().await;
+        assert_eq!(stranger.status, 401, "{path}: {stranger:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Spec 3, Grant; decisions, Grants.
+
+use serde_json::{Value, json};
+
+use crate::support::{Agent, Setup, World, both_engines};
+
+/// Approves a POST to `path` together with a grant, and waits until it was sent.
+async fn granted(world: &World, path: &str, body: &Value) -> Value {
+    let txn = world.pause(path).await;
+    world.owner.approve_with(&txn, body).await;
+    world.agent.outcome(&txn).await;
+    let grants = world.owner.grants().await;
+    grants.last().expect("a grant").clone()
+}
+
+/// Whether a request passes without a question.
+async fn passes(world: &World, agent: &Agent, method: &str, path: &str) -> bool {
+    let before = world.upstream.requests().len();
+    let call = agent.forward("api", method, &world.upstream.url(path)).body("a body to approve");
+    let answer = call.send().await;
+    let sent = world.upstream.requests().len() - before;
+    match (answer.status, sent) {
+        (200, 1) => true,
+        (202, 0) => {
+            agent.withdraw(&answer.txn()).await.expect(204);
+            false
+        }
+        other => panic!("{method} {path}: {other:?}"),
+    }
+}
+
+async fn second_agent(world: &World) -> Agent {
+    let agent = world.owner.add_agent(&json!({"name": "second", "credentials": "all"})).await;
+    world.app.agent(agent["key"].as_str().unwrap())
+}
+
+both_engines! {
+    async fn a_grant_covers_its_method_and_route_for_every_agent(setup: Setup) {
+        let world = World::with(setup).await;
+        let second = second_agent(&world).await;
+        granted(&world, "/things?x=1", &json!({"grant_seconds": 900})).await;
+        assert!(passes(&world, &world.agent, "POST", "/things").await);
+        assert!(passes(&world, &world.agent, "POST", "/things?y=2").await);
+        assert!(passes(&world, &second, "POST", "/things").await);
+        for (method, path) in [("PUT", "/things"), ("POST", "/things/1"), ("POST", "/thing"), ("POST", "/things/"), ("POST", "/Things")] {
+            assert!(!passes(&world, &world.agent, method, path).await, "{method} {path}");
+        }
+        let explained = world.owner.explain("api", "POST", &world.upstream.url("/things")).await;
+        assert_eq!((&explained["decision"], &explained["rule"]), (&json!("auto_approve"), &json!("grant")));
+    }
+
+    async fn each_use_of_a_grant_is_audited_with_its_id(setup: Setup) {
+        let world = World::with(setup).await;
+        let grant = granted(&world, "/things", &json!({"grant_seconds": 900})).await;
+        for _ in 0..3 {
+            assert!(passes(&world, &world.agent, "POST", "/things").await);
+        }
+        let with_grant = |record: &&Value| record["grant_id"] == grant["id"] && record["kind"] == "forward";
+        assert_eq!(world.app.audit().await.iter().filter(with_grant).count(), 3);
+    }
+
+    async fn a_grant_with_a_number_of_uses_ends_after_them(setup: Setup) {
+        let world = World::with(setup).await;
+        granted(&world, "/things", &json!({"grant_seconds": 900, "max_uses": 5})).await;
+        let calls: Vec<_> = (0..16)
+            .map(|number| tokio::spawn(world.forward("POST", &format!("/things?{number}")).send()))
+            .collect();
+        let mut passed = 0;
+        for call in calls {
+            passed += usize::from(call.await.unwrap().status == 200);
+        }
+        assert_eq!(passed, 5);
+        assert!(!passes(&world, &world.agent, "POST", "/things").await);
+    }
+
+    async fn a_revoked_grant_is_over(setup: Setup) {
+        let world = World::with(setup).await;
+        let grant = granted(&world, "/things", &json!({"grant_seconds": 900})).await;
+        assert!(passes(&world, &world.agent, "POST", "/things").await);
+        let path = format!("/admin/grants/{}", grant["id"].as_str().unwrap());
+        world.owner.client.delete(&path).send().await.expect(204);
+        assert!(!passes(&world, &world.agent, "POST", "/things").await);
+        assert_eq!(world.owner.grants().await, Vec::<Value>::new());
+    }
+
+    async fn a_grant_dies_for_good_when_the_policy_is_tightened(setup: Setup) {
+        let world = World::with(setup).await;
+        for tighter in [
+            json!({"min_approvals": 2}),
+            json!({"require_approval_urls": ["/things"]}),
+            json!({"passkey_required": true}),
+        ] {
+            world.policy(&json!({})).await;
+            granted(&world, "/things", &json!({"grant_seconds": 900})).await;
+            assert!(passes(&world, &world.agent, "POST", "/things").await);
+            world.policy(&tighter).await;
+            assert!(!passes(&world, &world.agent, "POST", "/things").await, "{tighter}");
+            world.policy(&json!({})).await;
+            assert!(!passes(&world, &world.agent, "POST", "/things").await, "{tighter} was taken back");
+        }
+    }
+
+    async fn a_grant_dies_when_the_secret_is_replaced(setup: Setup) {
+        let world = World::with(setup).await;
+        granted(&world, "/things", &json!({"grant_seconds": 900})).await;
+        let path = "/admin/credentials/api/secret";
+        let replaced = world.owner.client.put(path, &json!({"secret": "another-canary"})).send().await;
+        assert!([200, 204].contains(&replaced.status), "{}", replaced.text());
+        assert!(!passes(&world, &world.agent, "POST", "/things").await);
+        let seen = world.owner.client.get("/admin/credentials/api").send().await.expect(200).json();
+        assert_eq!(seen["version"], 2);
+    }
+
+    async fn a_grant_dies_when_its_agent_is_disabled(setup: Setup) {
+        let world = World::with(setup).await;
+        granted(&world, "/things", &json!({"grant_seconds": 900, "agent_only": true})).await;
+        world.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
+        world.app.cli(&["agent", "enable", "default-agent"]).await.expect(0);
+        assert!(!passes(&world, &world.agent, "POST", "/things").await);
+    }
+}
+
+#[tokio::test]
+async fn a_grant_for_one_agent_serves_no_other() {
+    let world = World::new().await;
+    let second = second_agent(&world).await;
+    granted(&world, "/things", &json!({"grant_seconds": 900, "agent_only": true})).await;
+    assert!(passes(&world, &world.agent, "POST", "/things").await);
+    assert!(!passes(&world, &second, "POST", "/things").await);
+}
+
+#[tokio::test]
+async fn a_star_in_the_approved_path_is_plain_data() {
+    let world = World::new().await;
+    granted(&world, "/a/*", &json!({"grant_seconds": 900})).await;
+    assert!(passes(&world, &world.agent, "POST", "/a/*").await);
+    assert!(!passes(&world, &world.agent, "POST", "/a/b").await);
+}
+
+#[tokio::test]
+async fn grants_last_from_15_minutes_to_24_hours() {
+    let world = World::new().await;
+    for seconds in [json!(899), json!(86_401), json!(0), json!(-900), json!("900"), json!(1.5)] {
+        let txn = world.pause("/bounds").await;
+        let refused = world.owner.decide(&txn, "approve", &json!({"grant_seconds": seconds})).await;
+        assert_eq!(refused.status, 422, "{seconds}: {}", refused.text());
+        assert!(refused.text().contains("grant_seconds"), "{}", refused.text());
+        assert_eq!(world.agent.poll(&txn).await["status"], "pending");
+    }
+    for seconds in [900, 86_400] {
+        granted(&world, &format!("/{seconds}"), &json!({"grant_seconds": seconds})).await;
+    }
+    assert_eq!(world.owner.grants().await.len(), 2);
+}
+
+#[tokio::test]
+async fn no_grant_comes_from_a_decision_of_two_people() {
+    let world = World::new().await;
+    world.policy(&json!({"min_approvals": 2})).await;
+    let txn = world.pause("/x").await;
+    let refused = world.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    assert_eq!(world.owner.grants().await, Vec::<Value>::new());
+    assert_eq!(world.upstream.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_grant_never_beats_a_required_approval() {
+    let world = World::new().await;
+    world.policy(&json!({"require_approval_urls": ["/things"]})).await;
+    let txn = world.pause("/things").await;
+    world.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
+    world.agent.poll(&txn).await;
+    assert!(!passes_after(&world, &txn).await);
+}
+
+/// Whether a POST to /things passes, once the transaction before it (if approved) has been sent.
+async fn passes_after(world: &World, txn: &str) -> bool {
+    if world.agent.poll(txn).await["status"] == "pending" {
+        world.owner.approve(txn).await;
+    }
+    world.agent.outcome(txn).await;
+    passes(world, &world.agent, "POST", "/things").await
+}
+
+#[tokio::test]
+async fn allowed_hosts_still_bind_under_a_grant() {
+    let world = World::new().await;
+    granted(&world, "/things", &json!({"grant_seconds": 900})).await;
+    let patch = json!({"allowed_hosts": ["api.example.com"]});
+    world.owner.client.patch("/admin/credentials/api", &patch).send().await.expect(200);
+    world.forward("POST", "/things").send().await.problem(403, "host_not_allowed");
+    assert_eq!(world.upstream.requests().len(), 1);
+}

@@ -1,0 +1,160 @@
+//! Decisions, allowed_hosts and the egress guard.
+
+use serde_json::json;
+
+use crate::support::{SECRET, Setup, World};
+
+/// A world whose operator opened no network.
+async fn closed() -> World {
+    World::with(Setup::new().without("PX_EGRESS_ALLOW")).await
+}
+
+async fn credential_for(world: &World, hosts: &[&str]) {
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts});
+    world.credential("for", &fields).await;
+}
+
+#[tokio::test]
+async fn special_addresses_are_refused_whatever_the_method() {
+    let world = closed().await;
+    let hosts = [
+        "127.0.0.1",
+        "0.0.0.0",
+        "10.0.0.1",
+        "100.64.0.1",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.0.2.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "168.63.129.16",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "[fd00::1]",
+        "[fe80::1]",
+        "[ff02::1]",
+        "[2001:db8::1]",
+    ];
+    credential_for(&world, &hosts).await;
+    for host in hosts {
+        for (method, scheme) in [("GET", "http"), ("POST", "https")] {
+            let target = format!("{scheme}://{host}/");
+            world.agent.forward("for", method, &target).send().await.problem(403, "target_not_allowed");
+        }
+    }
+    let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
+    assert_eq!(inbox["approvals"], json!([]));
+}
+
+#[tokio::test]
+async fn odd_spellings_of_loopback_reach_nothing() {
+    let world = closed().await;
+    let port = world.upstream.port();
+    for host in ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "017700000001", "127.0.0.1.", "①②⑦.0.0.1"] {
+        let target = format!("http://{host}:{port}/");
+        let answer = world.agent.client.call("POST", "/forward").header("x-px-credential", "api");
+        // A header value is bytes; the last spelling is UTF-8.
+        let answer = answer.header_bytes("x-px-target", target.as_bytes()).send().await;
+        let code = answer.header("px-error").unwrap_or_default();
+        assert!(["invalid_target", "target_not_allowed", "host_not_allowed"].contains(&code), "{target}: {answer:?}");
+    }
+    assert_eq!(world.upstream.connections(), 0);
+}
+
+#[tokio::test]
+async fn names_of_one_machine_or_network_are_refused() {
+    let world = closed().await;
+    let hosts = ["localhost", "single", "printer.local", "metadata.google.internal", "a.localhost"];
+    credential_for(&world, &hosts).await;
+    for host in hosts {
+        let answer = world.agent.forward("for", "GET", &format!("http://{host}/")).send().await;
+        answer.problem(403, "target_not_allowed");
+    }
+}
+
+#[tokio::test]
+async fn well_known_ports_of_other_protocols_are_refused() {
+    let world = closed().await;
+    credential_for(&world, &["example.com"]).await;
+    for port in [22, 25, 53, 110, 143, 465, 587, 6379] {
+        let answer = world.agent.forward("for", "GET", &format!("https://example.com:{port}/")).send().await;
+        answer.problem(403, "target_not_allowed");
+    }
+}
+
+#[tokio::test]
+async fn an_opened_network_opens_nothing_else() {
+    let world = World::with(Setup::new().without("PX_EGRESS_ALLOW").env("PX_EGRESS_ALLOW", "127.0.0.2/32")).await;
+    world.forward("GET", "/").send().await.problem(403, "target_not_allowed");
+    assert_eq!(world.upstream.connections(), 0);
+}
+
+#[tokio::test]
+async fn localhost_is_a_target_where_loopback_is_open() {
+    let world = World::new().await;
+    let host = format!("localhost:{}", world.upstream.port());
+    credential_for(&world, &[&host]).await;
+    world.agent.forward("for", "GET", &world.upstream.url_at("localhost", "/x")).send().await.forwarded(200);
+    assert_eq!(world.upstream.received(1).await[0].host, host);
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_pauses_a_post_and_fails_a_get() {
+    let world = World::new().await;
+    credential_for(&world, &["nothing.invalid"]).await;
+    let target = "https://nothing.invalid/x";
+    let txn = world.agent.forward("for", "POST", target).send().await.txn();
+    world.agent.forward("for", "GET", target).send().await.problem(502, "upstream_error");
+    world.owner.approve(&txn).await;
+    let outcome = world.agent.outcome(&txn).await;
+    assert_eq!((&outcome["status"], &outcome["error"]), (&json!("approved"), &json!("upstream_error")));
+    assert_eq!(outcome["response"], json!(null));
+}
+
+#[tokio::test]
+async fn allowed_hosts_match_exactly_or_by_a_leading_wildcard() {
+    let world = World::new().await;
+    credential_for(&world, &["api.example.com", "*.wild.example.org", "port.example.com:8443"]).await;
+    for (url, allowed) in [
+        ("https://api.example.com/", true),
+        ("https://API.Example.COM/", true),
+        ("https://api.example.com:8443/", true),
+        ("https://x.api.example.com/", false),
+        ("https://example.com/", false),
+        ("https://api.example.com.evil.net/", false),
+        ("https://evilapi.example.com/", false),
+        ("https://a.wild.example.org/", true),
+        ("https://a.b.wild.example.org/", true),
+        ("https://wild.example.org/", false),
+        ("https://evilwild.example.org/", false),
+        ("https://port.example.com:8443/", true),
+        ("https://port.example.com/", false),
+        ("https://port.example.com:9443/", false),
+    ] {
+        let explained = world.owner.explain("for", "GET", url).await;
+        let expected = if allowed { "gated_default" } else { "allowed_hosts" };
+        assert_eq!(explained["rule"], expected, "{url}: {explained}");
+        if !allowed {
+            assert_eq!(explained["decision"], "refuse", "{url}");
+            world.agent.forward("for", "POST", url).send().await.problem(403, "host_not_allowed");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_allowed_hosts_nothing_is_reachable() {
+    let world = World::new().await;
+    let created = json!({"name": "blank", "description": "", "connector": "sidecar", "api_base": world.upstream.url("")});
+    world.owner.add_credential(&created).await;
+    for method in ["GET", "POST"] {
+        let answer = world.agent.forward("blank", method, "https://api.example.com/").send().await;
+        answer.problem(403, "host_not_allowed");
+    }
+    assert_eq!(world.upstream.connections(), 0);
+}

@@ -1,0 +1,114 @@
+//! Decisions, `Idempotency-Key`: never a second upstream call.
+
+use pyxis_testkit::upstream::Reply;
+use serde_json::json;
+
+use crate::support::client::Call;
+use crate::support::{Setup, World, both_engines};
+
+fn keyed(world: &World, method: &str, path: &str, key: &str) -> Call {
+    world.forward(method, path).header("idempotency-key", key)
+}
+
+both_engines! {
+    async fn the_same_request_gets_the_stored_outcome(setup: Setup) {
+        let world = World::with(setup).await;
+        world.upstream.reply(Reply::new(201).header("etag", "\"e\"").body("made"));
+        for _ in 0..3 {
+            let answer = keyed(&world, "GET", "/x", "k1").send().await.forwarded(201);
+            assert_eq!((answer.text().as_str(), answer.header("etag")), ("made", Some("\"e\"")));
+        }
+        assert_eq!(world.upstream.requests().len(), 1);
+        keyed(&world, "GET", "/x", "k2").send().await.forwarded(200);
+        assert_eq!(world.upstream.requests().len(), 2);
+    }
+
+    async fn another_request_under_the_same_key_is_refused(setup: Setup) {
+        let world = World::with(setup).await;
+        world.policy(&json!({"auto_approve_methods": ["GET", "POST"]})).await;
+        world.credential("second", &json!({"auth": {"kind": "bearer"}, "secret": "other-canary"})).await;
+        keyed(&world, "POST", "/x", "k").body("one").send().await.forwarded(200);
+        let others = [
+            keyed(&world, "POST", "/x", "k").body("two"),
+            keyed(&world, "POST", "/y", "k").body("one"),
+            keyed(&world, "GET", "/x", "k"),
+            keyed(&world, "POST", "/x", "k").set("x-px-credential", "second").body("one"),
+        ];
+        for other in others {
+            other.send().await.problem(422, "idempotency_key_reused");
+        }
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
+
+    async fn a_paused_request_keeps_its_transaction_and_later_its_outcome(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = keyed(&world, "POST", "/x", "k").body("b").send().await.txn();
+        assert_eq!(keyed(&world, "POST", "/x", "k").body("b").send().await.txn(), txn);
+        world.owner.approve(&txn).await;
+        world.agent.outcome(&txn).await;
+        let again = keyed(&world, "POST", "/x", "k").body("b").send().await;
+        assert!([200, 202].contains(&again.status), "{again:?}");
+        if again.status == 200 {
+            assert_eq!(again.text(), "ok");
+        } else {
+            assert_eq!(again.txn(), txn);
+        }
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
+
+    async fn while_the_first_is_under_way_a_second_is_a_conflict(setup: Setup) {
+        let world = World::with(setup).await;
+        let (reply, release) = Reply::ok("slow").held();
+        world.upstream.reply(reply);
+        let first = tokio::spawn(keyed(&world, "GET", "/x", "k").send());
+        world.upstream.received(1).await;
+        keyed(&world, "GET", "/x", "k").send().await.problem(409, "idempotency_in_progress");
+        release.go();
+        assert_eq!(first.await.unwrap().forwarded(200).text(), "slow");
+        assert_eq!(keyed(&world, "GET", "/x", "k").send().await.forwarded(200).text(), "slow");
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_request_gives_the_key_back() {
+    let world = World::new().await;
+    world.policy(&json!({"deny_methods": ["GET"]})).await;
+    keyed(&world, "GET", "/x", "k").send().await.problem(403, "denied_by_policy");
+    world.policy(&json!({"auto_approve_methods": ["GET"]})).await;
+    keyed(&world, "GET", "/x", "k").send().await.forwarded(200);
+}
+
+#[tokio::test]
+async fn keys_of_two_agents_are_two_keys() {
+    let world = World::new().await;
+    let second = world.owner.add_agent(&json!({"name": "second", "credentials": "all"})).await;
+    let second = world.app.agent(second["key"].as_str().unwrap());
+    keyed(&world, "GET", "/x", "k").send().await.forwarded(200);
+    let call = second.forward("api", "GET", &world.upstream.url("/y")).header("idempotency-key", "k");
+    call.send().await.forwarded(200);
+    assert_eq!(world.upstream.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_stored_outcome_survives_a_restart() {
+    let mut world = World::new().await;
+    world.upstream.reply(Reply::ok("first"));
+    keyed(&world, "GET", "/x", "k").send().await.forwarded(200);
+    world.app.restart().await;
+    assert_eq!(keyed(&world, "GET", "/x", "k").send().await.forwarded(200).text(), "first");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn replays_do_not_count_against_the_limit() {
+    let world = World::new().await;
+    let agent = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
+    let agent = world.app.agent(agent["key"].as_str().unwrap());
+    let url = world.upstream.url("/x");
+    for _ in 0..5 {
+        agent.forward("api", "GET", &url).header("idempotency-key", "k").send().await.forwarded(200);
+    }
+    agent.forward("api", "GET", &url).send().await.forwarded(200);
+    agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+}

@@ -1,0 +1,242 @@
+//! Spec 3, Policy evaluation 1-5 and defaults, seen from outside; explain must agree with /forward.
+
+use serde_json::{Value, json};
+
+use crate::support::{Setup, World, both_engines};
+
+/// What `/forward` does with a request, in the words of explain.
+async fn happens(world: &World, method: &str, path: &str) -> &'static str {
+    let before = world.upstream.requests().len();
+    let answer = world.forward(method, path).send().await;
+    let sent = world.upstream.requests().len() - before;
+    match (answer.status, answer.header("px-error"), sent) {
+        (200, None, 1) => "auto_approve",
+        (202, None, 0) => "require_approval",
+        (403, Some("denied_by_policy"), 0) => "deny",
+        other => panic!("{method} {path}: {other:?}"),
+    }
+}
+
+/// Checks rows of method, path, decision and rule on both explain and `/forward`.
+async fn agree(world: &World, rows: &[(&str, &str, &str, &str)]) {
+    for (method, path, decision, rule) in rows {
+        let explained = world.owner.explain("api", method, &world.upstream.url(path)).await;
+        assert_eq!((&explained["decision"], &explained["rule"]), (&json!(decision), &json!(rule)), "{method} {path}");
+        assert!(explained["detail"].as_str().is_some_and(|text| !text.is_empty()));
+        assert_eq!(happens(world, method, path).await, *decision, "{method} {path}");
+    }
+}
+
+both_engines! {
+    async fn the_five_rules_decide_in_their_order(setup: Setup) {
+        let world = World::with(setup).await;
+        let policy = json!({
+            "auto_approve_methods": ["GET", "put"],
+            "require_approval_methods": ["PUT", "DELETE"],
+            "auto_approve_urls": ["/open", "/item/*/public", format!("{}/hosted", world.upstream.addr())],
+            "require_approval_urls": ["/open/but/asked", "/ask/"],
+            "deny_urls": ["/open/never"],
+            "deny_methods": ["OPTIONS"],
+        });
+        world.policy(&policy).await;
+        agree(&world, &[
+            ("GET", "/open/but/asked", "require_approval", "require_url"),
+            ("GET", "/open/but/asked/too?x=1", "require_approval", "require_url"),
+            ("GET", "/ask", "require_approval", "require_url"),
+            ("GET", "/open//but/asked", "require_approval", "require_url"),
+            ("DELETE", "/open", "auto_approve", "auto_url"),
+            ("DELETE", "/open/x?q=/open/but/asked", "auto_approve", "auto_url"),
+            ("DELETE", "/opened", "require_approval", "require_method"),
+            ("DELETE", "/item/7/public", "auto_approve", "auto_url"),
+            ("DELETE", "/item/public", "require_approval", "require_method"),
+            ("DELETE", "/item/7/8/public", "require_approval", "require_method"),
+            ("DELETE", "/item//public", "require_approval", "require_method"),
+            ("DELETE", "/hosted/x", "auto_approve", "auto_url"),
+            ("GET", "/other", "auto_approve", "auto_method"),
+            ("HEAD", "/other", "auto_approve", "auto_method"),
+            ("PUT", "/other", "auto_approve", "auto_method"),
+            ("POST", "/other", "require_approval", "default"),
+            ("OPTIONS", "/open", "deny", "deny"),
+            ("GET", "/open/never/x", "deny", "deny"),
+        ]).await;
+    }
+
+    async fn without_a_policy_gated_mode_asks_for_writes(setup: Setup) {
+        let world = World::with(setup).await;
+        agree(&world, &[
+            ("GET", "/", "auto_approve", "gated_default"),
+            ("HEAD", "/", "auto_approve", "gated_default"),
+            ("POST", "/1", "require_approval", "gated_default"),
+            ("PUT", "/2", "require_approval", "gated_default"),
+            ("PATCH", "/3", "require_approval", "gated_default"),
+            ("DELETE", "/4", "require_approval", "gated_default"),
+            ("OPTIONS", "/5", "require_approval", "gated_default"),
+        ]).await;
+    }
+
+    async fn autonomous_mode_passes_everything_until_there_is_a_policy(setup: Setup) {
+        let world = World::with(setup).await;
+        let mode = json!({"default_approval_mode": "autonomous"});
+        world.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
+        agree(&world, &[
+            ("GET", "/", "auto_approve", "autonomous_default"),
+            ("DELETE", "/", "auto_approve", "autonomous_default"),
+        ]).await;
+        world.policy(&json!({"channel": "dashboard"})).await;
+        agree(&world, &[("GET", "/", "require_approval", "default")]).await;
+        world.owner.client.delete("/admin/policies/api").send().await.expect(204);
+        agree(&world, &[("POST", "/", "auto_approve", "autonomous_default")]).await;
+    }
+}
+
+#[tokio::test]
+async fn explain_refuses_what_forward_would_not_take() {
+    let world = World::new().await;
+    for url in ["nonsense", "ftp://127.0.0.1/", "http://user@127.0.0.1/"] {
+        let explained = world.owner.explain("api", "GET", url).await;
+        assert_eq!((&explained["decision"], &explained["rule"]), (&json!("refuse"), &json!("target")), "{url}");
+    }
+    let explained = world.owner.explain("api", "GET", "https://other.example.com/").await;
+    assert_eq!((&explained["decision"], &explained["rule"]), (&json!("refuse"), &json!("allowed_hosts")));
+    let named = world.owner.client.post("/admin/policies/nothing/explain", &json!({"method": "GET", "url": "https://a.example.com/"}));
+    named.send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn explain_names_the_pattern_that_matched() {
+    let world = World::new().await;
+    world.policy(&json!({"require_approval_urls": ["/a", "/b/*"]})).await;
+    let explained = world.owner.explain("api", "GET", &world.upstream.url("/b/1/x")).await;
+    assert_eq!(explained["pattern"], "/b/*");
+}
+
+#[tokio::test]
+async fn a_trailing_slash_in_an_auto_pattern_is_meant() {
+    let world = World::new().await;
+    world.policy(&json!({"auto_approve_urls": ["/v1/"], "require_approval_urls": ["/v2/"]})).await;
+    agree(&world, &[
+        ("GET", "/v1", "require_approval", "default"),
+        ("GET", "/v1/", "auto_approve", "auto_url"),
+        ("GET", "/v1/x", "auto_approve", "auto_url"),
+        ("GET", "/v1beta", "require_approval", "default"),
+        ("GET", "/v2", "require_approval", "require_url"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_policy_with_a_bad_value_is_refused_by_the_name_of_its_field() {
+    let world = World::new().await;
+    let rows: &[(&str, Value)] = &[
+        ("auto_approve_methods", json!(["HEAD"])),
+        ("auto_approve_methods", json!(["CONNECT"])),
+        ("require_approval_methods", json!(["FETCH"])),
+        ("deny_methods", json!("GET")),
+        ("auto_approve_urls", json!(["https://a.example.com/x"])),
+        ("auto_approve_urls", json!(["/x?y=1"])),
+        ("auto_approve_urls", json!(["/x#y"])),
+        ("auto_approve_urls", json!(["user@a.example.com/x"])),
+        ("auto_approve_urls", json!(["/x/../y"])),
+        ("auto_approve_urls", json!(["/x/%2e%2e/y"])),
+        ("auto_approve_urls", json!([""])),
+        ("require_approval_urls", json!(["/x/a*"])),
+        ("require_approval_urls", json!(["*.example.com/x"])),
+        ("deny_urls", json!(["/x*"])),
+        ("allowed_approvers", json!(["nobody"])),
+        ("channel", json!("pigeon")),
+        ("min_approvals", json!(0)),
+        ("min_approvals", json!("2")),
+        ("passkey_required", json!("yes")),
+        ("approval_timeout_secs", json!(-1)),
+        ("approval_timeout_secs", json!(0)),
+        ("invented", json!(1)),
+    ];
+    for (field, value) in rows {
+        let body = json!({*field: value});
+        let problem = world.owner.client.put("/admin/policies/api", &body).send().await;
+        assert_eq!(problem.status, 422, "{body}: {}", problem.text());
+        assert!(problem.json()["detail"].as_str().unwrap().contains(field), "{body}: {}", problem.text());
+    }
+    let call = world.owner.client.call("PUT", "/admin/policies/api").header("content-type", "application/json");
+    assert_eq!(call.body("{").send().await.status, 400);
+    assert_eq!(world.owner.client.get("/admin/policies/api").send().await.status, 404);
+}
+
+#[tokio::test]
+async fn a_policy_is_returned_with_its_defaults() {
+    let world = World::new().await;
+    let policy = world.owner.set_policy("api", &json!({"auto_approve_methods": ["get", "GET"], "require_approval_methods": ["get"]})).await;
+    assert!(policy["auto_approve_methods"].as_array().unwrap().contains(&json!("GET")), "{policy}");
+    for (field, value) in [
+        ("require_approval_methods", json!(["GET"])),
+        ("auto_approve_urls", json!([])),
+        ("require_approval_urls", json!([])),
+        ("allowed_approvers", json!([])),
+        ("channel", json!("agent_reflected")),
+        ("min_approvals", json!(1)),
+        ("passkey_required", json!(false)),
+    ] {
+        assert_eq!(policy[field], value, "{field}");
+    }
+    agree(&world, &[("GET", "/", "auto_approve", "auto_method")]).await;
+}
+
+#[tokio::test]
+async fn a_credential_with_a_bad_value_is_refused_by_the_name_of_its_field() {
+    let world = World::new().await;
+    let good = json!({"name": "new", "auth": {"kind": "bearer"}, "secret": "s3cret-canary", "allowed_hosts": ["api.example.com"]});
+    let rows: &[(&str, Value)] = &[
+        ("name", json!("")),
+        ("name", json!("-x")),
+        ("name", json!("a b")),
+        ("name", json!("x".repeat(65))),
+        ("connector", json!("tunnel")),
+        ("auth", json!({"kind": "magic"})),
+        ("secret", json!(7)),
+        ("allowed_hosts", json!(["https://api.example.com"])),
+        ("allowed_hosts", json!(["api.*.com"])),
+        ("allowed_hosts", json!(["*"])),
+        ("allow_http", json!("yes")),
+        ("invented", json!(1)),
+    ];
+    for (field, value) in rows {
+        let mut body = good.clone();
+        body[*field] = value.clone();
+        let problem = world.owner.client.post("/admin/credentials", &body).send().await;
+        assert_eq!(problem.status, 422, "{body}: {}", problem.text());
+        assert!(problem.json()["detail"].as_str().unwrap().contains(field), "{body}: {}", problem.text());
+        problem.hides("s3cret-canary");
+    }
+    let created = world.owner.add_credential(&good).await;
+    assert_eq!((&created["name"], &created["version"]), (&json!("new"), &json!(1)));
+    for name in ["new", "NEW"] {
+        let mut same = good.clone();
+        same["name"] = json!(name);
+        assert_eq!(world.owner.client.post("/admin/credentials", &same).send().await.status, 409);
+    }
+}
+
+#[tokio::test]
+async fn require_reason_asks_the_agent_for_one() {
+    let world = World::new().await;
+    world.policy(&json!({"require_reason": true})).await;
+    let answer = world.forward("POST", "/").send().await;
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert!(answer.text().to_ascii_lowercase().contains("x-px-reason"), "{}", answer.text());
+    let txn = world.forward("POST", "/").header("x-px-reason", "the build is red").send().await.txn();
+    let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+    assert_eq!(seen["reason"], "the build is red");
+}
+
+#[tokio::test]
+async fn services_tell_an_agent_what_would_happen() {
+    let world = World::new().await;
+    world.policy(&json!({"auto_approve_methods": ["GET"], "deny_methods": ["DELETE"]})).await;
+    let services = world.agent.client.get("/agent/services").send().await.expect(200);
+    services.hides(crate::support::SECRET);
+    let text = services.text();
+    for outcome in ["proceeds", "pauses", "denied"] {
+        assert!(text.contains(outcome), "{outcome}: {text}");
+    }
+    world.app.anonymous().get("/agent/services").send().await.problem(401, "missing_key");
+}

@@ -1,0 +1,151 @@
+//! Decisions, scrubbing: the injected secret never reaches the agent.
+
+use std::io::Write;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use pyxis_testkit::tls::Authority;
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::json;
+
+use crate::support::leaks::{encodings, found};
+use crate::support::{Answer, SECRET, Setup, World};
+
+const MARK: &str = "[REDACTED:api]";
+
+#[track_caller]
+fn clean(answer: &Answer) {
+    let everything = format!("{:?} {:?}", answer.headers, answer.trailers).into_bytes();
+    let seen = found(SECRET, &[everything.as_slice(), &answer.body].concat());
+    assert!(seen.is_empty(), "the agent sees {seen:?} in {}", answer.text());
+}
+
+#[tokio::test]
+async fn every_encoding_of_the_secret_is_removed_from_a_body() {
+    let world = World::new().await;
+    for encoded in encodings(SECRET) {
+        world.upstream.reply(Reply::ok(format!("before {encoded} after")));
+        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        clean(&answer);
+        let text = answer.text();
+        assert!(text.starts_with("before ") && text.ends_with(" after") && text.contains(MARK), "{encoded}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn headers_are_scrubbed() {
+    let world = World::new().await;
+    let base64 = STANDARD.encode(SECRET);
+    world.upstream.reply(Reply::ok("ok").header("x-echo", &format!("Bearer {SECRET}")).header("x-base64", &base64));
+    let answer = world.forward("GET", "/").send().await.forwarded(200);
+    clean(&answer);
+    assert_eq!(answer.header("x-echo"), Some(format!("Bearer {MARK}").as_str()));
+}
+
+#[tokio::test]
+async fn the_basic_pair_is_scrubbed_as_it_was_sent() {
+    let world = World::bare(Setup::new()).await;
+    let secret = json!({"username": "someone", "password": SECRET});
+    world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+    let sent = STANDARD.encode(format!("someone:{SECRET}"));
+    world.upstream.reply(Reply::ok(format!("you sent {sent}; your password is {SECRET}")));
+    let answer = world.forward("GET", "/").send().await.forwarded(200);
+    clean(&answer);
+    assert!(!answer.text().contains(&sent), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_secret_cut_at_any_chunk_boundary_is_found() {
+    let world = World::new().await;
+    for cut in 1..SECRET.len() {
+        let (head, tail) = SECRET.split_at(cut);
+        world.upstream.reply(Reply::new(200).chunks([format!("a{head}"), format!("{tail}b")]));
+        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(answer.text(), format!("a{MARK}b"), "cut at {cut}");
+    }
+    world.upstream.reply(Reply::new(200).chunks(SECRET.chars().map(|one| one.to_string())));
+    assert_eq!(world.forward("GET", "/").send().await.text(), MARK);
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn deflate(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn brotli(data: &[u8]) -> Vec<u8> {
+    let mut encoder = brotli::CompressorWriter::new(Vec::new(), 4096, 5, 22);
+    encoder.write_all(data).unwrap();
+    encoder.into_inner()
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_decoded_scrubbed_and_sent_plain() {
+    let world = World::new().await;
+    let filler = "0123456789abcdef".repeat(8 * 1024);
+    let plain = format!("{filler}{SECRET}{filler}");
+    let bodies = [
+        ("gzip", gzip(plain.as_bytes())),
+        ("x-gzip", gzip(plain.as_bytes())),
+        ("deflate", deflate(plain.as_bytes())),
+        ("br", brotli(plain.as_bytes())),
+        ("zstd", zstd::encode_all(plain.as_bytes(), 3).unwrap()),
+        ("identity", plain.clone().into_bytes()),
+        ("deflate, gzip", gzip(&deflate(plain.as_bytes()))),
+    ];
+    for (coding, body) in bodies {
+        world.upstream.reply(Reply::new(200).encoded(coding, body));
+        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(answer.text(), format!("{filler}{MARK}{filler}"), "{coding}");
+        assert!(matches!(answer.header("content-encoding"), None | Some("identity")), "{coding}");
+    }
+}
+
+#[tokio::test]
+async fn a_coding_that_cannot_be_scrubbed_is_refused() {
+    let world = World::new().await;
+    for coding in ["compress", "xyz", "gzip, xyz", "aes128gcm"] {
+        world.upstream.reply(Reply::new(200).encoded(coding, SECRET));
+        let answer = world.forward("GET", "/").send().await;
+        answer.problem(502, "unknown_content_coding");
+        clean(&answer);
+    }
+}
+
+#[tokio::test]
+async fn trailers_arrive_scrubbed() {
+    let authority = Authority::new();
+    let roots = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(roots.path(), authority.pem()).unwrap();
+    let path = roots.path().to_str().unwrap();
+    let world = World::new_with_env("PX_EGRESS_CA_FILE", path).await;
+    let upstream = Upstream::https(&authority, &["127.0.0.1"]).await;
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [upstream.addr().to_string()], "allow_http": false});
+    world.credential("tls", &fields).await;
+    upstream.reply(Reply::new(200).chunks(["body"]).trailer("x-sum", SECRET));
+    let call = world.agent.forward("tls", "GET", &upstream.url("/")).header("te", "trailers");
+    let answer = call.send().await.forwarded(200);
+    clean(&answer);
+    assert_eq!(upstream.received(1).await[0].version, http::Version::HTTP_2);
+    assert_eq!(answer.text(), "body");
+    assert_eq!(answer.trailers.get("x-sum").map(|value| value.to_str().unwrap()), Some("[REDACTED:tls]"));
+}
+
+#[tokio::test]
+async fn the_stored_answer_of_an_approved_request_is_scrubbed_too() {
+    let world = World::new().await;
+    let body = gzip(format!("you sent {SECRET}").as_bytes());
+    world.upstream.reply(Reply::new(200).header("x-echo", SECRET).encoded("gzip", body));
+    let txn = world.pause("/").await;
+    world.owner.approve(&txn).await;
+    let outcome = world.agent.outcome(&txn).await;
+    assert!(found(SECRET, outcome.to_string().as_bytes()).is_empty(), "{outcome}");
+    assert_eq!(outcome["response"]["body"], format!("you sent {MARK}"));
+}

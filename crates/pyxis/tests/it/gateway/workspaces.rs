@@ -1,0 +1,118 @@
+//! Two workspaces that use the same names for everything: nothing crosses.
+
+use pyxis_testkit::upstream::Reply;
+use serde_json::json;
+
+use crate::support::{Agent, Person, Setup, World, both_engines};
+
+/// The second workspace of a world, with a credential `api` and the agent `default-agent` of its own.
+struct Second {
+    owner: Person,
+    agent: Agent,
+}
+
+const OTHER_SECRET: &str = "other-canary-5521";
+
+async fn second(world: &World) -> Second {
+    let made = world.app.cli_json(&["workspace", "add", "other", "--owner-email", "owner@other.example"]).await;
+    let agent = world.app.agent(made["agent_key"].as_str().unwrap());
+    let owner = world.app.sign_in("owner@other.example").await;
+    let body = json!({
+        "name": "api", "auth": {"kind": "bearer"}, "secret": OTHER_SECRET,
+        "allowed_hosts": [world.upstream.addr().to_string()], "allow_http": true,
+    });
+    owner.add_credential(&body).await;
+    Second { owner, agent }
+}
+
+both_engines! {
+    async fn each_agent_gets_its_own_workspaces_secret(setup: Setup) {
+        let world = World::with(setup).await;
+        let other = second(&world).await;
+        world.forward("GET", "/").send().await.forwarded(200);
+        other.agent.forward("api", "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        let requests = world.upstream.requests();
+        assert_ne!(requests[0].header("authorization"), requests[1].header("authorization"));
+        assert_eq!(requests[1].header("authorization"), Some(format!("Bearer {OTHER_SECRET}").as_str()));
+        world.credential("only-here", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
+        let answer = other.agent.forward("only-here", "GET", &world.upstream.url("/")).send().await;
+        answer.problem(404, "credential_not_found");
+    }
+
+    async fn transactions_and_approvals_do_not_cross(setup: Setup) {
+        let world = World::with(setup).await;
+        let other = second(&world).await;
+        let url = world.upstream.url("/x");
+        let here = world.pause("/x").await;
+        let there = other.agent.forward("api", "POST", &url).body("a body to approve").send().await.txn();
+        assert_ne!(here, there);
+        for (agent, owner, foreign) in [(&world.agent, &world.owner, &there), (&other.agent, &other.owner, &here)] {
+            agent.client.get(&format!("/agent/approvals/{foreign}")).send().await.problem(404, "not_found");
+            agent.withdraw(foreign).await.problem(404, "not_found");
+            owner.client.get(&format!("/approvals/{foreign}")).send().await.problem(404, "not_found");
+            owner.decide(foreign, "approve", &json!({})).await.problem(404, "not_found");
+            owner.decide(foreign, "deny", &json!({})).await.problem(404, "not_found");
+            let inbox = owner.client.get("/approvals").send().await.expect(200).json();
+            assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
+        }
+        assert_eq!(world.upstream.requests().len(), 0);
+    }
+
+    async fn policies_modes_and_grants_do_not_cross(setup: Setup) {
+        let world = World::with(setup).await;
+        let other = second(&world).await;
+        let url = world.upstream.url("/x");
+        let txn = world.pause("/x").await;
+        world.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+        world.agent.outcome(&txn).await;
+        assert_eq!(other.agent.forward("api", "POST", &url).send().await.status, 202);
+        assert_eq!(other.owner.grants().await.len(), 0);
+        let grant = world.owner.grants().await.remove(0);
+        let path = format!("/admin/grants/{}", grant["id"].as_str().unwrap());
+        other.owner.client.delete(&path).send().await.problem(404, "not_found");
+        world.policy(&json!({"deny_methods": ["GET"]})).await;
+        other.agent.forward("api", "GET", &url).send().await.forwarded(200);
+        let mode = json!({"default_approval_mode": "autonomous"});
+        other.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
+        world.credential("plain", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
+        assert_eq!(world.agent.forward("plain", "POST", &url).send().await.status, 202);
+    }
+
+    async fn budgets_and_idempotency_keys_do_not_cross(setup: Setup) {
+        let world = World::with(setup).await;
+        let other = second(&world).await;
+        let url = world.upstream.url("/x");
+        let body = json!({"name": "same", "credentials": "all", "rate_limit_per_hour": 1});
+        let key = |agent: serde_json::Value| agent["key"].as_str().unwrap().to_owned();
+        let here = world.app.agent(&key(world.owner.add_agent(&body).await));
+        let there = world.app.agent(&key(other.owner.add_agent(&body).await));
+        for agent in [&here, &there] {
+            agent.forward("api", "GET", &url).send().await.forwarded(200);
+            agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+        }
+        world.upstream.reply(Reply::ok("here")).reply(Reply::ok("there"));
+        for (agent, answer) in [(&world.agent, "here"), (&other.agent, "there"), (&world.agent, "here")] {
+            let call = agent.forward("api", "GET", &url).header("idempotency-key", "k");
+            assert_eq!(call.send().await.forwarded(200).text(), answer);
+        }
+    }
+
+    async fn records_and_lists_do_not_cross(setup: Setup) {
+        let world = World::with(setup).await;
+        let other = second(&world).await;
+        world.forward("GET", "/only-here").send().await.forwarded(200);
+        let theirs = other.owner.client.get("/admin/audit").send().await.expect(200).text();
+        assert!(!theirs.contains("only-here"));
+        let ours = world.owner.client.get("/admin/audit").send().await.expect(200).text();
+        assert!(ours.contains("only-here") && !ours.contains("owner@other.example"));
+        let mine = world.owner.client.get("/admin/agents").send().await.expect(200).json();
+        let foreign = mine["agents"][0]["id"].as_str().unwrap().to_owned();
+        let path = format!("/admin/agents/{foreign}");
+        other.owner.client.patch(&path, &json!({"name": "stolen"})).send().await.problem(404, "not_found");
+        other.owner.client.call("POST", &format!("{path}/rotate")).send().await.problem(404, "not_found");
+        other.owner.client.delete(&path).send().await.problem(404, "not_found");
+        let members = other.owner.client.get("/admin/members").send().await.expect(200).json();
+        assert_eq!(members["members"].as_array().unwrap().len(), 1);
+        world.forward("GET", "/still-mine").send().await.forwarded(200);
+    }
+}

@@ -1,0 +1,159 @@
+//! Races for one approval: exactly one winner, one terminal state, at most one upstream call.
+//!
+//! Spec 3, States and transitions. The rounds run against the real store in this process, with a clock
+//! that stands still until a round moves it.
+
+mod world;
+
+use std::time::Duration;
+
+use pyxis_core::grant::Surface;
+use pyxis_core::mode::{ApprovalState, ForwardState};
+use pyxis_gateway::approvals::decide::{Approver, Word, decide};
+use pyxis_gateway::{Error, workers};
+use pyxis_store::approvals::{self, ApprovalRow};
+
+use world::{World, both_engines};
+
+/// Rounds of each race.
+const ROUNDS: usize = 1000;
+
+async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+    approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap()
+}
+
+/// After the race: carry out what was approved and look at what happened.
+async fn settled(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+    workers::send_all(&world.state).await.unwrap();
+    row(world, txn).await
+}
+
+fn lost_to_a_decision(error: &Error) -> bool {
+    matches!(error, Error::AlreadyDecided(_))
+}
+
+async fn speak(
+    world: &World,
+    approver: &Approver,
+    txn: pyxis_core::id::TxnId,
+    verdict: Word,
+) -> Result<ApprovalState, Error> {
+    let (state, approver) = (world.state.clone(), approver.clone());
+    let spoken = tokio::spawn(async move { decide(&state, &approver, txn, verdict).await });
+    spoken.await.unwrap().map(|decided| decided.state)
+}
+
+both_engines! {
+    async fn race_of_an_approver_and_a_denier_has_one_winner(world: &World) {
+        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        let (mut approved, mut denied) = (0, 0);
+        for round in 0..ROUNDS {
+            let txn = world.pause(round).await;
+            let (approval, denial) = tokio::join!(
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Deny(None)),
+            );
+            let end = settled(world, txn).await;
+            match (approval, denial) {
+                (Ok(ApprovalState::Approved), Err(error)) => {
+                    assert!(lost_to_a_decision(&error), "{error}");
+                    assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
+                    approved += 1;
+                }
+                (Err(error), Ok(ApprovalState::Denied)) => {
+                    assert!(lost_to_a_decision(&error), "{error}");
+                    assert_eq!((end.state, end.forward_state), (ApprovalState::Denied, ForwardState::None));
+                    denied += 1;
+                }
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        assert_eq!(approved + denied, ROUNDS);
+        assert_eq!(world.upstream.requests().len(), approved);
+    }
+
+    async fn race_of_two_approvers_sends_once(world: &World) {
+        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Standalone));
+        for round in 0..ROUNDS {
+            let txn = world.pause(round).await;
+            let (first, second) = tokio::join!(
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Approve(None)),
+            );
+            assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
+            let end = settled(world, txn).await;
+            assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
+        }
+        assert_eq!(world.upstream.requests().len(), ROUNDS);
+    }
+
+    async fn race_of_approval_and_expiry_has_one_winner(world: &World) {
+        let one = world.approver(0, Surface::Dashboard);
+        let mut approved = 0;
+        for round in 0..ROUNDS {
+            let txn = world.pause(round).await;
+            let window = row(world, txn).await.expires_at.since(world.clock_now());
+            world.advance(window.saturating_sub(Duration::from_millis(1)));
+            let state = world.state.clone();
+            let clock = world.clock();
+            let expire = tokio::spawn(async move {
+                clock.advance(Duration::from_millis(1));
+                workers::expire_tick(&state).await.map(drop)
+            });
+            let (yes, expired) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), expire);
+            expired.unwrap().unwrap();
+            let end = settled(world, txn).await;
+            match yes {
+                Ok(ApprovalState::Approved) => {
+                    assert_eq!(end.state, ApprovalState::Approved);
+                    approved += 1;
+                }
+                Err(error) => {
+                    assert!(lost_to_a_decision(&error), "{error}");
+                    assert_eq!((end.state, end.forward_state), (ApprovalState::Expired, ForwardState::None));
+                }
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        assert_eq!(world.upstream.requests().len(), approved);
+    }
+
+    async fn race_of_approval_and_withdrawal_has_one_winner(world: &World) {
+        let one = world.approver(0, Surface::Dashboard);
+        let mut approved = 0;
+        for round in 0..ROUNDS {
+            let txn = world.pause(round).await;
+            let (yes, withdrawn) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), world.withdraw(txn));
+            let end = settled(world, txn).await;
+            match (yes, withdrawn.as_u16()) {
+                (Ok(ApprovalState::Approved), 409) => {
+                    assert_eq!((end.state, end.withdrawn), (ApprovalState::Approved, false));
+                    approved += 1;
+                }
+                (Err(error), 204) => {
+                    assert!(lost_to_a_decision(&error), "{error}");
+                    assert_eq!((end.state, end.withdrawn), (ApprovalState::Expired, true));
+                }
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        assert_eq!(world.upstream.requests().len(), approved);
+    }
+
+    async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(world: &World) {
+        world.policy(r#"{"min_approvals": 2}"#).await;
+        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        for round in 0..ROUNDS {
+            let txn = world.pause(round).await;
+            let (first, second) = tokio::join!(
+                speak(world, &one, txn, Word::Approve(None)),
+                speak(world, &two, txn, Word::Approve(None)),
+            );
+            let mut states = [first.unwrap(), second.unwrap()];
+            states.sort_by_key(|state| state.as_str());
+            assert_eq!(states, [ApprovalState::Approved, ApprovalState::Pending], "round {round}");
+            assert_eq!(settled(world, txn).await.forward_state, ForwardState::Done);
+        }
+        assert_eq!(world.upstream.requests().len(), ROUNDS);
+    }
+}

@@ -1,0 +1,168 @@
+//! The proxy in this process, with a clock that the test moves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+use pyxis_core::mode::{ApprovalMode, Role};
+use pyxis_core::policy::Policy;
+use pyxis_gateway::approvals::decide::Approver;
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::service::{people, policies, workspaces};
+use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue, State};
+use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::users::UserRow;
+use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::upstream::{Reply, Upstream};
+use tower::ServiceExt;
+
+/// The proxy, two owners, a credential that asks for every POST, and an upstream that counts.
+pub(super) struct World {
+    pub(super) state: State,
+    pub(super) workspace: WorkspaceId,
+    pub(super) upstream: Upstream,
+    clock: Arc<FixedClock>,
+    people: Vec<UserRow>,
+    key: String,
+    router: Router,
+}
+
+/// Expands a test to one for each engine.
+macro_rules! both_engines {
+    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body($world: &World) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn sqlite() {
+                let dir = tempfile::tempdir().unwrap();
+                let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("race.db"));
+                body(&World::new(url).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn postgres() {
+                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
+                body(&World::new(database.url()).await).await;
+                database.remove().await;
+            }
+        }
+    )+};
+}
+pub(super) use both_engines;
+
+impl World {
+    pub(super) async fn new(url: DatabaseUrl) -> Self {
+        let clock = Arc::new(FixedClock::new(SystemClock.now()));
+        let entropy = Arc::new(OsEntropy);
+        let store = Store::open(&OpenOptions::new(url)).unwrap();
+        store.migrate().await.unwrap();
+        let keyring =
+            Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, clock.now()).await.unwrap();
+        let audit_keys = AuditKeys::new(&keyring);
+        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
+        let state = State::new(Parts {
+            audit: Appender::start(store.clone(), audit_keys.clone()),
+            store,
+            keyring,
+            audit_keys,
+            net: Client::new(&ClientConfig::new(guard)).unwrap(),
+            clock: clock.clone(),
+            entropy,
+            node: NodeId::new(clock.now(), &OsEntropy),
+            config: Config::default(),
+        });
+        let upstream = Upstream::http().await;
+        upstream.reply_with(|_| Reply::ok("done"));
+        let made =
+            workspaces::create(&state, "races", ApprovalMode::Gated, Some("a@example.com")).await.unwrap();
+        let actor = Actor::cli(made.workspace.id);
+        let (second, _) = people::add(&state, &actor, "b@example.com", Role::Owner).await.unwrap();
+        let input = CredentialInput {
+            name: "api".to_owned(),
+            description: String::new(),
+            connector: Connector::Direct,
+            api_base: None,
+            auth: Some(Auth::Bearer {}),
+            allowed_hosts: vec![upstream.addr().to_string()],
+            allow_http: true,
+            options: CredentialOptions::default(),
+            secret: Some(SecretValue::from_json("s3cret-value".into()).unwrap()),
+        };
+        credentials::create(&state, &actor, input).await.unwrap();
+        Self {
+            router: pyxis_gateway::router(state.clone()),
+            workspace: made.workspace.id,
+            people: vec![made.owner.unwrap().0, second],
+            key: made.agent_key.expose().clone(),
+            upstream,
+            clock,
+            state,
+        }
+    }
+
+    pub(super) fn approver(&self, index: usize, surface: Surface) -> Approver {
+        let user = &self.people[index];
+        Approver {
+            workspace: self.workspace,
+            user: user.id,
+            email: user.email.clone(),
+            role: user.role,
+            surface,
+        }
+    }
+
+    pub(super) async fn policy(&self, document: &str) {
+        let policy = Policy::from_json(document.as_bytes()).unwrap();
+        policies::put(&self.state, &Actor::cli(self.workspace), "api", &policy).await.unwrap();
+    }
+
+    /// A request that waits; each round's body differs, so that none collapses into another.
+    pub(super) async fn pause(&self, round: usize) -> TxnId {
+        let request = Request::post("/forward")
+            .header("x-px-key", &self.key)
+            .header("x-px-credential", "api")
+            .header("x-px-target", self.upstream.url("/act"))
+            .header("x-px-method", "POST")
+            .body(Body::from(format!("round {round}")))
+            .unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        value["txn_id"].as_str().unwrap().parse().unwrap()
+    }
+
+    pub(super) async fn withdraw(&self, txn: TxnId) -> StatusCode {
+        let request = Request::delete(format!("/agent/approvals/{txn}"))
+            .header("x-px-key", &self.key)
+            .body(Body::empty())
+            .unwrap();
+        let router = self.router.clone();
+        tokio::spawn(async move { router.oneshot(request).await.unwrap().status() }).await.unwrap()
+    }
+
+    pub(super) fn clock_now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    pub(super) fn clock(&self) -> Arc<FixedClock> {
+        Arc::clone(&self.clock)
+    }
+
+    pub(super) fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}

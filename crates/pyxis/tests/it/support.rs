@@ -1,0 +1,37 @@
+//! A running program, people and agents who talk to it, and an upstream that records what arrives.
+
+pub(crate) mod answer;
+pub(crate) mod app;
+pub(crate) mod client;
+pub(crate) mod database;
+pub(crate) mod leaks;
+pub(crate) mod parties;
+pub(crate) mod setup;
+pub(crate) mod upload;
+pub(crate) mod world;
+
+use std::time::Duration;
+
+pub(crate) use answer::Answer;
+pub(crate) use app::App;
+pub(crate) use client::Client;
+pub(crate) use parties::{Agent, Person};
+pub(crate) use setup::{Setup, both_engines};
+pub(crate) use world::{SECRET, World};
+
+/// Asks again until `reached` returns something. Each round is a request to the program, so there is
+/// nothing to pause for. Panics when it takes longer than any machine needs.
+pub(crate) async fn until<T>(what: &str, mut reached: impl AsyncFnMut() -> Option<T>) -> T {
+    let asking = async {
+        loop {
+            if let Some(value) = reached().await {
+                return value;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("waited in vain: {what}"))
+}
+
+/// Nothing in these tests takes this long unless it is broken.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,0 +1,274 @@
+//! The built program as a process.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::client::Address;
+use super::database;
+use super::{Agent, Client, Person, Setup};
+
+/// A data directory and, mostly, a server on it. The process ends with this value.
+pub(crate) struct App {
+    setup: Setup,
+    directory: TempDir,
+    server: Option<Child>,
+    address: Address,
+    /// What `bootstrap --json` printed.
+    pub(crate) bootstrap: Value,
+    /// The first line of `serve --json`.
+    pub(crate) greeting: Value,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Passes it on if it ended with this exit code.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+}
+
+impl App {
+    /// Bootstraps and serves.
+    pub(crate) async fn start(setup: Setup) -> Self {
+        let mut app = Self::bootstrapped(setup).await;
+        app.serve();
+        app
+    }
+
+    /// Bootstraps only.
+    pub(crate) async fn bootstrapped(setup: Setup) -> Self {
+        let mut app = Self::empty(setup);
+        app.bootstrap = app.cli(&["bootstrap", "--json"]).await.expect(0).json();
+        app
+    }
+
+    /// Nothing but an empty directory (and an empty database).
+    pub(crate) fn empty(setup: Setup) -> Self {
+        Self {
+            setup,
+            directory: tempfile::tempdir().expect("a directory"),
+            server: None,
+            address: Address::new(([127, 0, 0, 1], 1).into()),
+            bootstrap: Value::Null,
+            greeting: Value::Null,
+        }
+    }
+
+    /// A command of the program, with the settings of this installation and nothing else.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pyxis"));
+        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).env_clear();
+        command.env("PX_DATA_DIR", self.data());
+        if let Some(postgres) = &self.setup.postgres {
+            command.env("PX_DATABASE_URL", postgres.address());
+        }
+        command.envs(self.setup.env.iter().cloned());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) async fn cli(&self, arguments: &[&str]) -> Ran {
+        run(self.command(arguments)).await
+    }
+
+    /// Runs a command with `--json` that must succeed, and returns what it printed.
+    pub(crate) async fn cli_json(&self, arguments: &[&str]) -> Value {
+        self.cli(&[arguments, &["--json"]].concat()).await.expect(0).json()
+    }
+
+    /// Starts the server, on a new port.
+    pub(crate) fn serve(&mut self) {
+        self.serve_with(&[]);
+    }
+
+    /// Starts it with a listener for metrics.
+    pub(crate) fn serve_on_metrics(&mut self, address: &str) {
+        self.serve_with(&["--metrics-listen", address]);
+    }
+
+    fn serve_with(&mut self, arguments: &[&str]) {
+        let base = ["serve", "--json", "--listen", "127.0.0.1:0"];
+        let log = File::options().create(true).append(true).open(self.log()).expect("a log file");
+        let mut command = self.command(&[base.as_slice(), arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the program starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        self.server = Some(child);
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a first line");
+        self.greeting = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("first line {line:?}; log: {}", self.logs()));
+        let address = self.greeting["address"].as_str().expect("an address");
+        self.address.set(address.parse().expect("an address and port"));
+        // Whatever else it prints must not fill the pipe.
+        std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+    }
+
+    /// Asks the server to stop (SIGTERM).
+    pub(crate) fn terminate(&mut self) {
+        self.signal("-TERM");
+    }
+
+    /// Waits for the server's end.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let mut child = self.server.take().expect("a running server");
+        let waiting = tokio::task::spawn_blocking(move || child.wait());
+        waiting.await.expect("no panic").expect("an exit status")
+    }
+
+    /// SIGTERM and wait.
+    pub(crate) async fn stop(&mut self) -> ExitStatus {
+        self.terminate();
+        self.ended().await
+    }
+
+    /// `kill -9`.
+    pub(crate) async fn kill(&mut self) {
+        self.signal("-KILL");
+        self.ended().await;
+    }
+
+    /// Stops in good order and serves again.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        self.serve();
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.server.as_ref().expect("a running server").id().to_string();
+        let status = Command::new("kill").args([signal, &pid]).status().expect("kill runs");
+        assert!(status.success());
+    }
+
+    /// Serves again with another environment.
+    pub(crate) async fn restart_with(&mut self, change: impl FnOnce(Setup) -> Setup) {
+        self.stop().await;
+        let setup = std::mem::replace(&mut self.setup, Setup::new());
+        self.setup = change(setup);
+        self.serve();
+    }
+
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        self.address.get()
+    }
+
+    pub(crate) fn anonymous(&self) -> Client {
+        Client::new(self.address.clone())
+    }
+
+    /// The workspace's first agent.
+    pub(crate) fn default_agent(&self) -> Agent {
+        self.agent(self.bootstrap["agent_key"].as_str().expect("a key"))
+    }
+
+    pub(crate) fn agent(&self, key: &str) -> Agent {
+        Agent::new(self.anonymous(), key)
+    }
+
+    /// The owner of the first workspace.
+    pub(crate) fn owner(&self) -> Person {
+        self.person(self.bootstrap["owner_session_token"].as_str().expect("a token"))
+    }
+
+    pub(crate) fn person(&self, token: &str) -> Person {
+        Person::new(self.anonymous(), token)
+    }
+
+    /// Somebody who was added before, signed in with a password of the test's choice.
+    pub(crate) async fn sign_in(&self, email: &str) -> Person {
+        let hash = super::parties::password_hash();
+        self.sql(&format!("UPDATE users SET password_hash = '{hash}' WHERE email = '{email}'"));
+        let body = serde_json::json!({"email": email, "password": super::parties::PASSWORD});
+        let session = self.anonymous().post("/session", &body).send().await.expect(200).json();
+        self.person(session["token"].as_str().expect("a token"))
+    }
+
+    /// Adds an admin and signs in.
+    pub(crate) async fn admin(&self, email: &str) -> Person {
+        self.cli_json(&["user", "add", "--email", email]).await;
+        self.sign_in(email).await
+    }
+
+    /// Statements behind the program's back; the first column of a SELECT.
+    pub(crate) fn sql(&self, statements: &str) -> Vec<String> {
+        match &self.setup.postgres {
+            Some(postgres) => database::postgres(postgres, statements),
+            None => database::sqlite(&self.data().join("pyxis.db"), statements),
+        }
+    }
+
+    /// The directory that the commands run in.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.directory.path().join("stderr.log")
+    }
+
+    /// Everything the servers of this installation logged so far.
+    pub(crate) fn logs(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    /// Resident memory of the server in KiB.
+    pub(crate) fn resident_kib(&self) -> usize {
+        let pid = self.server.as_ref().expect("a running server").id();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    /// Every record of the audit trail, oldest first.
+    pub(crate) async fn audit(&self) -> Vec<Value> {
+        let exported = self.cli(&["audit", "export", "--format", "jsonl"]).await.expect(0);
+        exported.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            // It may have ended by itself.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        if let Some(postgres) = self.setup.postgres.take() {
+            database::remove(postgres);
+        }
+    }
+}
+
+/// Runs a prepared command to its end without holding up the test's runtime.
+pub(crate) async fn run(mut command: Command) -> Ran {
+    let running = tokio::task::spawn_blocking(move || command.output());
+    let output = running.await.expect("no panic").expect("the program starts");
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}

@@ -1,0 +1,179 @@
+//! The smallest HTTP client that lets a test say every header itself.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, HeaderName};
+use http::{HeaderMap, HeaderValue, Method, Request};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use super::answer::{Answer, Opened};
+use super::upload::Upload;
+
+/// Where the program listens; another port after a restart.
+#[derive(Clone, Debug)]
+pub(crate) struct Address(Arc<Mutex<SocketAddr>>);
+
+impl Address {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self(Arc::new(Mutex::new(address)))
+    }
+
+    pub(crate) fn get(&self) -> SocketAddr {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self, address: SocketAddr) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+}
+
+/// Somebody who sends requests, with the headers that say who.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    address: Address,
+    identity: HeaderMap,
+}
+
+impl Client {
+    pub(crate) fn new(address: Address) -> Self {
+        Self { address, identity: HeaderMap::new() }
+    }
+
+    /// The same, who also says `name: value` in every request.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        let (name, value) = pair(name, value);
+        self.identity.insert(name, value);
+        self
+    }
+
+    pub(crate) fn call(&self, method: &str, path: &str) -> Call {
+        Call {
+            address: self.address.get(),
+            method: method.parse().expect("a method"),
+            path: path.to_owned(),
+            headers: self.identity.clone(),
+            body: Empty::new().map_err(|never| match never {}).boxed_unsync(),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Call {
+        self.call("GET", path)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Call {
+        self.call("POST", path).json(body)
+    }
+
+    pub(crate) fn put(&self, path: &str, body: &Value) -> Call {
+        self.call("PUT", path).json(body)
+    }
+
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> Call {
+        self.call("PATCH", path).json(body)
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Call {
+        self.call("DELETE", path)
+    }
+}
+
+pub(super) type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+/// A request in the making.
+pub(crate) struct Call {
+    address: SocketAddr,
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Body,
+}
+
+impl Call {
+    /// Adds a header, also if it is there already.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        let (name, value) = pair(name, value);
+        self.headers.append(name, value);
+        self
+    }
+
+    /// Adds a header whose value is not ASCII.
+    pub(crate) fn header_bytes(mut self, name: &str, value: &[u8]) -> Self {
+        let name: HeaderName = name.parse().expect("a header name");
+        self.headers.append(name, HeaderValue::from_bytes(value).expect("a header value"));
+        self
+    }
+
+    /// Sets a header in place of what was there.
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        let (name, value) = pair(name, value);
+        self.headers.insert(name, value);
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = Full::new(body.into()).map_err(|never| match never {}).boxed_unsync();
+        self
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.set(CONTENT_TYPE.as_str(), "application/json").body(body.to_string())
+    }
+
+    /// A body that the test sends piece by piece.
+    pub(crate) fn upload(mut self) -> (Self, tokio::sync::mpsc::Sender<Bytes>) {
+        let (sender, upload) = Upload::new();
+        self.body = upload.boxed_unsync();
+        (self, sender)
+    }
+
+    /// Sends it and reads the whole answer.
+    pub(crate) async fn send(self) -> Answer {
+        self.open().await.read().await
+    }
+
+    /// Sends it and returns as soon as the head of the answer is here.
+    pub(crate) async fn open(self) -> Opened {
+        self.try_open().await.expect("an answer")
+    }
+
+    /// As [`Call::open`]; fails if the program closes the connection without an answer.
+    pub(crate) async fn try_open(self) -> Result<Opened, hyper::Error> {
+        let stream = dial(self.address).await;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // It ends when the answer has been read or dropped; an error shows at the answer.
+        let connection = tokio::spawn(async move { drop(connection.await) });
+        let mut request = Request::new(self.body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.path.parse().expect("a path");
+        *request.headers_mut() = self.headers;
+        if !request.headers().contains_key(HOST) {
+            let host = self.address.to_string().parse().expect("a host");
+            request.headers_mut().insert(HOST, host);
+        }
+        let response = sender.send_request(request).await?;
+        Ok(Opened::new(response, connection))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test dials the program itself")]
+pub(crate) async fn dial(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).await.expect("the program listens");
+    stream.set_nodelay(true).expect("an open connection");
+    stream
+}
+
+fn pair(name: &str, value: &str) -> (HeaderName, HeaderValue) {
+    (name.parse().expect("a header name"), value.parse().expect("a header value"))
+}

@@ -1,0 +1,74 @@
+//! Looks for a secret in whatever a careless program might have written it as.
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// The secret as it stands in text of several encodings: raw, base64 and base64url at every
+/// alignment, hex, percent-encoded, JSON-escaped and HTML-escaped.
+pub(crate) fn encodings(secret: &str) -> Vec<String> {
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let percent = |keep: &str, upper: bool| -> String {
+        let encode = |byte: u8| {
+            let kept = byte.is_ascii_alphanumeric() || keep.contains(char::from(byte));
+            match (kept, upper) {
+                (true, _) => char::from(byte).to_string(),
+                (false, true) => format!("%{byte:02X}"),
+                (false, false) => format!("%{byte:02x}"),
+            }
+        };
+        secret.bytes().map(encode).collect()
+    };
+    let json = serde_json::to_string(secret).expect("JSON");
+    let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut all = vec![
+        secret.to_owned(),
+        hex.to_ascii_uppercase(),
+        hex,
+        percent("-._~", true),
+        percent("-._~/", true),
+        percent("-._~", false),
+        json.trim_matches('"').to_owned(),
+        html.replace('"', "&quot;"),
+        html.replace('"', "&#34;"),
+    ];
+    for shift in 0..3 {
+        let shifted = [&[0; 2][..shift], secret.as_bytes()].concat();
+        all.push(inner(&STANDARD_NO_PAD.encode(&shifted), shift, secret.len()));
+        all.push(inner(&URL_SAFE_NO_PAD.encode(&shifted), shift, secret.len()));
+    }
+    all
+}
+
+/// The characters that only the secret decides, whatever its neighbors are: six bits each.
+fn inner(encoded: &str, shift: usize, length: usize) -> String {
+    encoded[(8 * shift).div_ceil(6)..8 * (shift + length) / 6].to_owned()
+}
+
+/// Which encodings of `secret` are in these bytes.
+pub(crate) fn found(secret: &str, bytes: &[u8]) -> Vec<String> {
+    let contains = |needle: &String| {
+        let needle = needle.as_bytes();
+        bytes.windows(needle.len()).any(|window| window == needle)
+    };
+    encodings(secret).into_iter().filter(contains).collect()
+}
+
+/// Panics if a file below `directory` has the secret in any encoding. Returns how many were searched.
+#[track_caller]
+pub(crate) fn search_files(directory: &Path, secret: &str) -> usize {
+    let mut searched = 0;
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            searched += search_files(&path, secret);
+        } else {
+            let found = found(secret, &fs::read(&path).expect("a file"));
+            assert!(found.is_empty(), "{} has {found:?}", path.display());
+            searched += 1;
+        }
+    }
+    searched
+}

@@ -1,0 +1,58 @@
+//! How the program is started for a test.
+
+use crate::postgres::Database;
+
+/// Settings of a program that is about to start.
+pub(crate) struct Setup {
+    /// Where it keeps its data; without one it is SQLite.
+    pub(super) postgres: Option<Database>,
+    pub(super) env: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// On SQLite, with loopback open in the egress guard because upstreams of tests live there.
+    pub(crate) fn new() -> Self {
+        Self { postgres: None, env: Vec::new() }.env("PX_EGRESS_ALLOW", "127.0.0.0/8,::1/128")
+    }
+
+    pub(crate) fn on(postgres: Database) -> Self {
+        Self { postgres: Some(postgres), ..Self::new() }
+    }
+
+    /// Sets a variable of the program's environment.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Removes a variable again.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.env.retain(|(set, _)| set != name);
+        self
+    }
+}
+
+/// Expands each test to one on SQLite and one on PostgreSQL.
+macro_rules! both_engines {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($setup:ident: Setup) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            $(#[doc = $doc])*
+            async fn body($setup: $crate::support::Setup) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                body($crate::support::Setup::new()).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                if let Some(database) = $crate::postgres::Database::create(stringify!($name)).await {
+                    body($crate::support::Setup::on(database)).await;
+                }
+            }
+        }
+    )+};
+}
+pub(crate) use both_engines;
