@@ -23,9 +23,6 @@ pub enum Error {
     /// A fragment is not JSON, or not of the form that is expected.
     #[error("a fragment of the interface's description cannot be read")]
     Fragment(#[from] serde_json::Error),
-    /// The page cannot be rendered.
-    #[error("the page of the interface cannot be rendered")]
-    Page(#[from] askama::Error),
     /// The page's header cannot be written.
     #[error("the page's content security policy cannot be written")]
     Header(#[from] InvalidHeaderValue),
@@ -45,7 +42,7 @@ pub fn routes(base_url: &str) -> Router {
 
 fn answers(base_url: &str) -> Result<(Bytes, Bytes, HeaderMap), Error> {
     let document = document(base_url)?;
-    let page = page::render(&document)?;
+    let page = page::render(&document);
     Ok((serde_json::to_vec(&document)?.into(), page.into(), page_headers()?))
 }
 

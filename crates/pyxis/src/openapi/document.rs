@@ -1,6 +1,6 @@
 //! The description, put together from fragments: one for each area of the interface.
 //!
-//! The fragments are OpenAPI and say what is particular to an operation. What holds for every
+//! The fragments are `OpenAPI` and say what is particular to an operation. What holds for every
 //! operation of a kind (the answer to a missing key, to a body that is not JSON) is added here, so
 //! that it cannot be forgotten in one place.
 
@@ -38,7 +38,7 @@ const OF_PEOPLE: Common = &[("401", "SignInNeeded"), ("500", "Internal"), ("503"
 const OF_MANAGERS: Common = &[("403", "Forbidden")];
 const OF_JSON_BODIES: Common = &[("400", "InvalidBody"), ("413", "BodyTooLarge"), ("422", "InvalidField")];
 
-/// The OpenAPI document of this build, served at `base_url`.
+/// The `OpenAPI` document of this build, served at `base_url`.
 pub fn document(base_url: &str) -> Result<Value, Error> {
     let mut document: Value = serde_json::from_str(FRAME)?;
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();

@@ -1,19 +1,18 @@
 //! The description as a page: read from the same document, rendered once.
 
+mod html;
+mod layout;
 mod schema;
 mod words;
 
-use askama::Template;
 use serde_json::{Map, Value};
 
 use self::schema::{Field, fields, kind, resolve, shown};
-use self::words::{Piece, Words, paragraphs, words};
+use self::words::{Words, paragraphs, words};
 
 /// The page's style, in the page itself, so that it stands alone whatever surfaces are served.
 pub(super) const STYLE: &str = include_str!("../../openapi/docs.css");
 
-#[derive(Template)]
-#[template(path = "docs.html", config = "openapi/askama.toml")]
 struct Page {
     title: String,
     version: String,
@@ -86,7 +85,7 @@ struct Schema {
 }
 
 /// The page of `document`.
-pub(super) fn render(document: &Value) -> askama::Result<String> {
+pub(super) fn render(document: &Value) -> String {
     let info = &document["info"];
     Page {
         title: text(&info["title"]),
@@ -108,7 +107,7 @@ pub(super) fn render(document: &Value) -> askama::Result<String> {
             })
             .collect(),
     }
-    .render()
+    .html()
 }
 
 fn described(name: &str, key: &Value) -> Key {

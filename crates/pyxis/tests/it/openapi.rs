@@ -255,14 +255,15 @@ fn what_is_required_exists_and_examples_name_nothing_unknown() {
 async fn answer(path: &str) -> (BTreeMap<String, String>, String) {
     use http_body_util::BodyExt;
     use tower::ServiceExt;
-    let request = http::Request::get(path).body(axum::body::Body::empty()).unwrap();
-    let response = pyxis::openapi::routes("https://pyxis.example.org/<&>").oneshot(request).await.unwrap();
+    let request = http::Request::get(path).body(axum::body::Body::empty()).expect("a request");
+    let response =
+        pyxis::openapi::routes("https://pyxis.example.org/<&>").oneshot(request).await.expect("an answer");
     assert_eq!(response.status(), 200, "{path}");
     let headers = response.headers().iter();
     let headers =
-        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    (headers, String::from_utf8(body.to_vec()).unwrap())
+        headers.map(|(name, value)| (name.to_string(), value.to_str().expect("text").to_owned())).collect();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    (headers, String::from_utf8(body.to_vec()).expect("UTF-8"))
 }
 
 #[tokio::test]

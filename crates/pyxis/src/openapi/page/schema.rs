@@ -95,7 +95,7 @@ pub(super) fn kind(document: &Value, schema: &Value) -> Words {
     }
     if let Some(default) = schema.get("default") {
         said.push_text(", default ");
-        said.push_code(default.to_string());
+        said.push_code(literal(default));
     }
     said
 }
@@ -110,13 +110,13 @@ fn say_type(document: &Value, schema: &Value, said: &mut Words) {
             said.0.extend(kind(document, one).0);
         }
     } else if let Some(value) = schema.get("const") {
-        said.push_code(value.to_string());
+        said.push_code(literal(value));
     } else if let Some(values) = schema["enum"].as_array() {
         for (position, value) in values.iter().enumerate() {
             if position > 0 {
                 said.push_text(" ");
             }
-            said.push_code(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            said.push_code(literal(value));
         }
     } else if schema["type"] == "array" {
         said.push_text("list of ");
@@ -130,6 +130,11 @@ fn say_type(document: &Value, schema: &Value, said: &mut Words) {
         said.push_text(" with ");
         said.push_code(members.join(", "));
     }
+}
+
+/// A text without its quotes, anything else as in JSON.
+fn literal(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn type_name(schema: &Value) -> String {

@@ -1,0 +1,61 @@
+//! HTML as text: markup is what stands in the source, everything else is escaped.
+
+use super::words::{Piece, Words};
+
+/// A page under construction.
+#[derive(Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Markup of our own.
+    pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// Text, in an element or in a quoted attribute.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                other => self.0.push(other),
+            }
+        }
+        self
+    }
+
+    /// `open`, the text, `close`.
+    pub(super) fn within(&mut self, open: &'static str, text: &str, close: &'static str) -> &mut Self {
+        self.markup(open).text(text).markup(close)
+    }
+
+    /// Text with code and links in it.
+    pub(super) fn words(&mut self, words: &Words) -> &mut Self {
+        for piece in &words.0 {
+            match piece {
+                Piece::Text(text) => self.text(text),
+                Piece::Code(text) => self.within("<code>", text, "</code>"),
+                Piece::Schema(name) => {
+                    self.within("<a href=\"#schema-", name, "\">").within("", name, "</a>")
+                }
+            };
+        }
+        self
+    }
+
+    /// A paragraph, unless there is nothing to say.
+    pub(super) fn paragraph(&mut self, words: &Words) -> &mut Self {
+        if !words.is_empty() {
+            self.markup("<p>").words(words).markup("</p>\n");
+        }
+        self
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
