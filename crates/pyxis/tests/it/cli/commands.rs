@@ -83,7 +83,8 @@ async fn people_and_workspaces_are_listed() {
     assert_eq!(users.as_array().unwrap().len(), 2);
     world.app.cli_json(&["workspace", "add", "second", "--mode", "autonomous"]).await;
     let workspaces = world.app.cli_json(&["workspace", "list"]).await;
-    let modes: Vec<_> = workspaces.as_array().unwrap().iter().map(|one| one["mode"].as_str().unwrap()).collect();
+    let modes: Vec<_> =
+        workspaces.as_array().unwrap().iter().map(|one| one["mode"].as_str().unwrap()).collect();
     assert_eq!(modes, ["gated", "autonomous"]);
     let key = world.app.cli_json(&["--workspace", "second", "agent", "list"]).await;
     assert_eq!(key[0]["name"], "default-agent");

@@ -35,7 +35,8 @@ async fn shutdown_lets_a_request_under_way_finish() {
     let answer = tokio::spawn(world.forward("GET", "/").send());
     world.upstream.received(1).await;
     world.app.terminate();
-    until("the program to say that it stops", async || world.app.logs().contains("stopping").then_some(())).await;
+    until("the program to say that it stops", async || world.app.logs().contains("stopping").then_some(()))
+        .await;
     release.go();
     assert_eq!(answer.await.unwrap().forwarded(200).text(), "finished");
     assert!(world.app.ended().await.success());
@@ -74,7 +75,11 @@ async fn a_public_base_url_without_tls_refuses_to_start() {
 #[tokio::test]
 async fn a_setting_that_makes_no_sense_refuses_to_start() {
     let app = App::bootstrapped(Setup::new()).await;
-    for (name, value) in [("PX_APPROVAL_TIMEOUT_SECS", "soon"), ("PX_EGRESS_ALLOW", "everything"), ("PX_EGRESS_CA_FILE", "missing.pem")] {
+    for (name, value) in [
+        ("PX_APPROVAL_TIMEOUT_SECS", "soon"),
+        ("PX_EGRESS_ALLOW", "everything"),
+        ("PX_EGRESS_CA_FILE", "missing.pem"),
+    ] {
         let mut command = app.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.env(name, value);
         let ran = crate::support::app::run(command).await;
@@ -98,7 +103,8 @@ async fn the_api_describes_itself() {
     let app = App::start(Setup::new()).await;
     let api = app.anonymous().get("/openapi.json").send().await.expect(200).json();
     assert!(api["openapi"].as_str().unwrap().starts_with("3.1"));
-    for path in ["/forward", "/agent/approvals/{txn_id}", "/admin/credentials", "/approvals/{txn_id}/approve"] {
+    for path in ["/forward", "/agent/approvals/{txn_id}", "/admin/credentials", "/approvals/{txn_id}/approve"]
+    {
         assert!(api["paths"][path].is_object(), "{path}");
     }
     app.anonymous().get("/docs").send().await.expect(200);

@@ -106,7 +106,12 @@ async fn headers_that_are_not_the_upstreams_business_stay_behind() {
         ("x-hop", "named by connection"),
     ];
     let mut sent = dropped.to_vec();
-    sent.extend([("connection", "x-hop, close"), ("x-kept", "kept"), ("accept", "text/plain"), ("user-agent", "agent/1")]);
+    sent.extend([
+        ("connection", "x-hop, close"),
+        ("x-kept", "kept"),
+        ("accept", "text/plain"),
+        ("user-agent", "agent/1"),
+    ]);
     let request = arrived(fields, "/", &sent).await;
     for (name, _) in dropped.iter().filter(|(name, _)| *name != "idempotency-key") {
         assert_eq!(request.header(name), None, "{name} went upstream");
@@ -122,7 +127,10 @@ async fn headers_that_are_not_the_upstreams_business_stay_behind() {
 #[tokio::test]
 async fn the_host_is_the_targets_and_accept_encoding_is_what_can_be_scrubbed() {
     let world = World::new().await;
-    let call = world.forward("GET", "/").header("host", "evil.example.com").header("accept-encoding", "compress, xyz, *");
+    let call = world
+        .forward("GET", "/")
+        .header("host", "evil.example.com")
+        .header("accept-encoding", "compress, xyz, *");
     call.send().await.forwarded(200);
     let request = world.upstream.received(1).await.remove(0);
     assert_eq!(request.host, world.upstream.addr().to_string());
@@ -177,7 +185,10 @@ async fn a_sidecar_gets_the_target_and_the_body_by_post() {
     world.credential("signed", &fields).await;
     world.owner.set_policy("signed", &json!({"auto_approve_methods": ["PUT"]})).await;
     let call = world.agent.forward("signed", "PUT", "https://API.example.com/a/../b?x=1#frag");
-    let call = call.header("authorization", "Bearer mine").header("x-kept", "kept").header("x-oauth-target", "https://evil.example.com/");
+    let call = call
+        .header("authorization", "Bearer mine")
+        .header("x-kept", "kept")
+        .header("x-oauth-target", "https://evil.example.com/");
     call.header("content-type", "text/plain").body("body").send().await.forwarded(200);
     let request = world.upstream.received(1).await.remove(0);
     assert_eq!(request.method, "POST");
@@ -199,6 +210,11 @@ async fn allowed_hosts_of_a_sidecar_bind_the_target() {
     let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
     let status = call.send().await;
     assert!(status.status == 403 || status.status == 400, "{status:?}");
-    world.agent.forward("signed", "GET", "https://evil.example.com/").send().await.problem(403, "host_not_allowed");
+    world
+        .agent
+        .forward("signed", "GET", "https://evil.example.com/")
+        .send()
+        .await
+        .problem(403, "host_not_allowed");
     assert_eq!(world.upstream.requests().len(), 0);
 }

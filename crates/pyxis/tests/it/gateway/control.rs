@@ -10,7 +10,8 @@ async fn without_a_key_nothing_else_is_looked_at() {
     let anonymous = world.app.anonymous();
     let bare = anonymous.call("POST", "/forward").send().await;
     bare.problem(401, "missing_key");
-    let nonsense = anonymous.call("POST", "/forward").header("x-px-nonsense", "1").header("x-px-method", "CONNECT");
+    let nonsense =
+        anonymous.call("POST", "/forward").header("x-px-nonsense", "1").header("x-px-method", "CONNECT");
     nonsense.send().await.problem(401, "missing_key");
     for key in ["nonsense", "px_agent_0000000000000000000000000000000000000000000000000000000000000000"] {
         let answer = world.forward("CONNECT", "/").set("x-px-key", key).header("x-px-body", "x").send().await;
@@ -80,7 +81,9 @@ async fn a_control_header_that_comes_twice_is_refused() {
 #[tokio::test]
 async fn the_method_is_get_unless_said_and_may_be_written_small() {
     let world = World::new().await;
-    world.policy(&json!({"auto_approve_methods": ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]})).await;
+    world
+        .policy(&json!({"auto_approve_methods": ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]}))
+        .await;
     world.forward("GET", "/").without("x-px-method").send().await.forwarded(200);
     for method in ["post", "Put", "PATCH", "delete", "options", "head"] {
         world.forward(method, "/").send().await.forwarded(200);
@@ -114,8 +117,10 @@ async fn an_unknown_credential_and_one_not_granted_get_the_same_answer() {
     let other = world.owner.add_agent(&json!({"name": "narrow", "credentials": []})).await;
     let narrow = world.app.agent(other["key"].as_str().unwrap());
     let target = world.upstream.url("/");
-    let mut unknown = world.agent.forward("nothing", "GET", &target).send().await.problem(404, "credential_not_found");
-    let mut withheld = narrow.forward("api", "GET", &target).send().await.problem(404, "credential_not_found");
+    let mut unknown =
+        world.agent.forward("nothing", "GET", &target).send().await.problem(404, "credential_not_found");
+    let mut withheld =
+        narrow.forward("api", "GET", &target).send().await.problem(404, "credential_not_found");
     for problem in [&mut unknown, &mut withheld] {
         problem["request_id"] = json!(null);
         let detail = problem["detail"].as_str().unwrap();
@@ -144,4 +149,17 @@ async fn a_deny_rule_refuses_before_anybody_is_asked() {
     let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
     assert_eq!(inbox["approvals"], json!([]));
     assert_eq!(world.upstream.requests().len(), 0);
+}
+
+both_engines! {
+    async fn a_disabled_agent_cannot_poll_either(setup: Setup) {
+        let world = World::with(setup).await;
+        let path = format!("/agent/approvals/{}", world.pause("/x").await);
+        world.agent.client.get(&path).send().await.expect(200);
+        world.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
+        for path in [path.as_str(), "/agent/services"] {
+            world.agent.client.get(path).send().await.problem(401, "invalid_key");
+        }
+        world.agent.client.delete(&path).send().await.problem(401, "invalid_key");
+    }
 }

@@ -56,13 +56,25 @@ async fn special_addresses_are_refused_whatever_the_method() {
 async fn odd_spellings_of_loopback_reach_nothing() {
     let world = closed().await;
     let port = world.upstream.port();
-    for host in ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "017700000001", "127.0.0.1.", "①②⑦.0.0.1"] {
+    for host in [
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1",
+        "017700000001",
+        "127.0.0.1.",
+        "①②⑦.0.0.1",
+    ] {
         let target = format!("http://{host}:{port}/");
         let answer = world.agent.client.call("POST", "/forward").header("x-px-credential", "api");
         // A header value is bytes; the last spelling is UTF-8.
         let answer = answer.header_bytes("x-px-target", target.as_bytes()).send().await;
         let code = answer.header("px-error").unwrap_or_default();
-        assert!(["invalid_target", "target_not_allowed", "host_not_allowed"].contains(&code), "{target}: {answer:?}");
+        assert!(
+            ["invalid_target", "target_not_allowed", "host_not_allowed"].contains(&code),
+            "{target}: {answer:?}"
+        );
     }
     assert_eq!(world.upstream.connections(), 0);
 }
@@ -90,7 +102,8 @@ async fn well_known_ports_of_other_protocols_are_refused() {
 
 #[tokio::test]
 async fn an_opened_network_opens_nothing_else() {
-    let world = World::with(Setup::new().without("PX_EGRESS_ALLOW").env("PX_EGRESS_ALLOW", "127.0.0.2/32")).await;
+    let world =
+        World::with(Setup::new().without("PX_EGRESS_ALLOW").env("PX_EGRESS_ALLOW", "127.0.0.2/32")).await;
     world.forward("GET", "/").send().await.problem(403, "target_not_allowed");
     assert_eq!(world.upstream.connections(), 0);
 }

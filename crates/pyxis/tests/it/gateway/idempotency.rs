@@ -103,7 +103,8 @@ async fn a_stored_outcome_survives_a_restart() {
 #[tokio::test]
 async fn replays_do_not_count_against_the_limit() {
     let world = World::new().await;
-    let agent = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
+    let agent =
+        world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
     let agent = world.app.agent(agent["key"].as_str().unwrap());
     let url = world.upstream.url("/x");
     for _ in 0..5 {

@@ -17,7 +17,15 @@ fn tally(answer: &Value) -> (&Value, &Value, &Value) {
 }
 
 const POLL: [&str; 9] = [
-    "created_at", "decided_at", "error", "expires_at", "reason", "response", "status", "txn_id", "upstream_status",
+    "created_at",
+    "decided_at",
+    "error",
+    "expires_at",
+    "reason",
+    "response",
+    "status",
+    "txn_id",
+    "upstream_status",
 ];
 
 both_engines! {
@@ -151,7 +159,14 @@ async fn the_202_has_exactly_these_fields_and_headers() {
     let answer = world.forward("POST", "/things").body("x").send().await.expect(202);
     let body = answer.json();
     let names = [
-        "agent_hint", "approval_url", "expires_at", "expires_in", "notification_channel", "poll_url", "status", "txn_id",
+        "agent_hint",
+        "approval_url",
+        "expires_at",
+        "expires_in",
+        "notification_channel",
+        "poll_url",
+        "status",
+        "txn_id",
     ];
     assert_eq!(fields(&body), names);
     let txn = answer.txn();
@@ -173,7 +188,8 @@ async fn the_202_has_exactly_these_fields_and_headers() {
 
 #[tokio::test]
 async fn base_url_and_timeout_settings_show_in_the_202() {
-    let setup = Setup::new().env("PX_BASE_URL", "https://px.example.com").env("PX_APPROVAL_TIMEOUT_SECS", "120");
+    let setup =
+        Setup::new().env("PX_BASE_URL", "https://px.example.com").env("PX_APPROVAL_TIMEOUT_SECS", "120");
     let world = World::with(setup).await;
     let body = world.forward("POST", "/").send().await.expect(202).json();
     assert!(body["poll_url"].as_str().unwrap().starts_with("https://px.example.com/agent/approvals/"));
@@ -224,7 +240,11 @@ async fn deciding_needs_a_person_and_a_post() {
     world.app.person(&world.agent.key).client.post(&path, &json!({})).send().await.expect(401);
     let got = world.owner.client.get(&path).send().await;
     assert!([404, 405].contains(&got.status), "{got:?}");
-    world.owner.decide("00000000-0000-4000-8000-000000000000", "approve", &json!({})).await.problem(404, "not_found");
+    world
+        .owner
+        .decide("00000000-0000-4000-8000-000000000000", "approve", &json!({}))
+        .await
+        .problem(404, "not_found");
     assert_eq!(world.agent.poll(&txn).await["status"], "pending");
 }
 
@@ -242,7 +262,10 @@ async fn allowed_approvers_narrows_who_may_decide() {
 #[tokio::test]
 async fn the_approver_sees_what_will_be_sent() {
     let world = World::new().await;
-    let call = world.forward("POST", "/things?x=1").header("x-px-reason", "to try it").header("content-type", "text/plain");
+    let call = world
+        .forward("POST", "/things?x=1")
+        .header("x-px-reason", "to try it")
+        .header("content-type", "text/plain");
     let txn = call.body("the whole body").send().await.txn();
     let list = world.owner.client.get("/approvals").send().await.expect(200).json();
     assert_eq!(list["approvals"][0]["txn_id"], txn);
@@ -356,7 +379,9 @@ async fn a_body_too_large_to_wait_is_refused_but_may_pass_unasked() {
 async fn failures_of_the_upstream_after_an_approval_are_told() {
     let world = World::new_with_env("PX_FORWARD_TIMEOUT_SECS", "1").await;
     let (held, _release) = pyxis_testkit::upstream::Reply::ok("late").held();
-    for (reply, error) in [(held, "upstream_timeout"), (pyxis_testkit::upstream::Reply::abort(), "upstream_error")] {
+    for (reply, error) in
+        [(held, "upstream_timeout"), (pyxis_testkit::upstream::Reply::abort(), "upstream_error")]
+    {
         world.upstream.reply(reply);
         let txn = world.pause(&format!("/{error}")).await;
         world.owner.approve(&txn).await;

@@ -21,7 +21,11 @@ async fn happens(world: &World, method: &str, path: &str) -> &'static str {
 async fn agree(world: &World, rows: &[(&str, &str, &str, &str)]) {
     for (method, path, decision, rule) in rows {
         let explained = world.owner.explain("api", method, &world.upstream.url(path)).await;
-        assert_eq!((&explained["decision"], &explained["rule"]), (&json!(decision), &json!(rule)), "{method} {path}");
+        assert_eq!(
+            (&explained["decision"], &explained["rule"]),
+            (&json!(decision), &json!(rule)),
+            "{method} {path}"
+        );
         assert!(explained["detail"].as_str().is_some_and(|text| !text.is_empty()));
         assert_eq!(happens(world, method, path).await, *decision, "{method} {path}");
     }
@@ -94,11 +98,18 @@ async fn explain_refuses_what_forward_would_not_take() {
     let world = World::new().await;
     for url in ["nonsense", "ftp://127.0.0.1/", "http://user@127.0.0.1/"] {
         let explained = world.owner.explain("api", "GET", url).await;
-        assert_eq!((&explained["decision"], &explained["rule"]), (&json!("refuse"), &json!("target")), "{url}");
+        assert_eq!(
+            (&explained["decision"], &explained["rule"]),
+            (&json!("refuse"), &json!("target")),
+            "{url}"
+        );
     }
     let explained = world.owner.explain("api", "GET", "https://other.example.com/").await;
     assert_eq!((&explained["decision"], &explained["rule"]), (&json!("refuse"), &json!("allowed_hosts")));
-    let named = world.owner.client.post("/admin/policies/nothing/explain", &json!({"method": "GET", "url": "https://a.example.com/"}));
+    let named = world
+        .owner
+        .client
+        .post("/admin/policies/nothing/explain", &json!({"method": "GET", "url": "https://a.example.com/"}));
     named.send().await.problem(404, "not_found");
 }
 
@@ -114,13 +125,16 @@ async fn explain_names_the_pattern_that_matched() {
 async fn a_trailing_slash_in_an_auto_pattern_is_meant() {
     let world = World::new().await;
     world.policy(&json!({"auto_approve_urls": ["/v1/"], "require_approval_urls": ["/v2/"]})).await;
-    agree(&world, &[
-        ("GET", "/v1", "require_approval", "default"),
-        ("GET", "/v1/", "auto_approve", "auto_url"),
-        ("GET", "/v1/x", "auto_approve", "auto_url"),
-        ("GET", "/v1beta", "require_approval", "default"),
-        ("GET", "/v2", "require_approval", "require_url"),
-    ])
+    agree(
+        &world,
+        &[
+            ("GET", "/v1", "require_approval", "default"),
+            ("GET", "/v1/", "auto_approve", "auto_url"),
+            ("GET", "/v1/x", "auto_approve", "auto_url"),
+            ("GET", "/v1beta", "require_approval", "default"),
+            ("GET", "/v2", "require_approval", "require_url"),
+        ],
+    )
     .await;
 }
 
@@ -157,7 +171,8 @@ async fn a_policy_with_a_bad_value_is_refused_by_the_name_of_its_field() {
         assert_eq!(problem.status, 422, "{body}: {}", problem.text());
         assert!(problem.json()["detail"].as_str().unwrap().contains(field), "{body}: {}", problem.text());
     }
-    let call = world.owner.client.call("PUT", "/admin/policies/api").header("content-type", "application/json");
+    let call =
+        world.owner.client.call("PUT", "/admin/policies/api").header("content-type", "application/json");
     assert_eq!(call.body("{").send().await.status, 400);
     assert_eq!(world.owner.client.get("/admin/policies/api").send().await.status, 404);
 }
@@ -165,7 +180,13 @@ async fn a_policy_with_a_bad_value_is_refused_by_the_name_of_its_field() {
 #[tokio::test]
 async fn a_policy_is_returned_with_its_defaults() {
     let world = World::new().await;
-    let policy = world.owner.set_policy("api", &json!({"auto_approve_methods": ["get", "GET"], "require_approval_methods": ["get"]})).await;
+    let policy = world
+        .owner
+        .set_policy(
+            "api",
+            &json!({"auto_approve_methods": ["get", "GET"], "require_approval_methods": ["get"]}),
+        )
+        .await;
     assert!(policy["auto_approve_methods"].as_array().unwrap().contains(&json!("GET")), "{policy}");
     for (field, value) in [
         ("require_approval_methods", json!(["GET"])),

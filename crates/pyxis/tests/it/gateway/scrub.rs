@@ -29,7 +29,10 @@ async fn every_encoding_of_the_secret_is_removed_from_a_body() {
         let answer = world.forward("GET", "/").send().await.forwarded(200);
         clean(&answer);
         let text = answer.text();
-        assert!(text.starts_with("before ") && text.ends_with(" after") && text.contains(MARK), "{encoded}: {text}");
+        assert!(
+            text.starts_with("before ") && text.ends_with(" after") && text.contains(MARK),
+            "{encoded}: {text}"
+        );
     }
 }
 
@@ -37,7 +40,9 @@ async fn every_encoding_of_the_secret_is_removed_from_a_body() {
 async fn headers_are_scrubbed() {
     let world = World::new().await;
     let base64 = STANDARD.encode(SECRET);
-    world.upstream.reply(Reply::ok("ok").header("x-echo", &format!("Bearer {SECRET}")).header("x-base64", &base64));
+    world
+        .upstream
+        .reply(Reply::ok("ok").header("x-echo", &format!("Bearer {SECRET}")).header("x-base64", &base64));
     let answer = world.forward("GET", "/").send().await.forwarded(200);
     clean(&answer);
     assert_eq!(answer.header("x-echo"), Some(format!("Bearer {MARK}").as_str()));

@@ -165,7 +165,12 @@ async fn an_upstream_that_breaks_off_or_is_gone_is_an_upstream_error() {
     let gone = Upstream::http().await;
     let (address, url) = (gone.addr().to_string(), gone.url("/"));
     drop(gone);
-    world.credential("gone", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [address]})).await;
+    world
+        .credential(
+            "gone",
+            &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [address]}),
+        )
+        .await;
     world.agent.forward("gone", "GET", &url).send().await.problem(502, "upstream_error");
 }
 
@@ -185,7 +190,8 @@ async fn a_body_that_breaks_off_does_not_look_complete() {
 async fn a_certificate_that_nobody_vouches_for_is_an_upstream_error() {
     let world = World::new().await;
     let upstream = Upstream::https(&Authority::new(), &["127.0.0.1"]).await;
-    let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [upstream.addr().to_string()]});
+    let fields =
+        json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [upstream.addr().to_string()]});
     world.credential("tls", &fields).await;
     world.agent.forward("tls", "GET", &upstream.url("/")).send().await.problem(502, "upstream_error");
     assert_eq!(upstream.requests().len(), 0);

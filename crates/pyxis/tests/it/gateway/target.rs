@@ -85,7 +85,9 @@ async fn a_target_that_is_no_absolute_plain_url_is_refused() {
 #[tokio::test]
 async fn plain_http_needs_the_credentials_consent() {
     let world = World::new().await;
-    world.credential("strict", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": false})).await;
+    world
+        .credential("strict", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": false}))
+        .await;
     let answer = world.agent.forward("strict", "GET", &world.upstream.url("/")).send().await;
     answer.problem(400, "invalid_target");
     assert_eq!(world.upstream.requests().len(), 0);

@@ -14,7 +14,8 @@ struct Second {
 const OTHER_SECRET: &str = "other-canary-5521";
 
 async fn second(world: &World) -> Second {
-    let made = world.app.cli_json(&["workspace", "add", "other", "--owner-email", "owner@other.example"]).await;
+    let made =
+        world.app.cli_json(&["workspace", "add", "other", "--owner-email", "owner@other.example"]).await;
     let agent = world.app.agent(made["agent_key"].as_str().unwrap());
     let owner = world.app.sign_in("owner@other.example").await;
     let body = json!({
