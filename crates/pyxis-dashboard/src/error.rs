@@ -99,12 +99,8 @@ fn page_of(error: &Error) -> ErrorPage {
         ),
         Error::LinkUsed => ErrorPage::link_used(None),
         Error::NotFound => ErrorPage::not_found(None),
-        Error::MethodNotAllowed => {
-            ErrorPage::refused(405, "This address does not take that kind of request.")
-        }
-        Error::TooManyStreams => {
-            ErrorPage::refused(503, "Too many inboxes are open. Reload this one by hand.")
-        }
+        Error::MethodNotAllowed => ErrorPage::refused(405, "This address does not take that kind of request."),
+        Error::TooManyStreams => ErrorPage::refused(503, "Too many inboxes are open. Reload this one by hand."),
         Error::Service(error) => page_of_service(error),
         Error::Render(_) | Error::SignedOut { .. } | Error::Ended => ErrorPage::internal(None),
     }

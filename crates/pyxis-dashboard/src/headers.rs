@@ -31,14 +31,13 @@ const FIXED: [(HeaderName, &str); 6] = [
 pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().copied();
     let is_asset = request.uri().path().starts_with("/static/");
-    let noticed =
-        request.method() == Method::GET && state.cookies.read(request.headers(), Cookie::Notice).is_some();
+    let noticed = request.method() == Method::GET
+        && state.cookies.read(request.headers(), Cookie::Notice).is_some();
     let mut response = next.run(request).await;
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         response = error::render(failure, id);
     }
-    let is_page =
-        response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/html"));
+    let is_page = response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/html"));
     if noticed && is_page {
         append(&mut response, state.cookies.clear(Cookie::Notice));
     }

@@ -155,10 +155,9 @@ async fn key_page(
 ) -> Result<Response, Error> {
     let credential = match &agent.credentials {
         Scope::Named(names) => names.first().cloned(),
-        Scope::All => credentials::list(&state.gateway, who.person.workspace())
-            .await?
-            .first()
-            .map(|row| row.name.clone()),
+        Scope::All => {
+            credentials::list(&state.gateway, who.person.workspace()).await?.first().map(|row| row.name.clone())
+        }
     };
     let credential = credential.unwrap_or_else(|| "<credential>".to_owned());
     html(&AgentKeyPage {

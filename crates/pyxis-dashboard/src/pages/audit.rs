@@ -148,8 +148,7 @@ async fn filter(state: &State, who: &SignedIn, asked: &Asked) -> Result<AuditFil
 async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result<StackedBars, Error> {
     let now = state.gateway.now();
     let to = wanted.to.unwrap_or(now).min(now);
-    let default =
-        if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
+    let default = if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
     let from = wanted.from.unwrap_or(UnixMillis(default));
     let span = (to.0 - from.0).max(1);
     let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);

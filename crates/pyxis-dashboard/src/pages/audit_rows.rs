@@ -183,9 +183,7 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
         "execute" => text("error").map(|code| words::refusal(code).to_owned()).unwrap_or_default(),
         "approval.denied" => reason.unwrap_or_default(),
         "approval.vote" => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
-        "approval.approved" => {
-            text("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default()
-        }
+        "approval.approved" => text("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default(),
         "credential.secret_replaced" | "policy.changed" => format!("version {}", detail["version"]),
         "user.role_changed" | "user.added" => text("role").unwrap_or_default().to_owned(),
         "settings.changed" => text("default_approval_mode").unwrap_or_default().to_owned(),
@@ -198,9 +196,7 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
 fn result(status: Option<i64>, after: &Value) -> String {
     let time = after["total_micros"].as_u64().map(|micros| format!("{} ms", micros.div_ceil(1000)));
     match (status, after["error"].as_str()) {
-        (Some(status), _) => {
-            [Some(status.to_string()), time].into_iter().flatten().collect::<Vec<_>>().join(" · ")
-        }
+        (Some(status), _) => [Some(status.to_string()), time].into_iter().flatten().collect::<Vec<_>>().join(" · "),
         (None, Some(code)) => words::refusal(code).to_owned(),
         (None, None) => String::new(),
     }

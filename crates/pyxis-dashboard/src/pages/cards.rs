@@ -124,11 +124,9 @@ impl Cards {
                 let ago = text::relative(at, self.now);
                 format!("You approved this {ago}. {more} must approve before it is sent.")
             }
-            Bar::Passkey => {
-                "The policy of this credential asks for a passkey, and no passkey can be used here yet. \
+            Bar::Passkey => "The policy of this credential asks for a passkey, and no passkey can be used here yet. \
                              Take the rule out of the policy, or let the request expire."
-                    .to_owned()
-            }
+                .to_owned(),
         }
     }
 

@@ -176,11 +176,7 @@ pub(super) fn field(kind: Kind, name: &str) -> &'static str {
 }
 
 /// A choice "any" in front of the names.
-pub(super) fn any(
-    label: &str,
-    names: impl IntoIterator<Item = (String, String)>,
-    chosen: &str,
-) -> Vec<Choice> {
+pub(super) fn any(label: &str, names: impl IntoIterator<Item = (String, String)>, chosen: &str) -> Vec<Choice> {
     let first = (String::new(), label.to_owned());
     std::iter::once(first)
         .chain(names)

@@ -58,7 +58,9 @@ impl Lines {
 
     fn line(&self, row: &CredentialRow) -> CredentialLine {
         let policy = match (self.policies.get(&row.id), self.mode) {
-            (Some(policy), _) => text::counted(words::policy_rules(policy).len() as u64, "rule"),
+            (Some(policy), _) => {
+                text::counted(words::policy_rules(policy).len() as u64, "rule")
+            }
             (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
             (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
         };

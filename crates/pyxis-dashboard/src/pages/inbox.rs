@@ -48,8 +48,7 @@ pub(crate) async fn inbox(
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
     }
-    let decided: Vec<Card> =
-        decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
+    let decided: Vec<Card> = decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let first_request = hint(&state, workspace).await?;
     html(&InboxPage { shell: who.shell(&state).await?, pending, decided, newest_first, first_request })
 }

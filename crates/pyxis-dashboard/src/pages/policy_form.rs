@@ -75,9 +75,7 @@ fn channels(chosen: &str, stored: Channel) -> Vec<Choice> {
     };
     [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
         .into_iter()
-        .filter(|channel| {
-            matches!(channel, Channel::AgentReflected | Channel::Dashboard) || *channel == stored
-        })
+        .filter(|channel| matches!(channel, Channel::AgentReflected | Channel::Dashboard) || *channel == stored)
         .map(|channel| Choice {
             value: channel.as_str().to_owned(),
             label: label(channel).to_owned(),

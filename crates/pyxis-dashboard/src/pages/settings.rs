@@ -85,8 +85,7 @@ pub(crate) async fn save(
     let problems = match policy_form::seconds(&typed, stored_window(before.approval_timeout_secs)) {
         None if !typed.is_empty() => {
             let mut problems = Problems::default();
-            problems
-                .add("approval_timeout_minutes", "Write whole minutes, or nothing for the server's window.");
+            problems.add("approval_timeout_minutes", "Write whole minutes, or nothing for the server's window.");
             problems
         }
         seconds => {

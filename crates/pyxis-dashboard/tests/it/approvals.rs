@@ -27,8 +27,7 @@ async fn a_waiting_request_is_approved_from_the_inbox() {
     let (team, mut browser) = world.with_owner().await;
     let txn = world.ask(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
     let inbox = browser.get("/app/inbox").await;
-    for shown in ["127.0.0.1:9", "/v1/invoices", "for March", "POST needs approval", "&quot;amount&quot;: 5"]
-    {
+    for shown in ["127.0.0.1:9", "/v1/invoices", "for March", "POST needs approval", "&quot;amount&quot;: 5"] {
         assert!(inbox.text.contains(shown), "{shown}");
     }
     assert_eq!(approve(&mut browser, "/app/inbox", &txn, &[("from", "inbox")]).await, "/app/inbox");

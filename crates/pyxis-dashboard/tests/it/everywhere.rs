@@ -1,9 +1,7 @@
 //! What holds for every page: its headers, its errors, and that no secret is on it.
 
 use http::StatusCode;
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use pyxis_dashboard::assets;
 use pyxis_gateway::service::{agents, policies};
 
@@ -66,8 +64,7 @@ async fn every_answer_carries_the_same_strict_headers() {
     answers.push(("wrong method".into(), browser.get("/sign-out").await));
     answers.push(("stale form".into(), browser.post("/app/agents", &[], &[]).await));
     for (path, page) in answers {
-        let header =
-            |name| page.headers.get(name).map_or("", |value: &http::HeaderValue| value.to_str().unwrap());
+        let header = |name| page.headers.get(name).map_or("", |value: &http::HeaderValue| value.to_str().unwrap());
         assert_eq!(header(CONTENT_SECURITY_POLICY), CSP, "{path}");
         assert_eq!(header(X_CONTENT_TYPE_OPTIONS), "nosniff", "{path}");
         assert_eq!(header(REFERRER_POLICY), "same-origin", "{path}");
@@ -91,8 +88,7 @@ async fn a_stored_secret_is_on_no_page_and_not_even_in_a_form_that_failed() {
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(again.text.contains("billing exists already"));
     assert!(!again.text.contains(CANARY));
-    let bad =
-        [("kind", "header"), ("name", "x"), ("header_name", "x-key"), ("secret", "{\"a\": canary-Zq8w")];
+    let bad = [("kind", "header"), ("name", "x"), ("header_name", "x-key"), ("secret", "{\"a\": canary-Zq8w")];
     let bad = browser.submit("/app/new/credential", "/app/credentials", &bad).await;
     assert!(!bad.text.contains("canary-Zq8w"));
     for path in every_page(&world, &mut browser).await {
@@ -125,8 +121,7 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
     ];
     for (kind, own) in kinds {
         let name = format!("c-{kind}");
-        let common =
-            [("kind", *kind), ("name", &name), ("allowed_hosts", "api.example.com\r\n\r\n*.b.example")];
+        let common = [("kind", *kind), ("name", &name), ("allowed_hosts", "api.example.com\r\n\r\n*.b.example")];
         let fields: Vec<_> = common.iter().chain(*own).copied().collect();
         let added = browser.submit("/app/new/credential", "/app/credentials", &fields).await;
         assert_eq!(added.location(), format!("/app/credentials/{name}"), "{kind}: {}", added.text);
@@ -196,8 +191,7 @@ async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
     let asked = [("method", "POST"), ("url", "http://127.0.0.1:9/v1/items")];
     let told = browser.submit(page, "/app/policies/billing/explain", &asked).await;
     assert!(told.text.contains("Needs approval"), "{}", told.text);
-    let draft =
-        [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")];
+    let draft = [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")];
     let replayed = browser.submit(page, "/app/policies/billing/replay", &draft).await;
     assert!(replayed.text.contains("127.0.0.1:9/v1/items/1"), "{}", replayed.text);
     assert!(policies::get(&world.gateway, team.id, "billing").await.unwrap().is_none());
@@ -209,18 +203,14 @@ async fn an_admin_neither_makes_owners_nor_links_for_them() {
     use pyxis_gateway::service::people;
     let world = World::new().await;
     let (team, mut owner) = world.with_owner().await;
-    let added = owner
-        .submit("/app/new/person", "/app/people", &[("email", "bo@example.com"), ("role", "admin")])
-        .await;
+    let added =
+        owner.submit("/app/new/person", "/app/people", &[("email", "bo@example.com"), ("role", "admin")]).await;
     let link = added.text.split("/link/").nth(1).unwrap();
     let link = format!("/link/{}", link.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
     let mut bo = world.browser();
     bo.use_link(&link).await;
     let eve = [("email", "eve@example.com"), ("role", "owner")];
-    assert_eq!(
-        bo.submit("/app/new/person", "/app/people", &eve).await.status,
-        StatusCode::UNPROCESSABLE_ENTITY
-    );
+    assert_eq!(bo.submit("/app/new/person", "/app/people", &eve).await.status, StatusCode::UNPROCESSABLE_ENTITY);
     let ana = people::by_email(&world.gateway, team.id, "ana@example.com").await.unwrap();
     for verb in ["link", "disable", "role"] {
         let to = format!("/app/people/{}/{verb}", ana.id);

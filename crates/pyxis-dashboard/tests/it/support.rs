@@ -54,7 +54,8 @@ impl World {
         let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
         let store = Store::open(&OpenOptions::new(url)).unwrap();
         store.migrate().await.unwrap();
-        let keyring = Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
+        let keyring =
+            Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
         let audit_keys = AuditKeys::new(&keyring);
         let upstream: SocketAddr = UPSTREAM.parse().unwrap();
         let clock = Arc::new(FixedClock::new(NOW));
