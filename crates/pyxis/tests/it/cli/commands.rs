@@ -57,6 +57,7 @@ both_engines! {
         let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
         assert_eq!(seen["rate_limit_per_hour"], 1);
         world.app.cli(&["agent", "remove", "bot"]).await.expect(0);
+        bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
         world.app.cli(&["agent", "remove", "bot"]).await.expect(1);
     }
 

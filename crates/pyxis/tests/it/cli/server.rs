@@ -4,6 +4,7 @@ use std::io::Write;
 
 use pyxis_testkit::upstream::Reply;
 
+use crate::support::client::{Address, Client};
 use crate::support::{App, Setup, World, until};
 
 #[tokio::test]
@@ -12,6 +13,20 @@ async fn health_and_readiness_need_no_key() {
     assert_eq!(app.anonymous().get("/healthz").send().await.expect(200).json()["status"], "ok");
     let ready = app.anonymous().get("/readyz").send().await.expect(200).json();
     assert_eq!((&ready["database"], &ready["audit"]), (&"ok".into(), &"ok".into()), "{ready}");
+}
+
+#[tokio::test]
+async fn metrics_are_on_a_listener_of_their_own() {
+    let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = probe.local_addr().unwrap();
+    drop(probe);
+    let mut app = App::bootstrapped(Setup::new()).await;
+    app.serve_on_metrics(&address.to_string());
+    until("the listener", async || std::net::TcpStream::connect(address).ok()).await;
+    app.default_agent().forward("nothing", "GET", "https://api.example.com/").send().await.expect(404);
+    let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
+    assert!(metrics.contains("# TYPE "), "{metrics}");
+    assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -83,4 +98,16 @@ async fn agents_find_instructions() {
     for word in ["/forward", "X-PX-Key", "X-PX-Target", "poll_url"] {
         assert!(page.text().contains(word), "{word}");
     }
+}
+
+#[tokio::test]
+async fn the_api_describes_itself() {
+    let app = App::start(Setup::new()).await;
+    let api = app.anonymous().get("/openapi.json").send().await.expect(200).json();
+    assert!(api["openapi"].as_str().unwrap().starts_with("3.1"));
+    for path in ["/forward", "/agent/approvals/{txn_id}", "/admin/credentials", "/approvals/{txn_id}/approve"]
+    {
+        assert!(api["paths"][path].is_object(), "{path}");
+    }
+    app.anonymous().get("/docs").send().await.expect(200);
 }

@@ -64,6 +64,17 @@ both_engines! {
         assert_eq!(world.upstream.requests().len(), 2);
     }
 
+    async fn readiness_follows_the_audit_trail_and_health_does_not(setup: Setup) {
+        let world = World::with(setup).await;
+        let anonymous = world.app.anonymous();
+        anonymous.get("/readyz").send().await.expect(200);
+        world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
+        assert_eq!(anonymous.get("/readyz").send().await.status, 503);
+        anonymous.get("/healthz").send().await.expect(200);
+        world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        anonymous.get("/readyz").send().await.expect(200);
+    }
+
     async fn without_the_store_a_paused_request_is_not_acknowledged(setup: Setup) {
         let world = World::with(setup).await;
         world.app.sql("ALTER TABLE approvals RENAME TO approvals_away");

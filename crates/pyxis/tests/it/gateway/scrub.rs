@@ -5,7 +5,8 @@ use std::io::Write;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
-use pyxis_testkit::upstream::Reply;
+use pyxis_testkit::tls::Authority;
+use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::leaks::{encodings, found};
@@ -121,6 +122,25 @@ async fn a_coding_that_cannot_be_scrubbed_is_refused() {
         answer.problem(502, "unknown_content_coding");
         clean(&answer);
     }
+}
+
+#[tokio::test]
+async fn trailers_arrive_scrubbed() {
+    let authority = Authority::new();
+    let roots = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(roots.path(), authority.pem()).unwrap();
+    let path = roots.path().to_str().unwrap();
+    let world = World::new_with_env("PX_EGRESS_CA_FILE", path).await;
+    let upstream = Upstream::https(&authority, &["127.0.0.1"]).await;
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [upstream.addr().to_string()], "allow_http": false});
+    world.credential("tls", &fields).await;
+    upstream.reply(Reply::new(200).chunks(["body"]).trailer("x-sum", SECRET));
+    let call = world.agent.forward("tls", "GET", &upstream.url("/")).header("te", "trailers");
+    let answer = call.send().await.forwarded(200);
+    clean(&answer);
+    assert_eq!(upstream.received(1).await[0].version, http::Version::HTTP_2);
+    assert_eq!(answer.text(), "body");
+    assert_eq!(answer.trailers.get("x-sum").map(|value| value.to_str().unwrap()), Some("[REDACTED:tls]"));
 }
 
 #[tokio::test]
