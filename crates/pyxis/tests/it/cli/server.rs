@@ -22,6 +22,8 @@ async fn metrics_are_on_a_listener_of_their_own() {
     drop(probe);
     let mut app = App::bootstrapped(Setup::new()).await;
     app.serve_on_metrics(&address.to_string());
+    until("the listener", async || std::net::TcpStream::connect(address).ok()).await;
+    app.default_agent().forward("nothing", "GET", "https://api.example.com/").send().await.expect(404);
     let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
     assert!(metrics.contains("# TYPE "), "{metrics}");
     assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);

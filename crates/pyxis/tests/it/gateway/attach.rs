@@ -65,10 +65,9 @@ async fn query_replaces_the_agents_own_parameter_and_keeps_the_others() {
     let request = arrived(fields, "/x?a=1&api_key=mine&b=2&api%5Fkey=mine", &[]).await;
     let (path, query) = request.target.split_once('?').unwrap();
     assert_eq!(path, "/x");
-    let mut pairs: Vec<&str> = query.split('&').collect();
-    pairs.sort_unstable();
-    assert_eq!(pairs[..2], ["a=1", &pairs[1].to_owned()]);
-    assert!(pairs.contains(&"b=2") && !query.contains("mine"), "{query}");
+    let pairs: Vec<&str> = query.split('&').collect();
+    assert_eq!(pairs.len(), 3, "{query}");
+    assert!(pairs.contains(&"a=1") && pairs.contains(&"b=2"), "{query}");
     let keys: Vec<&&str> = pairs.iter().filter(|pair| pair.starts_with("api_key=")).collect();
     let encoded = ["api_key=a%20b%26c%3Dcanary", "api_key=a+b%26c%3Dcanary"];
     assert!(keys.len() == 1 && encoded.contains(keys[0]), "{query}");

@@ -108,6 +108,30 @@ async fn no_secret_is_in_files_logs_or_exports() {
 }
 
 #[tokio::test]
+async fn a_secret_in_the_query_shows_nowhere() {
+    let mut world = World::bare(Setup::new().env("PX_LOG", "trace")).await;
+    let auth = json!({"kind": "query", "parameter": "key"});
+    world.credential("api", &json!({"auth": auth, "secret": SECRET})).await;
+    world.upstream.reply_with(|request| {
+        let echo = request.target.clone();
+        pyxis_testkit::upstream::Reply::new(302).header("location", &echo).body(echo)
+    });
+    let answer = world.forward("GET", "/x?a=1").send().await.forwarded(302);
+    assert_eq!(
+        found(SECRET, format!("{:?}{}", answer.headers, answer.text()).as_bytes()),
+        Vec::<String>::new()
+    );
+    let txn = world.pause("/y").await;
+    world.owner.approve(&txn).await;
+    let outcome = world.agent.outcome(&txn).await.to_string();
+    assert_eq!(found(SECRET, outcome.as_bytes()), Vec::<String>::new());
+    let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
+    assert_eq!(found(SECRET, dump.as_bytes()), Vec::<String>::new());
+    world.app.stop().await;
+    search_files(world.app.directory(), SECRET);
+}
+
+#[tokio::test]
 async fn no_answer_of_the_admin_api_shows_a_secret() {
     let world = lively(Setup::new()).await;
     for path in [

@@ -150,3 +150,16 @@ async fn a_deny_rule_refuses_before_anybody_is_asked() {
     assert_eq!(inbox["approvals"], json!([]));
     assert_eq!(world.upstream.requests().len(), 0);
 }
+
+both_engines! {
+    async fn a_disabled_agent_cannot_poll_either(setup: Setup) {
+        let world = World::with(setup).await;
+        let path = format!("/agent/approvals/{}", world.pause("/x").await);
+        world.agent.client.get(&path).send().await.expect(200);
+        world.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
+        for path in [path.as_str(), "/agent/services"] {
+            world.agent.client.get(path).send().await.problem(401, "invalid_key");
+        }
+        world.agent.client.delete(&path).send().await.problem(401, "invalid_key");
+    }
+}

@@ -1,4 +1,4 @@
-//! Decisions, allowed_hosts and the egress guard.
+//! Decisions, `allowed_hosts` and the egress guard.
 
 use serde_json::json;
 

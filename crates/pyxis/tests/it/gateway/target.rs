@@ -68,7 +68,7 @@ async fn a_target_that_is_no_absolute_plain_url_is_refused() {
         "//127.0.0.1/x".to_owned(),
         "https://".to_owned(),
         format!("ftp://{host}/"),
-        format!("file:///etc/passwd"),
+        "file:///etc/passwd".to_owned(),
         format!("ws://{host}/"),
         format!("http://user:pass@{host}/"),
         format!("http://user@{host}/"),

@@ -106,20 +106,37 @@ impl App {
     }
 
     fn serve_with(&mut self, arguments: &[&str]) {
+        let (child, greeting) = self.spawn(arguments);
+        self.server = Some(child);
+        self.address.set(bound(&greeting));
+        self.greeting = greeting;
+    }
+
+    /// Starts a server and reads its first line.
+    fn spawn(&self, arguments: &[&str]) -> (Child, Value) {
         let base = ["serve", "--json", "--listen", "127.0.0.1:0"];
         let log = File::options().create(true).append(true).open(self.log()).expect("a log file");
         let mut command = self.command(&[base.as_slice(), arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the program starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        self.server = Some(child);
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a first line");
-        self.greeting = serde_json::from_str(&line)
+        let greeting = serde_json::from_str(&line)
             .unwrap_or_else(|_| panic!("first line {line:?}; log: {}", self.logs()));
-        let address = self.greeting["address"].as_str().expect("an address");
-        self.address.set(address.parse().expect("an address and port"));
         // Whatever else it prints must not fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+        (child, greeting)
+    }
+
+    /// One more server on the same database and data directory.
+    pub(crate) fn another_node(&self) -> Node {
+        let (server, greeting) = self.spawn(&[]);
+        Node { server, address: Address::new(bound(&greeting)) }
+    }
+
+    /// The owner's session token.
+    pub(crate) fn owner_token(&self) -> &str {
+        self.bootstrap["owner_session_token"].as_str().expect("a token")
     }
 
     /// Asks the server to stop (SIGTERM).
@@ -185,7 +202,7 @@ impl App {
 
     /// The owner of the first workspace.
     pub(crate) fn owner(&self) -> Person {
-        self.person(self.bootstrap["owner_session_token"].as_str().expect("a token"))
+        self.person(self.owner_token())
     }
 
     pub(crate) fn person(&self, token: &str) -> Person {
@@ -249,17 +266,48 @@ impl App {
     }
 }
 
+/// One more server of an [`App`]; ends with this value.
+pub(crate) struct Node {
+    server: Child,
+    address: Address,
+}
+
+impl Node {
+    pub(crate) fn agent(&self, key: &str) -> Agent {
+        Agent::new(Client::new(self.address.clone()), key)
+    }
+
+    pub(crate) fn person(&self, token: &str) -> Person {
+        Person::new(Client::new(self.address.clone()), token)
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        end(&mut self.server);
+    }
+}
+
 impl Drop for App {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
-            // It may have ended by itself.
-            let _ = server.kill();
-            let _ = server.wait();
+            end(&mut server);
         }
         if let Some(postgres) = self.setup.postgres.take() {
             database::remove(postgres);
         }
     }
+}
+
+/// The address in the first line of a server.
+fn bound(greeting: &Value) -> std::net::SocketAddr {
+    greeting["address"].as_str().expect("an address").parse().expect("an address and port")
+}
+
+fn end(server: &mut Child) {
+    // It may have ended by itself.
+    let _ = server.kill();
+    let _ = server.wait();
 }
 
 /// Runs a prepared command to its end without holding up the test's runtime.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 /// The secret as it stands in text of several encodings: raw, base64 and base64url at every
 /// alignment, hex, percent-encoded, JSON-escaped and HTML-escaped.
 pub(crate) fn encodings(secret: &str) -> Vec<String> {
-    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = secret.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     let percent = |keep: &str, upper: bool| -> String {
         let encode = |byte: u8| {
             let kept = byte.is_ascii_alphanumeric() || keep.contains(char::from(byte));

@@ -100,7 +100,7 @@ impl Person {
 }
 
 /// The password of everybody whom a test signs in.
-pub(super) const PASSWORD: &str = "correct horse battery staple";
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
 /// Its Argon2id hash, as cheap as the algorithm allows.
 pub(super) fn password_hash() -> String {

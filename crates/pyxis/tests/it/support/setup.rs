@@ -39,17 +39,17 @@ macro_rules! both_engines {
             use super::*;
 
             $(#[doc = $doc])*
-            async fn body($setup: $crate::support::Setup) $body
+            async fn body($setup: Setup) $body
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                body($crate::support::Setup::new()).await;
+                body(Setup::new()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
                 if let Some(database) = $crate::postgres::Database::create(stringify!($name)).await {
-                    body($crate::support::Setup::on(database)).await;
+                    body(Setup::on(database)).await;
                 }
             }
         }

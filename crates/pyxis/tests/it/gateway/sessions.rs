@@ -1,0 +1,64 @@
+//! Decisions, sessions: sign-in, lockout, end.
+
+use serde_json::json;
+
+use crate::support::{Answer, App, Setup, both_engines};
+
+const EMAIL: &str = "somebody@people.example";
+
+async fn sign_in(app: &App, password: &str) -> Answer {
+    app.anonymous().post("/session", &json!({"email": EMAIL, "password": password})).send().await
+}
+
+both_engines! {
+    async fn a_session_begins_with_the_password_and_ends_when_told(setup: Setup) {
+        let app = App::start(setup).await;
+        let person = app.admin(EMAIL).await;
+        person.client.get("/admin/agents").send().await.expect(200);
+        sign_in(&app, "wrong").await.expect(401);
+        let ended = person.client.delete("/session").send().await;
+        assert!([200, 204].contains(&ended.status), "{ended:?}");
+        person.client.get("/admin/agents").send().await.expect(401);
+    }
+
+    async fn five_wrong_passwords_lock_the_door(setup: Setup) {
+        let app = App::start(setup).await;
+        app.admin(EMAIL).await;
+        for _ in 0..5 {
+            sign_in(&app, "wrong").await.expect(401);
+        }
+        let right = sign_in(&app, crate::support::parties::PASSWORD).await;
+        assert!([401, 423, 429].contains(&right.status), "{right:?}");
+    }
+
+    async fn somebody_who_is_disabled_is_out_at_once(setup: Setup) {
+        let app = App::start(setup).await;
+        let person = app.admin(EMAIL).await;
+        app.cli(&["user", "disable", EMAIL]).await.expect(0);
+        person.client.get("/admin/agents").send().await.expect(401);
+        sign_in(&app, crate::support::parties::PASSWORD).await.expect(401);
+        app.cli(&["user", "enable", EMAIL]).await.expect(0);
+        sign_in(&app, crate::support::parties::PASSWORD).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_address_and_a_wrong_password_get_the_same_answer() {
+    let app = App::start(Setup::new()).await;
+    app.admin(EMAIL).await;
+    let wrong = sign_in(&app, "wrong").await.expect(401).json();
+    let body = json!({"email": "nobody@people.example", "password": "wrong"});
+    let unknown = app.anonymous().post("/session", &body).send().await.expect(401).json();
+    assert_eq!((&wrong["code"], &wrong["detail"]), (&unknown["code"], &unknown["detail"]));
+}
+
+#[tokio::test]
+async fn what_is_no_session_opens_nothing() {
+    let app = App::start(Setup::new()).await;
+    for authorization in ["Bearer nonsense", "Bearer ", "Basic eDp5", app.default_agent().key.as_str()] {
+        let client = app.anonymous().with("authorization", authorization);
+        for path in ["/admin/agents", "/admin/credentials", "/approvals", "/admin/audit"] {
+            client.get(path).send().await.expect(401);
+        }
+    }
+}
