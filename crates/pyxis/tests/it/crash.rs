@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pyxis_core::entropy::{self, OsEntropy};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::support::client::Call;
@@ -29,13 +30,17 @@ struct Word {
 }
 
 /// What the load has done so far, by the number of the request.
-#[derive(Default)]
 struct Ledger {
     words: Mutex<BTreeMap<u64, Word>>,
-    acknowledged: AtomicU64,
     next: AtomicU64,
-    over: AtomicBool,
+    /// Decisions that the server acknowledged.
+    acknowledged: watch::Sender<u64>,
+    /// How often the server was started; [`OVER`] ends the work.
+    life: watch::Sender<usize>,
 }
+
+/// No further life.
+const OVER: usize = usize::MAX;
 
 impl Ledger {
     fn note(&self, number: u64, word: Word) {
@@ -50,24 +55,36 @@ async fn attempt(call: Call) -> Option<Answer> {
 
 /// Pauses a request and has it decided, over and over. Every third one is denied.
 async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) {
-    while !ledger.over.load(Ordering::Relaxed) {
+    let mut life = ledger.life.subscribe();
+    loop {
+        let this_life = *life.borrow_and_update();
+        if this_life == OVER {
+            return;
+        }
         let number = ledger.next.fetch_add(1, Ordering::Relaxed);
         let call = agent.forward("api", "POST", &target).body(format!("request {number}"));
         let Some(paused) = attempt(call).await else {
-            tokio::task::yield_now().await;
+            next_life(&mut life, this_life).await;
             continue;
         };
         assert_eq!(paused.status, 202, "{paused:?}");
         let txn = paused.json()["txn_id"].as_str().unwrap().to_owned();
-        let approve = number % 3 != 0;
+        let approve = !number.is_multiple_of(3);
         let verb = if approve { "approve" } else { "deny" };
         ledger.note(number, Word { txn: txn.clone(), approve, acknowledged: false });
         let said = attempt(owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({}))).await;
         if said.is_some_and(|answer| answer.status == 200) {
             ledger.note(number, Word { txn, approve, acknowledged: true });
-            ledger.acknowledged.fetch_add(1, Ordering::Relaxed);
+            ledger.acknowledged.send_modify(|count| *count += 1);
+        } else {
+            next_life(&mut life, this_life).await;
         }
     }
+}
+
+/// Waits until the server that broke off is followed by another.
+async fn next_life(life: &mut watch::Receiver<usize>, this_life: usize) {
+    life.wait_for(|life| *life != this_life).await.unwrap();
 }
 
 /// The number in a request's body.
@@ -78,23 +95,28 @@ fn number(body: &str) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
     let mut world = World::new().await;
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(Ledger {
+        words: Mutex::default(),
+        next: AtomicU64::new(0),
+        acknowledged: watch::Sender::new(0),
+        life: watch::Sender::new(0),
+    });
+    let mut acknowledged = ledger.acknowledged.subscribe();
     let mut load = JoinSet::new();
     for _ in 0..AGENTS {
         let target = world.upstream.url("/act");
         load.spawn(work(world.agent.clone(), world.owner.clone(), target, Arc::clone(&ledger)));
     }
-    for _ in 0..KILLS {
+    for life in 1..=KILLS {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
-        let until = ledger.acknowledged.load(Ordering::Relaxed) + u64::from(more % 24);
-        while ledger.acknowledged.load(Ordering::Relaxed) < until {
-            tokio::task::yield_now().await;
-        }
+        let until = *acknowledged.borrow() + u64::from(more % 24);
+        acknowledged.wait_for(|count| *count >= until).await.unwrap();
         world.app.kill().await;
         world.app.serve();
+        ledger.life.send_replace(life);
     }
-    ledger.over.store(true, Ordering::Relaxed);
+    ledger.life.send_replace(OVER);
     while let Some(worker) = load.join_next().await {
         worker.unwrap();
     }
