@@ -191,7 +191,10 @@ impl From<StoreError> for Error {
     /// Whatever the store's trouble is, nothing can be sent. What callers can act on (a conflict) they
     /// look at before.
     fn from(error: StoreError) -> Self {
-        Self::Unavailable(error)
+        match error {
+            StoreError::Text => Self::field("text", "must not hold the NUL character"),
+            error => Self::Unavailable(error),
+        }
     }
 }
 

@@ -13,7 +13,9 @@ use axum::extract::{Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::request;
+use http::{HeaderMap, request};
+use http_body::Frame;
+use http_body_util::StreamBody;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use tokio::time::Instant;
@@ -56,13 +58,18 @@ pub(crate) async fn forward(Extract(state): Extract<State>, request: Request) ->
 async fn run(state: &State, request: Request) -> Result<Response> {
     let (head, body) = request.into_parts();
     let key = control::key(&head.headers)?;
-    let (agent, _) = state.cache.agent(&state.store, key).await?;
-    let control = Control::read(&head.headers)?;
+    let control = match well_formed(&head) {
+        Ok(control) => control,
+        Err(error) => {
+            // The key comes first, also where the rest is wrong.
+            state.cache.agent_now(&state.store, key).await?;
+            return Err(error);
+        }
+    };
     let call = Call { key, method: method(&control)?, control: &control, head: &head };
-    control.credential()?;
-    control.target()?;
     let Some(idempotency_key) = control.idempotency_key else { return call.go(state, body, None).await };
     let body = read_body(state, body).await?;
+    let agent = state.cache.agent_now(&state.store, key).await?;
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
         Replay::Again(response) => Ok(response),
         Replay::First(claim) => {
@@ -70,6 +77,15 @@ async fn run(state: &State, request: Request) -> Result<Response> {
             claim.settle(state, result).await
         }
     }
+}
+
+/// The control headers of a call that can be judged.
+fn well_formed(head: &request::Parts) -> Result<Control<'_>> {
+    let control = Control::read(&head.headers)?;
+    method(&control)?;
+    control.credential()?;
+    control.target()?;
+    Ok(control)
 }
 
 /// One well-formed call.
@@ -88,8 +104,13 @@ impl Call<'_> {
         let mut counted = false;
         loop {
             let (agent, generation) = state.cache.agent(&state.store, self.key).await?;
-            if !counted {
-                counted = limits::admit(state, &agent).await?;
+            if !counted && agent.row.rate_limit_per_hour.is_some() {
+                // A key that is no longer one must not be told about its budget.
+                if !state.cache.is_current(&state.store, generation).await? {
+                    continue;
+                }
+                limits::admit(state, &agent).await?;
+                counted = true;
             }
             let decided = self.decide(state, &agent, generation, &mut body, claim).await?;
             if let Some(response) = decided {
@@ -108,7 +129,10 @@ impl Call<'_> {
         claim: Option<&Claimed>,
     ) -> Result<Option<Response>> {
         let url = self.control.target()?;
-        let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+        let target = match Target::parse(url) {
+            Ok(target) => target,
+            Err(error) => return stands(state, generation, Error::InvalidTarget(error.to_string())).await,
+        };
         let credential = match agent.credential(&state.store, self.control.credential()?).await {
             Ok(credential) => credential,
             Err(error) => return stands(state, generation, error).await,
@@ -235,7 +259,8 @@ async fn relay(method: Method, answer: Answer, mut outcome: Outcome) -> Result<R
     match body.collect_short(SHORT_BODY).await {
         Ok(Some(collected)) => {
             outcome.relayed(&body);
-            *response.body_mut() = whole(collected);
+            let body = whole(collected, response.headers_mut());
+            *response.body_mut() = body;
         }
         Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
         Err(broken) => {
@@ -248,14 +273,16 @@ async fn relay(method: Method, answer: Answer, mut outcome: Outcome) -> Result<R
     Ok(response)
 }
 
-fn whole(collected: relay::Collected) -> Body {
-    match collected.trailers {
-        None => Body::from(collected.body),
-        Some(trailers) => {
-            let body = http_body_util::Full::new(collected.body);
-            Body::new(http_body_util::BodyExt::with_trailers(body, async { Some(Ok(trailers)) }))
-        }
+/// A short body. With trailers it has no length, since HTTP/1.1 carries those only after chunks.
+fn whole(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
+    let Some(trailers) = collected.trailers else { return Body::from(collected.body) };
+    let names: Vec<&str> = trailers.keys().map(http::HeaderName::as_str).collect();
+    if let Ok(value) = http::HeaderValue::try_from(names.join(", ")) {
+        headers.insert(http::header::TRAILER, value);
     }
+    let frames =
+        [Ok::<_, std::convert::Infallible>(Frame::data(collected.body)), Ok(Frame::trailers(trailers))];
+    Body::new(StreamBody::new(futures_util::stream::iter(frames)))
 }
 
 /// What a streamed answer amounted to.

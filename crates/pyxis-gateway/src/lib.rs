@@ -28,7 +28,6 @@ mod wait;
 pub mod workers;
 
 use axum::Router;
-use axum::response::IntoResponse;
 use axum::routing::{any, get};
 
 pub use actor::Actor;
@@ -45,6 +44,5 @@ pub fn router(state: State) -> Router {
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))
         .merge(api::router())
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed("see /openapi.json").into_response())
         .with_state(state)
 }

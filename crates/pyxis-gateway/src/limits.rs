@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::resolve::Agent;
 use crate::state::State;
 
-/// Counts one request of `agent`, or refuses it. Whether there was anything to count.
-pub(crate) async fn admit(state: &State, agent: &Agent) -> Result<bool> {
-    let Some(limit) = agent.row.rate_limit_per_hour else { return Ok(false) };
+/// Counts one request of `agent`, or refuses it.
+pub(crate) async fn admit(state: &State, agent: &Agent) -> Result<()> {
+    let Some(limit) = agent.row.rate_limit_per_hour else { return Ok(()) };
     let now = state.now();
     let start = window::hour_start(now);
     if limits::admit(&state.store, agent.id(), start, limit).await?.admitted {
-        return Ok(true);
+        return Ok(());
     }
     metrics::counter!("pyxis_rate_limited_total").increment(1);
     let reset = start.plus(Duration::from_hours(1)).since(now);

@@ -20,6 +20,18 @@ pub const MAX_JSON_BYTES: usize = 1024 * 1024;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json<T>(pub T);
 
+/// A JSON body as it was sent, at most [`MAX_JSON_BYTES`]; its reader has rules of its own.
+#[derive(Debug, Clone, Default)]
+pub struct Raw(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        read(request).await.map(Self)
+    }
+}
+
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         axum::Json(self.0).into_response()

@@ -4,11 +4,13 @@
 
 pub mod client_ip;
 pub mod json;
+pub mod path;
 pub mod problem;
 pub mod query;
 pub mod request_id;
 pub mod serve;
 
-pub use json::Json;
+pub use json::{Json, Raw};
+pub use path::Path;
 pub use problem::Problem;
 pub use query::Query;

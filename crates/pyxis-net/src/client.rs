@@ -109,6 +109,12 @@ impl Client {
         }
     }
 
+    /// Whether the resolver answers at all, asked for a name that every machine has.
+    pub async fn resolver_answers(&self) -> bool {
+        let zone = &*self.zone;
+        matches!(timeout(zone.check_timeout, zone.remembered.resolve("localhost")).await, Ok(Ok(_)))
+    }
+
     /// Sends `request` and returns the head of the response, with its body still to be read.
     ///
     /// The URI is absolute; its path and query go out byte for byte. `Host` comes from the URI and

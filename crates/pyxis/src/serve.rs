@@ -29,6 +29,8 @@ pub struct Bound {
     pub listener: TcpListener,
     /// Where it listens.
     pub address: SocketAddr,
+    /// The listener of the metrics.
+    pub metrics: Option<TcpListener>,
     /// The public origin.
     pub base_url: String,
 }
@@ -39,8 +41,15 @@ pub async fn bind(config: &Config) -> Result<Bound> {
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    let metrics = match config.metrics_listen {
+        None => None,
+        Some(address) => {
+            let bound = TcpListener::bind(address).await;
+            Some(bound.with_context(|| format!("cannot show metrics on {address}"))?)
+        }
+    };
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
-    Ok(Bound { listener, address, base_url })
+    Ok(Bound { listener, address, metrics, base_url })
 }
 
 /// The origin where nothing else is configured.
@@ -53,8 +62,13 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
-    if let Some(address) = app.config.metrics_listen {
-        workers.spawn(serve_metrics(address, stopped.clone()));
+    if let Some(listener) = bound.metrics {
+        let handle = crate::telemetry::init_metrics()?;
+        let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
+        let stopped = until(stopped.clone());
+        workers.spawn(async move {
+            serve::serve(listener, router, stopped).await;
+        });
     }
     let router = router_until(&app, stopped.clone());
     tokio::spawn(async move {
@@ -97,6 +111,7 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     router
         .merge(health)
         .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(source, request_id::assign))
 }
 
@@ -105,42 +120,38 @@ async fn not_found() -> Response {
         .into_response()
 }
 
+/// The `Allow` header comes from the route.
+async fn method_not_allowed() -> Response {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "see Allow for the methods of this path",
+    )
+    .into_response()
+}
+
 async fn healthz() -> Response {
     axum::Json(json!({ "status": "ok" })).into_response()
 }
 
-/// Ready when a request could be served: the database answers and the audit trail can be written.
+/// Ready when a request could be served: the database answers, the audit trail can be read and
+/// written, names resolve.
 async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
     let limit = Duration::from_secs(5);
     let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit = matches!(tokio::time::timeout(limit, state.audit.flush()).await, Ok(Ok(())));
+    let audit =
+        matches!(tokio::time::timeout(limit, gateway::service::audit::answers(&state)).await, Ok(true));
+    let resolver = state.net.resolver_answers().await;
+    let ready = database && audit && resolver;
     let word = |ok: bool| if ok { "ok" } else { "unavailable" };
-    let status = if database && audit { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
-        "status": word(database && audit),
+        "status": word(ready),
         "database": word(database),
         "audit": word(audit),
+        "resolver": word(resolver),
     });
     (status, axum::Json(body)).into_response()
-}
-
-async fn serve_metrics(address: SocketAddr, stopped: watch::Receiver<bool>) {
-    let handle = match crate::telemetry::init_metrics() {
-        Ok(handle) => handle,
-        Err(error) => {
-            tracing::error!(%error, "metrics are off");
-            return;
-        }
-    };
-    let listener = match TcpListener::bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!(%error, %address, "metrics cannot be shown");
-            return;
-        }
-    };
-    let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
-    serve::serve(listener, router, until(stopped)).await;
 }
 
 async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {

@@ -28,5 +28,27 @@ pub fn init_metrics() -> Result<PrometheusHandle> {
         .build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).ok().context("metrics were started twice")?;
+    describe();
     Ok(handle)
+}
+
+/// Says what there is, also before the first of it has happened.
+fn describe() {
+    use metrics::{counter, describe_counter, describe_histogram, gauge};
+    gauge!("pyxis_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1);
+    describe_counter!("pyxis_forward_requests_total", "Requests to /forward by decision.");
+    for decision in ["pass", "pause", "refuse"] {
+        counter!("pyxis_forward_requests_total", "decision" => decision).absolute(0);
+    }
+    describe_counter!("pyxis_rate_limited_total", "Requests refused by an agent's hourly limit.");
+    counter!("pyxis_rate_limited_total").absolute(0);
+    describe_counter!("pyxis_upstream_failures_total", "Requests that got no whole answer.");
+    counter!("pyxis_upstream_failures_total").absolute(0);
+    describe_counter!("pyxis_redactions_total", "Places where a secret was removed from an answer.");
+    counter!("pyxis_redactions_total").absolute(0);
+    describe_histogram!(
+        "pyxis_upstream_seconds",
+        metrics::Unit::Seconds,
+        "Time to the head of an upstream answer."
+    );
 }

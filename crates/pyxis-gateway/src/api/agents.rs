@@ -1,9 +1,9 @@
 //! `/admin/agents`.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::AgentId;
-use pyxis_http::Json;
+use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Manager;

@@ -1,12 +1,12 @@
 //! `/approvals`: what waits, and the word of the person who is asked.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel};
-use pyxis_http::{Json, Query};
+use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 
 use super::SignedIn;
@@ -43,6 +43,8 @@ pub(super) struct Answer {
     status: ApprovalState,
     approvals: u32,
     min_approvals: u32,
+    /// The grant that was opened with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     grant_id: Option<String>,
 }
 

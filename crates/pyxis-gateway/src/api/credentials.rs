@@ -1,9 +1,9 @@
 //! `/admin/credentials`.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
-use pyxis_http::Json;
+use pyxis_http::{Json, Path};
 use pyxis_store::credentials::CredentialRow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! `/admin/grants`.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
-use pyxis_http::{Json, Query};
+use pyxis_http::{Json, Path, Query};
 use pyxis_store::grants::GrantRow;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! `/admin/members` and `/admin/invitations`.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::UserId;
 use pyxis_core::mode::Role;
-use pyxis_http::Json;
+use pyxis_http::{Json, Path};
 use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
 

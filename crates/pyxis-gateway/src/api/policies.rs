@@ -1,11 +1,10 @@
 //! `/admin/policies/{credential}`.
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use http::StatusCode;
 use pyxis_core::policy::Policy;
-use pyxis_http::Json;
+use pyxis_http::{Json, Path, Raw};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -59,7 +58,7 @@ pub(super) async fn put(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(credential): Path<String>,
-    body: Bytes,
+    Raw(body): Raw,
 ) -> Result<Json<Shown>> {
     let policy = Policy::from_json(&body).map_err(policies::invalid)?;
     policies::put(&state, &person.actor(), &credential, &policy).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, State as Extract};
+use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
-use pyxis_http::{Json, Query};
+use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;

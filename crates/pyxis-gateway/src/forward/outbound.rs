@@ -176,8 +176,12 @@ fn answer_headers(sent: &HeaderMap, credential: &Credential, needles: &Needles) 
     for (name, value) in sent {
         let text = name.as_str();
         let cookie = matches!(text, "set-cookie" | "set-cookie2");
-        let dropped =
-            if cookie { !credential.options.allow_set_cookie } else { headers::never_relayed(text) };
+        let dropped = match text {
+            // Names the trailers that follow, without which HTTP/1.1 carries none.
+            "trailer" => false,
+            _ if cookie => !credential.options.allow_set_cookie,
+            _ => headers::never_relayed(text),
+        };
         if dropped || named.iter().any(|token| token == text) {
             continue;
         }

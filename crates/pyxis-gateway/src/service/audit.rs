@@ -9,6 +9,12 @@ use crate::anchor;
 use crate::error::Result;
 use crate::state::State;
 
+/// Whether the trail takes what waits and can be read.
+pub async fn answers(state: &State) -> bool {
+    let newest = audit::stream(&state.store, i64::MAX, None, 1);
+    state.audit.flush().await.is_ok() && newest.await.is_ok()
+}
+
 /// Entries of a workspace that fit, newest first, each with its outcome.
 pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<Entry>> {
     state.audit.flush().await?;

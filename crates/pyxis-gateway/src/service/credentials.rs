@@ -200,7 +200,8 @@ fn default_probe(row: &CredentialRow) -> Result<String> {
     let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
     let host = hosts.iter().find(|host| !host.starts_with('*'));
     let host = host.ok_or_else(|| Error::field("url", "say which URL to try: no exact host is allowed"))?;
-    Ok(format!("https://{host}/"))
+    let scheme = if row.allow_http { "http" } else { "https" };
+    Ok(format!("{scheme}://{host}/"))
 }
 
 /// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::mode::Role;
@@ -114,6 +115,9 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
     {
         return Err(Error::Locked { until });
     }
+    for user in &candidates {
+        reserve_attempt(state, user, now).await?;
+    }
     let mut fitting = Vec::new();
     for user in &candidates {
         if user.disabled_at.is_none() && verify(user.password_hash.clone(), password.clone()).await? {
@@ -126,8 +130,6 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
     match fitting.as_slice() {
         [] => {
             for user in &candidates {
-                users::record_failure(&state.store, user.workspace_id, user.id, now, MAX_FAILURES, LOCK)
-                    .await?;
                 record(state, user, "sign_in.failed").await?;
             }
             Err(Error::WrongPassword)
@@ -139,6 +141,19 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
         _ => {
             Err(Error::Conflict("this address and password fit several workspaces; use different passwords"))
         }
+    }
+}
+
+/// Counts the attempt before the password is looked at, so that attempts at the same time cannot exceed
+/// the limit together. Success sets the count back.
+async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<()> {
+    let (workspace, id) = (user.workspace_id, user.id);
+    let counted = users::record_failure(&state.store, workspace, id, now, MAX_FAILURES, LOCK).await?;
+    let Some(counted) = counted else { return Ok(()) };
+    // The attempt that reaches the limit sets the count to zero and the lock; later ones find both.
+    match counted.locked_until {
+        Some(until) if until > now && counted.failed_sign_ins > 0 => Err(Error::Locked { until }),
+        _ => Ok(()),
     }
 }
 

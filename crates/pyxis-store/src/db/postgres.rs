@@ -202,6 +202,8 @@ pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
         StoreError::Conflict { constraint: refusal.constraint().map(str::to_owned) }
     } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
         StoreError::Reference
+    } else if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE {
+        StoreError::Text
     } else if is_unavailable(code) {
         StoreError::Unavailable(Arc::new(error))
     } else {

@@ -111,7 +111,10 @@ async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
         let until = *acknowledged.borrow() + u64::from(more % 24);
-        acknowledged.wait_for(|count| *count >= until).await.unwrap();
+        tokio::select! {
+            reached = acknowledged.wait_for(|count| *count >= until) => drop(reached.unwrap()),
+            worker = load.join_next() => panic!("a worker ended: {worker:?}"),
+        }
         world.app.kill().await;
         world.app.serve();
         ledger.life.send_replace(life);

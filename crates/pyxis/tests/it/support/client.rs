@@ -148,9 +148,9 @@ impl Call {
         self.try_open().await.expect("an answer")
     }
 
-    /// As [`Call::open`]; fails if the program closes the connection without an answer.
-    pub(crate) async fn try_open(self) -> Result<Opened, hyper::Error> {
-        let stream = dial(self.address).await;
+    /// As [`Call::open`]; fails if the program does not listen, or closes without an answer.
+    pub(crate) async fn try_open(self) -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> {
+        let stream = try_dial(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // It ends when the answer has been read or dropped; an error shows at the answer.
         let connection = tokio::spawn(async move { drop(connection.await) });
@@ -167,11 +167,15 @@ impl Call {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test dials the program itself")]
 pub(crate) async fn dial(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).await.expect("the program listens");
-    stream.set_nodelay(true).expect("an open connection");
-    stream
+    try_dial(address).await.expect("the program listens")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test dials the program itself")]
+async fn try_dial(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 fn pair(name: &str, value: &str) -> (HeaderName, HeaderValue) {

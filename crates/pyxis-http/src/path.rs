@@ -1,0 +1,22 @@
+//! Path parameters, with errors in our one shape.
+
+use axum::extract::FromRequestParts;
+use http::StatusCode;
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+
+/// Path parameters as `T`; a path that does not read is 404 `not_found`, since nothing is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|path| Self(path.0))
+            .map_err(|_| Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path"))
+    }
+}
