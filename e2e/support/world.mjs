@@ -29,8 +29,10 @@ export class World {
   }
 
   async #open(env) {
-    [this.server, this.upstream, this.#browser] =
-      await Promise.all([Server.start(env), Upstream.start(), launch()]);
+    // One after the other, so that what has started is known when the next one fails.
+    this.upstream = await Upstream.start();
+    this.#browser = await launch();
+    this.server = await Server.start(env);
     await this.credential("billing-api");
   }
 
