@@ -1,0 +1,81 @@
+// What a person answers, and what becomes of the request.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { SECRET, World, card } from "./support/world.mjs";
+
+const world = World.forThisFile();
+
+test("a request appears in the open inbox, is approved, sent once with the secret and answered without it", async () => {
+  const { agent, upstream } = world;
+  await world.asOwner(async (page) => {
+    await page.goto("/app/inbox");
+    await page.getByText("No request has waited yet").waitFor();
+    await page.evaluate(() => { globalThis.notReloaded = true; });
+
+    const txn = await agent.ask("/invoices", { reason: "to bill the customer" });
+    await page.getByText("1 new request", { exact: true }).waitFor();
+    assert.equal(await page.title(), "(1) Inbox · Pyxis");
+    assert.equal(await page.evaluate(() => globalThis.notReloaded), true);
+    assert.equal(upstream.requests.length, 0);
+
+    await page.getByRole("link", { name: "Show" }).click();
+    await card(page, txn).getByText("to bill the customer").waitFor();
+    await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
+    await page.getByText("Approved. The request is sent now, once.").waitFor();
+
+    const outcome = await agent.outcome(txn);
+    assert.equal(outcome.status, "approved");
+    assert.deepEqual(JSON.parse(outcome.response.body), { done: true, you_sent: "Bearer [REDACTED:billing-api]" });
+    assert.ok(!JSON.stringify(outcome).includes(SECRET));
+    assert.deepEqual(upstream.at("/invoices").map(({ method, headers, body }) => [method, headers.authorization, body]), [
+      ["POST", `Bearer ${SECRET}`, `{"note":"hello"}`],
+    ]);
+
+    await page.goto(`/app/approvals/${txn}`);
+    await card(page, txn).getByText("200 from upstream").waitFor();
+    assert.ok(!(await page.content()).includes(SECRET));
+  });
+});
+
+test("a denied request is not sent, and the agent reads the reason", async () => {
+  await world.asOwner(async (page) => {
+    const txn = await world.agent.ask("/denied");
+    await page.goto("/app/inbox");
+    await card(page, txn).getByText("Deny…").click();
+    await card(page, txn).getByLabel("Reason").fill("not this customer");
+    await card(page, txn).getByRole("button", { name: "Deny this request" }).click();
+    await page.getByText("Denied. Nothing was sent.").waitFor();
+
+    const outcome = await world.agent.outcome(txn);
+    assert.deepEqual([outcome.status, outcome.reason, outcome.response], ["denied", "not this customer", null]);
+    assert.deepEqual(world.upstream.at("/denied"), []);
+  });
+});
+
+test("a request that its agent withdrew cannot be approved from a page that is still open", async () => {
+  await world.asOwner(async (page) => {
+    const txn = await world.agent.ask("/withdrawn");
+    await page.goto(`/app/approvals/${txn}`);
+    await world.agent.withdraw(txn);
+    await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
+    await page.getByText("already decided or has expired").waitFor();
+    await card(page, txn).getByText("Withdrawn by the agent").waitFor();
+    assert.equal(await page.locator("[data-approve]").count(), 0);
+    assert.deepEqual(world.upstream.at("/withdrawn"), []);
+  });
+});
+
+test("without scripts the approval page works the same", async () => {
+  await world.asOwner(async (page) => {
+    const txn = await world.agent.ask("/no-script");
+    await page.goto(`/approve/${txn}`);
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    assert.equal((await world.agent.outcome(txn)).upstream_status, 200);
+    // The page looks again by itself until the answer is there.
+    await page.getByText("200 from upstream").waitFor();
+    assert.equal(world.upstream.at("/no-script").length, 1);
+  }, { javaScriptEnabled: false });
+});

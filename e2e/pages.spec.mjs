@@ -1,0 +1,74 @@
+// What holds for every page: it fits a phone, both color schemes are readable, and it has the exact CSP
+// and a silent console (which every visit checks).
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { World } from "./support/world.mjs";
+import { faintTexts } from "./support/contrast.mjs";
+
+const world = World.forThisFile();
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1280, height: 900 };
+const LONG = "/a/path/that/goes/on/and/on/until/it/needs/cutting/items/12345?force=true&notify=everybody";
+
+const PAGES = [
+  "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/new/agent", "/app/credentials",
+  "/app/credentials/billing-api", "/app/new/credential", "/app/new/credential?kind=header", "/app/people",
+  "/app/new/person", "/app/audit", "/app/settings", "/app/nothing",
+];
+
+/** Every page, with a request that waits and one that was withdrawn. */
+async function everyPage() {
+  const waiting = await world.agent.ask(LONG, { reason: "an-unbroken-reason-".repeat(12) });
+  const settled = await world.agent.ask("/settled", { body: JSON.stringify({ text: "x".repeat(400) }) });
+  await world.agent.withdraw(settled);
+  return [...PAGES, ...[waiting, settled].flatMap((txn) => [`/app/approvals/${txn}`, `/approve/${txn}`])];
+}
+
+/** Fails unless the page fits its window, has the scheme's background and only text that can be read. */
+async function assertReadable(page, path, colorScheme) {
+  const { width } = page.viewportSize();
+  const where = `${path} at ${width} px`;
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `width of ${where}`);
+  const { background, faint } = await page.evaluate(faintTexts);
+  assert.equal(background > 0.5 ? "light" : "dark", colorScheme, `background of ${where}`);
+  assert.deepEqual(faint, [], `contrast of ${where}`);
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`every page is ${colorScheme} on request, readable, and fits a phone and a desktop`, async () => {
+    const pages = await everyPage();
+    await world.asOwner(async (page) => {
+      for (const path of pages) {
+        await page.goto(path);
+        for (const viewport of [DESKTOP, PHONE]) {
+          await page.setViewportSize(viewport);
+          await assertReadable(page, path, colorScheme);
+        }
+      }
+    }, { colorScheme, refusals: [404] });
+  });
+
+  test(`the doors are ${colorScheme} on request, readable, and fit a phone`, async () => {
+    await world.asStranger(async (page) => {
+      for (const path of ["/sign-in", "/link/unknown"]) {
+        await page.goto(path);
+        await assertReadable(page, path, colorScheme);
+      }
+    }, { colorScheme, viewport: PHONE, refusals: [404] });
+  });
+}
+
+test("an inline style that gets into a page is refused, and the visit fails", async () => {
+  const visit = world.asOwner(async (page) => {
+    await page.goto("/app/inbox");
+    await page.evaluate(() => {
+      const style = document.createElement("style");
+      style.textContent = "body { display: none }";
+      document.head.append(style);
+    });
+    assert.equal(await page.locator("body").isVisible(), true);
+  });
+  await assert.rejects(visit, /Content Security Policy/);
+});

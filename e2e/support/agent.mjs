@@ -1,0 +1,62 @@
+// An agent as the protocol knows it: it has a key and speaks HTTP.
+
+import assert from "node:assert/strict";
+
+/** Seconds that one poll waits for an outcome. */
+const WAIT = 30;
+
+export class Agent {
+  #world;
+
+  constructor(world) {
+    this.#world = world;
+  }
+
+  get #key() {
+    return { "X-PX-Key": this.#world.server.bootstrap.agent_key };
+  }
+
+  /** Asks for a call to the upstream. */
+  forward(method, path, { body, reason, credential = "billing-api" } = {}) {
+    const headers = {
+      ...this.#key,
+      "X-PX-Credential": credential,
+      "X-PX-Target": this.#world.upstream.url(path),
+      "X-PX-Method": method,
+    };
+    if (reason) headers["X-PX-Reason"] = reason;
+    if (body) headers["Content-Type"] = "application/json";
+    return fetch(this.#world.server.url("/forward"), { method: "POST", headers, body });
+  }
+
+  /** Asks for a POST that a person has to approve; its transaction's id. */
+  async ask(path, options = {}) {
+    const answer = await this.forward("POST", path, { body: `{"note":"hello"}`, ...options });
+    const pause = await answer.json();
+    assert.equal(answer.status, 202, JSON.stringify(pause));
+    return pause.txn_id;
+  }
+
+  /** How a transaction stands. */
+  poll(txn) {
+    return this.#poll(txn, "");
+  }
+
+  /** How a transaction ends. */
+  outcome(txn) {
+    return this.#poll(txn, `?wait=${WAIT}`);
+  }
+
+  async #poll(txn, query) {
+    const url = this.#world.server.url(`/agent/approvals/${txn}${query}`);
+    const answer = await fetch(url, { headers: this.#key });
+    assert.equal(answer.status, 200);
+    return answer.json();
+  }
+
+  async withdraw(txn) {
+    const url = this.#world.server.url(`/agent/approvals/${txn}`);
+    const answer = await fetch(url, { method: "DELETE", headers: this.#key });
+    assert.equal(answer.status, 204);
+  }
+}

@@ -1,0 +1,92 @@
+// The built program as a process, with a data directory of its own.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const PROGRAM = process.env.PX_TEST_PYXIS;
+
+export class Server {
+  #directory;
+  #env;
+  #child;
+  /** What `bootstrap --json` printed. */
+  bootstrap;
+  /** The public origin. A new port, thus a new origin, with every start. */
+  base;
+
+  /** Bootstraps in a new directory and serves; `env` says more than the defaults. */
+  static async start(env = {}) {
+    if (!PROGRAM) throw new Error("PX_TEST_PYXIS must name the built program; run ci/e2e.sh");
+    const server = new Server();
+    server.#directory = await mkdtemp(join(tmpdir(), "px-e2e-"));
+    // Upstreams of tests live on loopback. Nothing else of the caller's environment gets in.
+    server.#env = { PX_DATA_DIR: join(server.#directory, "data"), PX_EGRESS_ALLOW: "127.0.0.0/8", ...env };
+    try {
+      server.bootstrap = await server.#bootstrap();
+      await server.serve();
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
+    return server;
+  }
+
+  async #bootstrap() {
+    const options = { cwd: this.#directory, env: this.#env };
+    const { stdout } = await promisify(execFile)(PROGRAM, ["bootstrap", "--json"], options);
+    return JSON.parse(stdout);
+  }
+
+  async serve() {
+    const log = await open(this.#log, "a");
+    this.#child = spawn(PROGRAM, ["serve", "--json", "--listen", "127.0.0.1:0"], {
+      cwd: this.#directory,
+      env: this.#env,
+      stdio: ["ignore", "pipe", log.fd],
+    });
+    await log.close();
+    const lines = createInterface({ input: this.#child.stdout });
+    const ended = once(this.#child, "exit").then(() => []);
+    const [greeting] = await Promise.race([once(lines, "line"), ended]);
+    if (!greeting) throw new Error(`the server ended at once: ${await readFile(this.#log, "utf8")}`);
+    this.base = JSON.parse(greeting).base_url;
+  }
+
+  get #log() {
+    return join(this.#directory, "stderr.log");
+  }
+
+  url(path) {
+    return new URL(path, this.base).href;
+  }
+
+  /** The owner's one-time link; bootstrap could not know the port. */
+  get ownerLink() {
+    return this.url(new URL(this.bootstrap.owner_link).pathname);
+  }
+
+  /** Ends the process and waits for it. */
+  async stop(signal = "SIGTERM") {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+  }
+
+  async restart() {
+    await this.stop();
+    await this.serve();
+  }
+
+  /** Ends the process, if it runs, and takes its directory away. */
+  async remove() {
+    await this.stop("SIGKILL");
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}

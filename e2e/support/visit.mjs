@@ -1,0 +1,60 @@
+// A person's browser, and what it must never report.
+
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** The header of every page, to the byte. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+
+export function launch() {
+  const executablePath = process.env.PX_TEST_CHROMIUM;
+  assert.ok(executablePath, "PX_TEST_CHROMIUM must name Chromium; run ci/e2e.sh");
+  return chromium.launch({ executablePath, headless: true, args: FLAGS });
+}
+
+/**
+ * Opens a page in a context of its own, runs `body` with it and closes it. Fails on anything in the
+ * console, which is also where Chromium reports a breach of the CSP, on a script's error, and on a page
+ * without the exact CSP. `refusals` are the error statuses that the visit asks for on purpose.
+ */
+export async function visit(browser, { refusals = [], ...options }, body) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const problems = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type()) && !isRefusal(message, refusals)) {
+      problems.push(`console at ${page.url()}: ${message.text()}`);
+    }
+  });
+  page.on("pageerror", (error) => problems.push(`script at ${page.url()}: ${error}`));
+  page.on("response", (response) => {
+    if (!response.request().isNavigationRequest()) return;
+    const policy = response.headers()["content-security-policy"];
+    if (policy !== CONTENT_SECURITY_POLICY) problems.push(`CSP of ${response.url()}: ${policy}`);
+  });
+  try {
+    const result = await body(page);
+    assert.deepEqual(problems, []);
+    return result;
+  } finally {
+    await context.close();
+  }
+}
+
+/** Chromium logs every page with an error status. */
+function isRefusal(message, statuses) {
+  return statuses.some((status) => message.text().includes(`responded with a status of ${status} `));
+}

@@ -1,0 +1,91 @@
+// The usual scene: one server, one upstream, one credential for it, one agent, one owner.
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+
+import { Agent } from "./agent.mjs";
+import { Server } from "./server.mjs";
+import { Upstream } from "./upstream.mjs";
+import { launch, visit } from "./visit.mjs";
+
+/** The stored secret. */
+export const SECRET = "sk-canary-7Qx-Zr9-T2-K5";
+export const OWNER = "owner@localhost";
+export const PASSWORD = "correct horse battery";
+
+export class World {
+  #browser;
+  #session;
+  server;
+  upstream;
+  agent = new Agent(this);
+
+  /** The scene of one file: it stands before the file's first test and is gone after the last. */
+  static forThisFile(env) {
+    const world = new World();
+    before(() => world.#open(env));
+    after(() => world.#close());
+    return world;
+  }
+
+  async #open(env) {
+    // One after the other, so that what has started is known when the next one fails.
+    this.upstream = await Upstream.start();
+    this.#browser = await launch();
+    this.server = await Server.start(env);
+    await this.credential("billing-api");
+  }
+
+  async #close() {
+    await Promise.all([this.server?.remove(), this.upstream?.stop(), this.#browser?.close()]);
+  }
+
+  /** Stores a bearer credential for the upstream. */
+  async credential(name) {
+    const answer = await this.admin("POST", "/admin/credentials", {
+      name,
+      auth: { kind: "bearer" },
+      secret: SECRET,
+      allowed_hosts: [this.upstream.host],
+      allow_http: true,
+    });
+    assert.equal(answer.status, 201, await answer.text());
+  }
+
+  /** A call of the admin API by the owner. */
+  admin(method, path, body) {
+    const headers = {
+      "Authorization": `Bearer ${this.server.bootstrap.owner_session_token}`,
+      "Content-Type": "application/json",
+    };
+    return fetch(this.server.url(path), { method, headers, body: JSON.stringify(body) });
+  }
+
+  /** A visit of somebody who is not signed in. */
+  asStranger(body, options = {}) {
+    return visit(this.#browser, { baseURL: this.server.base, ...options }, body);
+  }
+
+  /** A visit of the owner. */
+  async asOwner(body, options = {}) {
+    this.#session ??= await this.asStranger(async (page) => {
+      await setPassword(page, this.server.ownerLink);
+      return page.context().storageState();
+    });
+    return this.asStranger(body, { storageState: this.#session, ...options });
+  }
+}
+
+/** Goes through a first sign-in link to the inbox. */
+export async function setPassword(page, link) {
+  await page.goto(link);
+  await page.getByLabel("New password").fill(PASSWORD);
+  await page.getByLabel("The same again").fill(PASSWORD);
+  await page.getByRole("button", { name: "Set password and sign in" }).click();
+  await page.waitForURL("**/app/inbox");
+}
+
+/** The card of one request. */
+export function card(page, txn) {
+  return page.locator(`#r-${txn}`);
+}
