@@ -204,10 +204,14 @@ pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
     record(state, &person.user, "sign_out").await
 }
 
-/// Sets the password and ends every other session of the person.
+/// Sets the password. Replacing one ends every other session of the person; a first one ends none, so
+/// that the token that `bootstrap` printed goes on working.
 pub async fn set_password(state: &State, person: &Person, password: &SecretString) -> Result<()> {
     let hash = hash_password(state, password).await?;
     set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
+    if person.user.password_hash.is_none() {
+        return record(state, &person.user, "user.password_set").await;
+    }
     for session in sessions::list_for_user(&state.store, person.workspace(), person.user.id).await? {
         if session.id != person.session.id {
             sessions::remove(&state.store, person.workspace(), session.id).await?;
