@@ -170,7 +170,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
             totals[series] += count;
         }
     }
-    let series = ["Passed", "Passed by grant", "Search a person", "Denied or refused"];
+    let series = ["Passed", "Passed by grant", "Asked a person", "Denied or refused"];
     let classes = ["chart-1", "chart-2", "chart-4", "chart-3"];
     let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
