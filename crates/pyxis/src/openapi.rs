@@ -3,6 +3,8 @@
 mod document;
 mod page;
 
+use std::sync::{Arc, OnceLock};
+
 use axum::Router;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -28,22 +30,46 @@ pub enum Error {
     Header(#[from] InvalidHeaderValue),
 }
 
-/// The routes. Both answers are made here, once; `base_url` is the public origin.
+/// The routes. Both answers are made when one is first asked for, so that a server that nobody asks
+/// keeps its memory; `base_url` is the public origin.
 ///
 /// # Panics
-/// If what is built in does not fit together, which depends on nothing that is configured.
+/// When asked, if what is built in does not fit together, which depends on nothing that is configured.
 pub fn routes(base_url: &str) -> Router {
-    let (document, page, page_headers) = answers(base_url).expect("the built-in description is sound");
+    let base_url = base_url.to_owned();
+    let kept = Arc::new(OnceLock::new());
+    let answers = move || -> Arc<Answers> {
+        let make = || Arc::new(answers(&base_url).expect("the built-in description is sound"));
+        Arc::clone(kept.get_or_init(make))
+    };
     let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    let document = answers.clone();
     Router::new()
-        .route("/openapi.json", get(async move || (json, document).into_response()))
-        .route("/docs", get(async move || (page_headers, page).into_response()))
+        .route("/openapi.json", get(async move || (json, document().document.clone()).into_response()))
+        .route(
+            "/docs",
+            get(async move || {
+                let answers = answers();
+                (answers.page_headers.clone(), answers.page.clone()).into_response()
+            }),
+        )
 }
 
-fn answers(base_url: &str) -> Result<(Bytes, Bytes, HeaderMap), Error> {
+/// Both answers, made once.
+struct Answers {
+    document: Bytes,
+    page: Bytes,
+    page_headers: HeaderMap,
+}
+
+fn answers(base_url: &str) -> Result<Answers, Error> {
     let document = document(base_url)?;
     let page = page::render(&document);
-    Ok((serde_json::to_vec(&document)?.into(), page.into(), page_headers()?))
+    Ok(Answers {
+        document: serde_json::to_vec(&document)?.into(),
+        page: page.into(),
+        page_headers: page_headers()?,
+    })
 }
 
 /// The page loads nothing: its one style is named by its hash.

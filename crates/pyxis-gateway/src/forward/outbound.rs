@@ -75,8 +75,7 @@ fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
 pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_net::Body) -> Result<Answer> {
     let credential = outbound.credential;
     let secret = open_secret(state, credential)?;
-    let (request, injected) = prepare(&outbound, secret.as_ref(), body)?;
-    drop(outbound.headers);
+    let (request, injected) = prepare(outbound, secret.as_ref(), body)?;
     let client = match credential.row.connector {
         Connector::Direct => &state.net,
         Connector::Sidecar => &state.net_private,
@@ -99,11 +98,11 @@ fn open_secret(state: &State, credential: &Credential) -> Result<Option<SecretVa
 }
 
 fn prepare(
-    outbound: &Outbound<'_>,
+    mut outbound: Outbound<'_>,
     secret: Option<&SecretValue>,
     body: pyxis_net::Body,
 ) -> Result<(http::Request<pyxis_net::Body>, Injected)> {
-    let mut headers = outbound.headers.clone();
+    let mut headers = std::mem::take(&mut outbound.headers);
     let row = &outbound.credential.row;
     let (method, url, injected) = if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
         let wire = outbound.target.wire();
@@ -112,7 +111,7 @@ fn prepare(
         let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
         (outbound.method, url, injected)
     } else {
-        let injected = sidecar_headers(outbound, secret, &mut headers)?;
+        let injected = sidecar_headers(&outbound, secret, &mut headers)?;
         (Method::Post, Zeroizing::new(row.api_base.clone().unwrap_or_default()), injected)
     };
     let mut request = http::Request::new(body);

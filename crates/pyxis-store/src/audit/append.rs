@@ -1,6 +1,7 @@
 //! Appending: in the transaction of the decision, or through a task that commits whatever waits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,6 +13,8 @@ use crate::{Executor, Store, StoreError, Tx, generations};
 
 /// Records that may wait before `append_later` waits too.
 const QUEUE: usize = 8192;
+/// How long a record that nobody waits for may wait for company.
+const PATIENCE: Duration = Duration::from_millis(5);
 /// Most records in one commit.
 const GROUP: usize = 512;
 
@@ -94,7 +97,14 @@ enum Message {
     Stop(oneshot::Sender<()>),
 }
 
-/// Appends for everybody: takes all records that wait into one transaction and never waits for more.
+impl Message {
+    fn can_wait(&self) -> bool {
+        matches!(self, Self::Append(_, None))
+    }
+}
+
+/// Appends for everybody: takes all records that wait into one transaction. While somebody waits it
+/// never waits for more.
 ///
 /// Inside a transaction use [`append_in`]: on SQLite the transaction holds the writer that this task
 /// needs, so awaiting [`Appender::append`] there would wait for itself.
@@ -171,6 +181,7 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
         if waiting.recv_many(&mut messages, GROUP).await == 0 {
             return;
         }
+        gather(&mut messages, &mut waiting).await;
         let (mut items, mut answers) =
             (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         let mut acknowledge = Vec::new();
@@ -193,6 +204,20 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
         for answer in acknowledge {
             // Nobody waiting any more is fine.
             let _ = answer.send(());
+        }
+    }
+}
+
+/// What nobody waits for costs no commit of its own: it goes along with the next record that somebody
+/// does wait for, unless none comes for [`PATIENCE`].
+async fn gather(messages: &mut Vec<Message>, waiting: &mut mpsc::Receiver<Message>) {
+    let patience = tokio::time::sleep(PATIENCE);
+    tokio::pin!(patience);
+    while messages.len() < GROUP && messages.iter().all(Message::can_wait) {
+        let room = GROUP - messages.len();
+        tokio::select! {
+            more = waiting.recv_many(messages, room) => if more == 0 { return },
+            () = &mut patience => return,
         }
     }
 }
