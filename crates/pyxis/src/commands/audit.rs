@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use pyxis_gateway::service;
 use pyxis_store::audit::{self, AuditFilter, Checkpoint};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{open, out, workspace};
 use crate::app::{self, App};
@@ -13,23 +13,6 @@ use crate::cli::{AuditCommand, ExportFormat, Global};
 
 /// Records read at once.
 const PAGE: u32 = 1000;
-/// Columns of a CSV export.
-const COLUMNS: [&str; 14] = [
-    "seq",
-    "at",
-    "workspace_id",
-    "kind",
-    "actor",
-    "actor_name",
-    "credential",
-    "decision",
-    "method",
-    "host",
-    "txn_id",
-    "grant_id",
-    "upstream_status",
-    "detail",
-];
 
 pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {
     let app = open(global).await?;
@@ -79,7 +62,7 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
         None => None,
     };
     if matches!(format, ExportFormat::Csv) {
-        out::line(COLUMNS.join(","));
+        out::line(service::audit::csv_head());
     }
     let mut after = 0;
     loop {
@@ -87,31 +70,12 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
         let Some(last) = page.last() else { return Ok(()) };
         after = last.record.seq;
         for entry in &page {
-            let value = service::audit::to_json(entry);
             match format {
-                ExportFormat::Jsonl => out::json(&value),
-                ExportFormat::Csv => out::line(csv(&value)),
+                ExportFormat::Jsonl => out::json(&service::audit::to_json(entry)),
+                ExportFormat::Csv => out::line(service::audit::to_csv(entry)),
             }
         }
     }
-}
-
-fn csv(value: &Value) -> String {
-    let cell = |column: &&str| {
-        let text = match &value[*column] {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        // A leading =, +, - or @ would be a formula in a spreadsheet.
-        let guarded = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
-        if guarded.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", guarded.replace('"', "\"\""))
-        } else {
-            guarded
-        }
-    };
-    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
 }
 
 async fn tail(app: &App, global: &Global, lines: u32) -> Result<()> {
