@@ -4,9 +4,11 @@
 //! types; canonical targets; patterns, policies and grants; the approval state machine. Nothing here
 //! reads a clock, an environment variable or a socket, so every rule can be tested by calling it.
 
+pub mod address;
 pub mod approval;
 pub mod auth;
 pub mod clock;
+pub mod decimal;
 pub mod digest;
 pub mod eligibility;
 pub mod entropy;
