@@ -20,5 +20,6 @@ pub mod mode;
 pub mod pattern;
 pub mod policy;
 pub mod secret;
+pub mod stamp;
 pub mod target;
 pub mod window;
