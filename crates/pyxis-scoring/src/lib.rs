@@ -1,0 +1,3 @@
+//! Scoring (Spec 1): credentials in, scores out.
+
+pub mod credential;
