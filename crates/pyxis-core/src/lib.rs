@@ -7,6 +7,7 @@
 pub mod address;
 pub mod approval;
 pub mod auth;
+pub mod catalogue;
 pub mod clock;
 pub mod decimal;
 pub mod digest;
@@ -19,6 +20,7 @@ pub mod id;
 pub mod mode;
 pub mod pattern;
 pub mod policy;
+pub mod score;
 pub mod secret;
 pub mod stamp;
 pub mod target;

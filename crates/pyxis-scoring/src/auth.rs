@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 use pyxis_core::entropy::hex;
-use pyxis_core::id::{ApiKeyId, WorkspaceId};
+use pyxis_core::id::WorkspaceId;
 use pyxis_store::api_keys;
 use pyxis_store::scores::KeyHead;
 use pyxis_store::usage::Surface;
@@ -18,7 +18,6 @@ pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// A key in force, and its workspace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
-    pub(crate) key: ApiKeyId,
     pub(crate) workspace: WorkspaceId,
     pub(crate) can_read: bool,
     pub(crate) can_write: bool,
@@ -40,7 +39,6 @@ pub(crate) async fn caller(state: &State, headers: &HeaderMap) -> Result<(Caller
     let limit = limit_of_stamps(row.stamps_tier, row.stamps_limit);
     let budget = state.limiter.admit(row.id, Surface::Stamps, limit, state.now()).await?;
     let caller = Caller {
-        key: row.id,
         workspace: row.workspace_id,
         can_read: row.can_read,
         can_write: row.can_write,

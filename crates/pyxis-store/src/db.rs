@@ -18,7 +18,7 @@ use std::future::Future;
 pub(crate) use query::{Query, sql};
 pub(crate) use row::{FromRow, Row, row};
 pub use tx::Tx;
-pub(crate) use value::{Bind, Value, named_text, stored_enum};
+pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
 use crate::{Store, StoreError};
 
@@ -47,13 +47,13 @@ pub trait Executor: Send + Sized {
     #[doc(hidden)]
     fn returning<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
-    /// A write once for each row of parameters, all or nothing.
+    /// A write once for each row of parameters, all or nothing; the number of rows that it touched.
     #[doc(hidden)]
     fn execute_each(
         self,
         text: Cow<'static, str>,
         rows: Rows,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
 /// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
@@ -104,15 +104,40 @@ impl Executor for &Store {
         }
     }
 
-    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
                 database.write_atomic(move |session| session.execute_each(&text, &rows)).await
             }
             Backend::Postgres(_) => {
                 let mut tx = self.begin().await?;
-                (&mut tx).execute_each(text, rows).await?;
-                tx.commit().await
+                let touched = (&mut tx).execute_each(text, rows).await?;
+                tx.commit().await?;
+                Ok(touched)
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Writes that take effect together; how many rows each touched. On SQLite they share a commit with
+    /// whatever else is waiting, unlike a [`Tx`], which has the writer for itself.
+    pub(crate) async fn execute_all(&self, queries: Vec<Query>) -> Result<Vec<u64>, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => {
+                let all = move |session: &sqlite::Session<'_>| {
+                    queries.iter().map(|query| session.execute(query)).collect()
+                };
+                database.write_atomic(all).await
+            }
+            Backend::Postgres(_) => {
+                let mut tx = self.begin().await?;
+                let mut touched = Vec::with_capacity(queries.len());
+                for query in queries {
+                    touched.push((&mut tx).execute(query).await?);
+                }
+                tx.commit().await?;
+                Ok(touched)
             }
         }
     }

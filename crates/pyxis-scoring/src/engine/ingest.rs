@@ -154,11 +154,8 @@ pub(super) async fn settle_known(
 ) -> Result<bool> {
     let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
     if !scorers.is_empty() {
-        let stamps: Vec<Stamp> = stamps::live_of(&mut *tx, workspace, address, now)
-            .await?
-            .into_iter()
-            .map(Stamp::from)
-            .collect();
+        let stamps: Vec<Stamp> =
+            stamps::live_of(&mut *tx, workspace, address, now).await?.into_iter().map(Stamp::from).collect();
         for scorer in scorers {
             let place = Place { workspace, scorer, address };
             if settle_in(tx, place, &stamps, now, false).await?.is_none() {

@@ -24,11 +24,7 @@ pub struct Revocation {
 
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
 /// nullifier takes them again.
-pub async fn revoke(
-    store: &Store,
-    workspace: WorkspaceId,
-    revocation: &RevocationRow,
-) -> Result<Revocation> {
+pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
         // The holder is locked before anything else, as everywhere.
@@ -55,12 +51,7 @@ pub async fn revoke(
     Err(Error::Busy)
 }
 
-async fn take_out(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    stamp: &StampRow,
-    now: UnixMillis,
-) -> Result<bool> {
+async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {
     let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
     claims::lock(tx, workspace, nullifiers(&all)).await?;

@@ -26,10 +26,7 @@ pub(crate) async fn get_catalogue(Extract(state): Extract<State>, headers: Heade
 }
 
 /// The workspace's own catalogue, or the built-in one.
-pub(super) async fn platforms(
-    state: &State,
-    workspace: WorkspaceId,
-) -> Result<Cow<'static, [Platform]>> {
+pub(super) async fn platforms(state: &State, workspace: WorkspaceId) -> Result<Cow<'static, [Platform]>> {
     let own = catalogue::list(&state.store, workspace).await?;
     Ok(if own.is_empty() { Cow::Borrowed(default_catalogue()) } else { Cow::Owned(own) })
 }

@@ -55,7 +55,8 @@ pub(super) async fn explained(state: &State, place: Place, body: &str) -> Result
         revision: terms.revision,
         threshold: terms.threshold,
         margin: Decimal::from_units(settled.score.units() - terms.threshold.units()).to_string(),
-        valid_until: (settled.valid_until < UnixMillis(i64::MAX)).then(|| settled.valid_until.to_iso_micros()),
+        valid_until: (settled.valid_until < UnixMillis(i64::MAX))
+            .then(|| settled.valid_until.to_iso_micros()),
         stamps: stamps.collect(),
     };
     serde_json::to_string(&Explained { record, explain }).map_err(|error| Error::Internal(error.into()))

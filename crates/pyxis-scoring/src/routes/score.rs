@@ -24,9 +24,7 @@ pub(crate) async fn get_score(
     headers: HeaderMap,
 ) -> Response {
     match (segments.scorer(), segments.address(), query) {
-        (Ok(scorer), Ok(address), None) => {
-            within(&state, plain(&state, &headers, scorer, address)).await
-        }
+        (Ok(scorer), Ok(address), None) => within(&state, plain(&state, &headers, scorer, address)).await,
         (scorer, address, query) => {
             respond(&state, &headers, async |caller| {
                 with_query(&state, caller, scorer, address, query.as_deref()).await
@@ -46,7 +44,8 @@ async fn plain(
     let hash = auth::key_hash(headers)?;
     let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
     let budget = auth::admit(state, &found.key).await?;
-    let mut response = latest(state, found, scorer, address).await.unwrap_or_else(IntoResponse::into_response);
+    let mut response =
+        latest(state, found, scorer, address).await.unwrap_or_else(IntoResponse::into_response);
     budget.write(response.headers_mut());
     Ok(response)
 }

@@ -47,7 +47,8 @@ pub(crate) async fn list_scores(
             return Err(Error::Forbidden);
         }
         let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
-        let addresses = asked.addresses.iter().map(|text| text.parse()).collect::<Result<Vec<EvmAddress>, _>>();
+        let addresses =
+            asked.addresses.iter().map(|text| text.parse()).collect::<Result<Vec<EvmAddress>, _>>();
         let addresses = addresses.map_err(|_| Error::InvalidAddress)?;
         let place = |address| Place { workspace: caller.workspace, scorer: scorer.id, address };
         let bodies = bodies(&state, &addresses, place, scorer.revision).await?;

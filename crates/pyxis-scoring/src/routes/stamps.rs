@@ -103,8 +103,7 @@ async fn page(
     let found = stamps::page(store, caller.workspace, address, now, cursor, limit).await?;
     let (mut next, mut prev) = (None, None);
     if let (Some(newest), Some(oldest)) = (found.first(), found.last()) {
-        for (beyond, token) in
-            [(Cursor::Older(oldest.id), &mut next), (Cursor::Newer(newest.id), &mut prev)]
+        for (beyond, token) in [(Cursor::Older(oldest.id), &mut next), (Cursor::Newer(newest.id), &mut prev)]
         {
             if stamps::exists_beyond(store, caller.workspace, address, now, beyond).await? {
                 *token = Some(token::write(&state.token_key, caller.workspace, address, beyond));
@@ -138,10 +137,7 @@ impl<'a> PlatformHead<'a> {
 }
 
 /// What the catalogue says of each Stamp, by name.
-fn metadata<'a>(
-    catalogue: &'a [Platform],
-    heads: &'a [PlatformHead<'a>],
-) -> HashMap<&'a str, Metadata<'a>> {
+fn metadata<'a>(catalogue: &'a [Platform], heads: &'a [PlatformHead<'a>]) -> HashMap<&'a str, Metadata<'a>> {
     let mut known = HashMap::new();
     for (platform, head) in catalogue.iter().zip(heads) {
         for group in &platform.groups {

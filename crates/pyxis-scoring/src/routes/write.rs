@@ -156,9 +156,8 @@ pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> R
     })?;
     serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Error::unprocessable(error.to_string()),
-        _ => Error::Body {
-            status: StatusCode::BAD_REQUEST,
-            detail: format!("The body is not JSON: {error}"),
-        },
+        _ => {
+            Error::Body { status: StatusCode::BAD_REQUEST, detail: format!("The body is not JSON: {error}") }
+        }
     })
 }

@@ -25,6 +25,12 @@ impl Query {
         Self { text: Cow::Owned(text), params: Vec::new() }
     }
 
+    /// The statement, for those who look at it instead of running it.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Binds the next parameter.
     #[must_use]
     pub fn bind(mut self, value: impl Bind) -> Self {
@@ -52,7 +58,8 @@ impl Query {
         }
     }
 
-    /// Appends ` AND column IN ($n, …)` when `values` is not empty.
+    /// Appends ` AND column IN ($n, …)` when `values` is not empty. The last value is repeated up to a
+    /// power of two: else every number of values would be a statement of its own to prepare and keep.
     #[must_use]
     pub fn and_in<T: Bind>(mut self, column: &'static str, values: impl IntoIterator<Item = T>) -> Self {
         let bound = self.params.len();
@@ -60,9 +67,16 @@ impl Query {
         if self.params.len() == bound {
             return self;
         }
-        let numbers: Vec<String> =
-            (bound + 1..=self.params.len()).map(|number| format!("${number}")).collect();
-        let _ = write!(self.text.to_mut(), " AND {column} IN ({})", numbers.join(", "));
+        let length = (self.params.len() - bound).next_power_of_two();
+        if let Some(last) = self.params.last().cloned() {
+            self.params.resize(bound + length, last);
+        }
+        let text = self.text.to_mut();
+        let _ = write!(text, " AND {column} IN (${}", bound + 1);
+        for number in bound + 2..=bound + length {
+            let _ = write!(text, ", ${number}");
+        }
+        text.push(')');
         self
     }
 
@@ -113,5 +127,15 @@ mod tests {
             .limit(5);
         assert_eq!(query.text, "SELECT a FROM t WHERE b = $1 AND c = $2 AND e IN ($3, $4) LIMIT $5");
         assert_eq!(query.params.len(), 5);
+    }
+
+    #[test]
+    fn lists_of_many_lengths_make_few_statements() {
+        let query = sql("SELECT a FROM t WHERE b = $1").bind(1_i64).and_in("c", [7_i64, 8, 9]);
+        assert_eq!(query.text, "SELECT a FROM t WHERE b = $1 AND c IN ($2, $3, $4, $5)");
+        assert_eq!(query.params[3..], [9_i64.bind(), 9_i64.bind()]);
+        let texts: std::collections::BTreeSet<_> =
+            (1..=1000).map(|count| sql("SELECT").and_in("c", 0..count).text).collect();
+        assert_eq!(texts.len(), 11);
     }
 }

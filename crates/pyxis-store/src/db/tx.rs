@@ -105,7 +105,7 @@ impl Executor for &mut Tx {
         self.all(query).await
     }
 
-    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => {
                 interactive.run(move |session| session.execute_each(&text, &rows)).await

@@ -6,15 +6,23 @@
 mod support;
 
 mod agents;
+mod api_keys;
 mod approvals;
 mod audit;
 mod backup;
 mod bookkeeping;
+mod catalogue;
 mod cipher;
+mod claims;
 mod credentials;
 mod forwarding;
 mod generations;
 mod grants;
 mod people;
 mod schema;
+mod scorers;
+mod scores;
+mod stamps;
 mod transactions;
+mod upgrade;
+mod usage;
