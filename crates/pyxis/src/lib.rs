@@ -4,6 +4,7 @@ pub mod app;
 pub mod cli;
 pub mod commands;
 pub mod config;
+mod front;
 pub mod openapi;
 pub mod serve;
 pub mod telemetry;

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::front::Front;
 use crate::openapi;
 
 /// A bound listener and the origin that people will use.
@@ -70,13 +71,13 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
             serve::serve(listener, router, stopped).await;
         });
     }
-    let router = router_until(&app, stopped.clone());
+    let front = Front::new(&app, router_until(&app, stopped.clone()));
     tokio::spawn(async move {
         wait_for_signal().await;
         tracing::info!("stopping: open requests may finish");
         stop.send_replace(true);
     });
-    let finished = serve::serve(bound.listener, router, until(stopped)).await;
+    let finished = serve::serve(bound.listener, front, until(stopped)).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were cut");
     }
@@ -107,12 +108,15 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .with_state(app.gateway.clone());
-    let source = Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) };
     router
         .merge(health)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(axum::middleware::from_fn_with_state(source, request_id::assign))
+        .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
+}
+
+pub(crate) fn source(app: &App) -> Source {
+    Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
 async fn not_found() -> Response {

@@ -161,7 +161,7 @@ async fn finish(
         Err(error) => (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), None),
     };
     facts.error = error;
-    records::metrics(&facts);
+    state.meters().ended(&facts);
     let mut tx = state.store.begin().await?;
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
     if approvals::finish(&mut tx, workspace, txn, state.node, &end).await? {
