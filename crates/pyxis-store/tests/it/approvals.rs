@@ -1,13 +1,13 @@
 //! Approvals: insertion, lists and the transitions out of pending.
 
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::id::{AgentId, TxnId, UserId};
+use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use pyxis_core::mode::{ApprovalState, ForwardState};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalFilter, NewApproval};
 use pyxis_store::votes::{self, Verdict, VoteRow};
 
-use crate::support::{NOW, add_approval, add_workspace, at, contract, exactly_one, new_approval};
+use crate::support::{NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval};
 
 const FILTER: ApprovalFilter =
     ApprovalFilter { state: None, agent: None, credential: None, before: None, limit: 50 };
@@ -26,6 +26,21 @@ async fn expire(store: &Store, new: &NewApproval, now: i64) -> bool {
     let won = approvals::expire(&mut tx, new.workspace_id, new.txn_id, at(now)).await.unwrap();
     tx.commit().await.unwrap();
     won
+}
+
+fn vote(ws: WorkspaceId, txn: TxnId, millis: i64) -> VoteRow {
+    VoteRow {
+        txn_id: txn,
+        user_id: UserId::new(at(millis), &OsEntropy),
+        workspace_id: ws,
+        email: "o@example.com".to_owned(),
+        verdict: Verdict::Approve,
+        reason: None,
+        grant_seconds: Some(1800),
+        agent_only: true,
+        channel: "dashboard".to_owned(),
+        created_at: at(millis),
+    }
 }
 
 contract! {
@@ -170,20 +185,34 @@ contract! {
         assert!(approvals::list(&world.store, world.ws, &filter).await.unwrap().is_empty());
     }
 
+    async fn a_locked_approval_shows_every_vote_cast_before(world: &World) {
+        for round in 0..50 {
+            let new = add_approval(world, &format!("{round}")).await;
+            // Each counts the votes that stand before its own: only the row's lock makes that exact.
+            let counts = at_once(2, |voter| {
+                let (store, ws, txn) = (world.store.clone(), world.ws, new.txn_id);
+                async move {
+                    let mut tx = store.begin().await.unwrap();
+                    let row = approvals::find_for_update(&mut tx, ws, txn).await.unwrap().unwrap();
+                    assert_eq!(row.txn_id, txn);
+                    let before = votes::list(&mut tx, ws, txn).await.unwrap().len();
+                    votes::insert(&mut tx, &vote(ws, txn, i64::try_from(voter).unwrap())).await.unwrap();
+                    tx.commit().await.unwrap();
+                    before
+                }
+            })
+            .await;
+            assert_eq!(counts.iter().sum::<usize>(), 1, "round {round}: {counts:?}");
+        }
+        let other = add_workspace(&world.store, "other").await;
+        let new = add_approval(world, "k").await;
+        let mut tx = world.store.begin().await.unwrap();
+        assert!(approvals::find_for_update(&mut tx, other, new.txn_id).await.unwrap().is_none());
+    }
+
     async fn a_person_votes_once(world: &World) {
         let new = add_approval(world, "k").await;
-        let vote = VoteRow {
-            txn_id: new.txn_id,
-            user_id: UserId::new(NOW, &OsEntropy),
-            workspace_id: world.ws,
-            email: "o@example.com".to_owned(),
-            verdict: Verdict::Approve,
-            reason: None,
-            grant_seconds: Some(1800),
-            agent_only: true,
-            channel: "dashboard".to_owned(),
-            created_at: NOW,
-        };
+        let vote = vote(world.ws, new.txn_id, 0);
         votes::insert(&world.store, &vote).await.unwrap();
         let again = VoteRow { verdict: Verdict::Deny, ..vote.clone() };
         assert!(votes::insert(&world.store, &again).await.unwrap_err().is_conflict());
