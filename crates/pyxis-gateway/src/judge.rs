@@ -109,6 +109,14 @@ pub(crate) async fn use_grant(state: &State, asked: &Asked<'_>) -> Result<Option
     Ok(grants::claim_use(&state.store, &wanted).await?)
 }
 
+/// Gives back the use of a grant for a request that was not sent.
+pub(crate) async fn return_grant(state: &State, asked: &Asked<'_>, passage: &Passage) -> Result<()> {
+    if let Some(grant) = &passage.grant {
+        grants::return_use(&state.store, asked.agent.workspace_id(), grant.id).await?;
+    }
+    Ok(())
+}
+
 /// The credential's policy, if it has one.
 pub(crate) fn settings(credential: &Credential) -> Option<&Policy> {
     credential.policy.as_ref().map(|policy| &policy.policy)

@@ -10,6 +10,7 @@ mod cli;
 mod crash;
 mod gateway;
 mod layering;
+mod moments;
 mod openapi;
 mod postgres;
 mod races;
