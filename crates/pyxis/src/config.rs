@@ -34,7 +34,7 @@ pub struct Config {
     /// Where to listen.
     pub listen: SocketAddr,
     /// Where to show metrics.
-    pub metrics_listen: Option<SocketAddr>,
+    pub metrics_listen: MetricsListen,
     /// Public origin; by default follows the bound port.
     pub base_url: Option<String>,
     /// What is served.
@@ -61,6 +61,17 @@ pub struct Config {
     pub log: String,
     /// Log lines as JSON.
     pub log_json: bool,
+}
+
+/// Where the metrics are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsListen {
+    /// Nowhere.
+    Off,
+    /// Here, as somebody wishes.
+    At(SocketAddr),
+    /// Here unless something else listens there: the default.
+    IfFree(SocketAddr),
 }
 
 /// The parts of the program that answer requests.
@@ -95,7 +106,10 @@ impl Config {
             database,
             encryption_key: source.secret("encryption_key")?,
             listen: source.parsed("listen")?,
-            metrics_listen: source.optional("metrics_listen")?,
+            metrics_listen: parse::metrics_listen(
+                &source.text("metrics_listen")?,
+                source.written("metrics_listen").is_some(),
+            )?,
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
@@ -137,14 +151,14 @@ struct Source<'a, E> {
 }
 
 impl<E: Env> Source<'_, E> {
+    /// What somebody wrote.
+    fn written(&self, key: &'static str) -> Option<String> {
+        let outside = self.flags.get(key).cloned().or_else(|| self.env.var(&keys::env_name(key)));
+        outside.or_else(|| self.file.get(key).cloned())
+    }
+
     fn text(&self, key: &'static str) -> Result<String> {
-        let found = self
-            .flags
-            .get(key)
-            .cloned()
-            .or_else(|| self.env.var(&keys::env_name(key)))
-            .or_else(|| self.file.get(key).cloned());
-        match found {
+        match self.written(key) {
             Some(text) => Ok(text),
             None => keys::default(key).map(str::to_owned).with_context(|| format!("unknown setting: {key}")),
         }
@@ -224,6 +238,16 @@ mod tests {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");
         }
+    }
+
+    #[test]
+    fn metrics_are_wished_for_defaulted_or_off() {
+        let of = |vars: &[(&str, &str)]| load(vars, &[]).map(|config| config.metrics_listen);
+        let default: SocketAddr = "127.0.0.1:8701".parse().unwrap();
+        assert_eq!(of(&[]).unwrap(), MetricsListen::IfFree(default));
+        assert_eq!(of(&[("PX_METRICS_LISTEN", "127.0.0.1:8701")]).unwrap(), MetricsListen::At(default));
+        assert_eq!(of(&[("PX_METRICS_LISTEN", "off")]).unwrap(), MetricsListen::Off);
+        assert!(of(&[("PX_METRICS_LISTEN", "8701")]).is_err());
     }
 
     #[test]

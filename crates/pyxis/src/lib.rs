@@ -4,6 +4,7 @@ pub mod app;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod nodes;
 pub mod openapi;
 pub mod serve;
 pub mod telemetry;

@@ -39,6 +39,7 @@ pub(super) fn announce(as_json: bool, bound: &Bound) {
             "host": bound.address.ip().to_string(),
             "port": bound.address.port(),
             "base_url": bound.base_url,
+            "metrics_address": bound.metrics_address().map(|address| address.to_string()),
         }));
     } else {
         out::line(format_args!("listening on http://{}", bound.address));

@@ -32,8 +32,8 @@ pub const KEYS: &[Key] = &[
     key("listen", "127.0.0.1:8700", "Address and port to serve on; port 0 picks a free one."),
     key(
         "metrics_listen",
-        "",
-        "Address and port of the Prometheus metrics, for example `127.0.0.1:8701`. Empty: none.",
+        "127.0.0.1:8701",
+        "Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none. Only the default gives way when its port is taken.",
     ),
     key(
         "base_url",

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::target::{Host, Scheme, Target};
 
-use super::{Surfaces, keys};
+use super::{MetricsListen, Surfaces, keys};
 
 /// The keys of a `pyxis.toml`, as text.
 pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
@@ -37,6 +37,18 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .filter(|item| !item.is_empty())
         .map(|item| item.parse().with_context(|| format!("{name}: not a network: {item}")))
         .collect()
+}
+
+/// `written`: somebody asks for it, so that it must not be left out silently.
+pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen> {
+    let text = text.trim();
+    if text == "off" {
+        return Ok(MetricsListen::Off);
+    }
+    let address = text.parse().with_context(|| {
+        format!("PX_METRICS_LISTEN / --metrics-listen: an address and port, or off: {text}")
+    })?;
+    Ok(if written { MetricsListen::At(address) } else { MetricsListen::IfFree(address) })
 }
 
 pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
