@@ -9,8 +9,14 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 
 use crate::support::{NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval};
 
-const FILTER: ApprovalFilter =
-    ApprovalFilter { state: None, agent: None, credential: None, before: None, limit: 50 };
+const FILTER: ApprovalFilter = ApprovalFilter {
+    state: None,
+    agent: None,
+    credential: None,
+    oldest_first: false,
+    beyond: None,
+    limit: 50,
+};
 
 async fn approve(store: &Store, new: &NewApproval, now: i64) -> bool {
     let user = UserId::new(NOW, &OsEntropy);
@@ -158,6 +164,33 @@ contract! {
         assert_eq!(due, [(world.ws, new.txn_id)]);
     }
 
+    async fn lists_page_in_either_order_and_miss_nothing(world: &World) {
+        let mut all = Vec::new();
+        for number in 0..7 {
+            let mut new = new_approval(world, &format!("{number}"));
+            // Two and two at the same moment, so that the id decides between them.
+            new.created_at = at(number / 2);
+            let sealed = world.keyring.seal(&OsEntropy, &approvals::request_aad(world.ws, new.txn_id), b"{}");
+            let mut tx = world.store.begin().await.unwrap();
+            approvals::insert(&mut tx, &new, sealed).await.unwrap();
+            tx.commit().await.unwrap();
+            all.push((new.created_at, new.txn_id));
+        }
+        all.sort_by_key(|(at, txn)| (*at, txn.to_string()));
+        for oldest_first in [true, false] {
+            let mut filter = ApprovalFilter { oldest_first, limit: 2, ..FILTER };
+            let mut seen = Vec::new();
+            loop {
+                let page = approvals::list(&world.store, world.ws, &filter).await.unwrap();
+                let Some(last) = page.last() else { break };
+                filter.beyond = Some((last.created_at, last.txn_id));
+                seen.extend(page.iter().map(|row| (row.created_at, row.txn_id)));
+            }
+            assert_eq!(seen, all);
+            all.reverse();
+        }
+    }
+
     async fn lists_filter_and_page_newest_first(world: &World) {
         let mut all: Vec<TxnId> = Vec::new();
         for number in 0..5 {
@@ -166,7 +199,7 @@ contract! {
         let first = ApprovalFilter { limit: 3, ..FILTER };
         let page = approvals::list(&world.store, world.ws, &first).await.unwrap();
         let last = page.last().unwrap();
-        let next = ApprovalFilter { before: Some((last.created_at, last.txn_id)), ..FILTER };
+        let next = ApprovalFilter { beyond: Some((last.created_at, last.txn_id)), ..FILTER };
         let rest = approvals::list(&world.store, world.ws, &next).await.unwrap();
         let mut seen: Vec<TxnId> = page.iter().chain(&rest).map(|row| row.txn_id).collect();
         assert_eq!(seen.len(), 5);
