@@ -8,6 +8,7 @@
 
 mod cli;
 mod crash;
+mod fuzzed;
 mod gateway;
 mod layering;
 mod moments;
