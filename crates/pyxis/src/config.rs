@@ -57,6 +57,8 @@ pub struct Config {
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// OTLP base URL of a collector of traces.
+    pub otlp_endpoint: Option<String>,
     /// Log filter.
     pub log: String,
     /// Log lines as JSON.
@@ -121,6 +123,7 @@ impl Config {
             egress_allow_addrs: Vec::new(),
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
+            otlp_endpoint: source.otlp_endpoint(),
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
             data_dir,
@@ -132,6 +135,9 @@ impl Config {
     fn check(&self) -> Result<()> {
         if let Some(url) = &self.base_url {
             parse::base_url(url)?;
+        }
+        if let Some(endpoint) = &self.otlp_endpoint {
+            parse::otlp_endpoint(endpoint)?;
         }
         if self.approval_timeout.is_zero() || self.forward_timeout.is_zero() {
             bail!("PX_APPROVAL_TIMEOUT_SECS and PX_FORWARD_TIMEOUT_SECS must be at least 1");
@@ -171,6 +177,12 @@ impl<E: Env> Source<'_, E> {
 
     fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {
         if self.text(key)?.trim().is_empty() { Ok(None) } else { self.parsed(key).map(Some) }
+    }
+
+    /// Ours, or the variable that every OpenTelemetry exporter knows.
+    fn otlp_endpoint(&self) -> Option<String> {
+        let own = self.written("otlp_endpoint");
+        own.or_else(|| self.env.var("OTEL_EXPORTER_OTLP_ENDPOINT")).filter(|url| !url.trim().is_empty())
     }
 
     /// A secret, from its variable or from the file that `<VARIABLE>_FILE` names.
@@ -234,6 +246,8 @@ mod tests {
             ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+            ("PX_OTLP_ENDPOINT", "collector:4318"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
         ] {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");

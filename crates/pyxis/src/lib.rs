@@ -8,3 +8,4 @@ pub mod nodes;
 pub mod openapi;
 pub mod serve;
 pub mod telemetry;
+pub mod traces;

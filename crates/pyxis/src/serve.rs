@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::openapi;
+use crate::traces::{self, Traces};
 
 /// A bound listener and the origin that people will use.
 pub struct Bound {
@@ -79,7 +80,7 @@ pub fn default_base_url(address: SocketAddr) -> String {
 }
 
 /// Serves until a signal, then drains.
-pub async fn run(app: App, bound: Bound) -> Result<()> {
+pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
     let mut present = crate::nodes::enter(&app.config.data_dir, app.gateway.node)?;
@@ -96,7 +97,10 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
             serve::serve(listener, router, stopped).await;
         });
     }
-    let router = router_until(&app, stopped.clone());
+    let mut router = router_until(&app, stopped.clone());
+    if traces.is_some() {
+        router = router.layer(axum::middleware::from_fn(traces::request));
+    }
     tokio::spawn(async move {
         wait_for_signal().await;
         tracing::info!("stopping: open requests may finish");
@@ -114,6 +118,9 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
     app.gateway.audit.stop().await?;
     // From here on other nodes may take over what this one had to leave.
     nodes::remove(&app.store, app.gateway.node).await?;
+    if let Some(traces) = traces {
+        traces.finish().await;
+    }
     Ok(())
 }
 

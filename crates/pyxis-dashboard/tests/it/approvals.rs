@@ -236,11 +236,20 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     let mut of_lapsed = open(&mut browser, &lapsed).await;
     let page = format!("/app/approvals/{denied}");
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
-    assert_eq!(said(&mut of_denied).await, "event: inbox\ndata: {\"mark\":\"denied none 1\",\"pending\":1}\n\n");
-    assert_eq!(said(&mut of_lapsed).await, "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":1}\n\n");
+    assert_eq!(
+        said(&mut of_denied).await,
+        "event: inbox\ndata: {\"mark\":\"denied none 1\",\"pending\":1}\n\n"
+    );
+    assert_eq!(
+        said(&mut of_lapsed).await,
+        "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":1}\n\n"
+    );
     world.later(std::time::Duration::from_secs(3601));
     pyxis_gateway::workers::expire_tick(&world.gateway).await.unwrap();
-    assert_eq!(said(&mut of_lapsed).await, "event: inbox\ndata: {\"mark\":\"expired none 0\",\"pending\":0}\n\n");
+    assert_eq!(
+        said(&mut of_lapsed).await,
+        "event: inbox\ndata: {\"mark\":\"expired none 0\",\"pending\":0}\n\n"
+    );
 }
 
 async fn said(stream: &mut axum::body::Body) -> String {

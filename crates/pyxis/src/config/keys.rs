@@ -57,6 +57,11 @@ pub const KEYS: &[Key] = &[
     ),
     key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
     key("trusted_proxies", "", "Networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed."),
+    key(
+        "otlp_endpoint",
+        "",
+        "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",
+    ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
 ];

@@ -63,6 +63,17 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
     if surfaces.proxy || surfaces.dashboard { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
 }
 
+pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
+    let parsed: Option<http::Uri> = url.parse().ok();
+    let scheme = parsed.as_ref().and_then(http::Uri::scheme_str);
+    if matches!(scheme, Some("http" | "https")) {
+        return Ok(());
+    }
+    bail!(
+        "PX_OTLP_ENDPOINT / OTEL_EXPORTER_OTLP_ENDPOINT: an http or https URL, for example http://localhost:4318"
+    )
+}
+
 /// Cookies and links follow this origin, so plain http is for this machine only.
 pub(super) fn base_url(url: &str) -> Result<()> {
     let target = Target::parse(url).map_err(|error| anyhow::anyhow!("PX_BASE_URL: {error}"))?;
