@@ -20,7 +20,7 @@ use crate::support::{Agent, Answer, Person, Setup, World};
 /// How often the server dies on SQLite.
 const KILLS: usize = 200;
 /// And on PostgreSQL, where a start takes longer.
-const KILLS_ON_POSTGRES: usize = 60;
+const KILLS_ON_POSTGRES: usize = 45;
 /// Agents at work.
 const AGENTS: u64 = 6;
 
