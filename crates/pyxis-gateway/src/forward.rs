@@ -188,7 +188,13 @@ async fn ask(
     }
     judge::check_reason(asked)?;
     if let Some(grant) = judge::use_grant(state, asked).await? {
-        return send(state, asked, &Passage { matched, grant: Some(grant) }, body, claim).await;
+        let passage = Passage { matched, grant: Some(grant) };
+        let sent = send(state, asked, &passage, body, claim).await?;
+        if sent.is_none() {
+            // Not sent, so not used; the next round claims again what still covers it.
+            judge::return_grant(state, asked, &passage).await?;
+        }
+        return Ok(sent);
     }
     let body = read_body(state, body.take().unwrap_or_default()).await?;
     let paused = pause::pause(state, asked, &matched, body, claim).await?;

@@ -28,6 +28,11 @@ impl Front {
         let gateway = app.config.surfaces.proxy.then(|| app.gateway.clone());
         Self { router, gateway, source: source(app) }
     }
+
+    /// Everything through the router.
+    pub(crate) fn routed(app: &App, router: Router) -> Self {
+        Self { router, gateway: None, source: source(app) }
+    }
 }
 
 impl Service<Request> for Front {

@@ -5,6 +5,8 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 mod front;
+pub mod nodes;
 pub mod openapi;
 pub mod serve;
 pub mod telemetry;
+pub mod traces;

@@ -40,7 +40,17 @@ async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> 
         return tx.on_sqlite(move |session| append_on(session, &keys, records)).await;
     }
     let head = (&mut *tx).optional(sql(HEAD_LOCKED)).await?;
-    let links = Links::after(head, &keys, records)?;
+    append_after(tx, head, &keys, records).await
+}
+
+/// On PostgreSQL, after a head that this transaction has locked.
+async fn append_after(
+    tx: &mut Tx,
+    head: Option<(i64, Vec<u8>)>,
+    keys: &AuditKeys,
+    records: Vec<Record>,
+) -> Result<i64, StoreError> {
+    let links = Links::after(head, keys, records)?;
     let head = links.head;
     let first = links.first;
     (&mut *tx).execute_each(INSERT.into(), links.rows).await?;
@@ -256,10 +266,13 @@ async fn commit(
         return database.write_atomic(work).await;
     }
     let mut tx = store.begin().await?;
+    // The lock comes first. A change of configuration holds it while it commits: read before, the
+    // generation could be that of the time before a change which was answered before this commit.
+    let head = (&mut tx).optional(sql(HEAD_LOCKED)).await?;
     let generation = (&mut tx).optional(generations::query()).await?;
     let (records, mut numbers) = still_true(items, generation);
     if !records.is_empty() {
-        number(&mut numbers, append_all(&mut tx, keys, records).await?);
+        number(&mut numbers, append_after(&mut tx, head, &keys, records).await?);
     }
     tx.commit().await?;
     Ok(numbers)

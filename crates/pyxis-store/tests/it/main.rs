@@ -6,6 +6,7 @@
 mod support;
 
 mod agents;
+mod appending;
 mod approvals;
 mod audit;
 mod backup;
