@@ -25,7 +25,8 @@ export class Server {
     const server = new Server();
     server.#directory = await mkdtemp(join(tmpdir(), "px-e2e-"));
     // Upstreams of tests live on loopback. Nothing else of the caller's environment gets in.
-    server.#env = { PX_DATA_DIR: join(server.#directory, "data"), PX_EGRESS_ALLOW: "127.0.0.0/8", ...env };
+    const own = { PX_DATA_DIR: join(server.#directory, "data"), PX_METRICS_LISTEN: "off" };
+    server.#env = { ...own, PX_EGRESS_ALLOW: "127.0.0.0/8", ...env };
     try {
       server.bootstrap = await server.#bootstrap();
       await server.serve();

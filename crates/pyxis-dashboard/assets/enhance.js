@@ -19,6 +19,9 @@ for (const time of document.querySelectorAll("time[datetime]")) {
 for (const place of document.querySelectorAll("[data-clock]")) {
   place.textContent = `at ${clock.format(new Date(place.dataset.clock))}`;
 }
+for (const place of document.querySelectorAll("[data-until]")) {
+  place.textContent = clock.format(new Date(place.dataset.until));
+}
 
 // Countdowns. The absolute time stands beside them and stays.
 const countdowns = [...document.querySelectorAll("[data-countdown]")];

@@ -52,6 +52,8 @@ pub struct Assets {
     pub enhance: Asset,
     /// On the inbox: live updates and moving between cards.
     pub inbox: Asset,
+    /// On the page of one request that waits: it is shown anew when somebody else settles it.
+    pub approval: Asset,
     /// The sprite.
     pub icons: Asset,
     /// The mark in the tab.
@@ -63,6 +65,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     style: Asset::new("pyxis", "css", include_bytes!("../assets/pyxis.css")),
     enhance: Asset::new("enhance", "js", include_bytes!("../assets/enhance.js")),
     inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
+    approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
     icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
     mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
 });
@@ -70,7 +73,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        [&self.style, &self.enhance, &self.inbox, &self.icons, &self.mark]
+        [&self.style, &self.enhance, &self.inbox, &self.approval, &self.icons, &self.mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -113,7 +116,7 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        for script in [&ASSETS.enhance, &ASSETS.inbox] {
+        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

@@ -1,4 +1,4 @@
-//! `/app/events`: how many requests wait, as server-sent events.
+//! `/app/events`: how many requests wait, as server-sent events. With `?txn=` also how that one stands.
 //!
 //! The store's events are hints; the number is always read anew. The session is asked for again before
 //! anything is said, so a stream never outlives it by more than a heartbeat.
@@ -11,25 +11,36 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
 use http::HeaderMap;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_gateway::approvals::view;
 use pyxis_gateway::service::sessions;
 use pyxis_store::Event as News;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::cookies::Cookie;
+use crate::form::Asked;
+use crate::pages::inbox;
 use crate::session::Manager;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
+#[derive(Default, Deserialize)]
+pub(crate) struct About {
+    #[serde(default)]
+    txn: String,
+}
+
 pub(crate) async fn stream(
     Extract(state): Extract<State>,
     Manager(who): Manager,
+    Asked(About { txn }): Asked<About>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
+    let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };
     let permit = std::sync::Arc::clone(&state.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
@@ -39,6 +50,7 @@ pub(crate) async fn stream(
         news: state.gateway.store.subscribe(),
         stopping: state.stopping.clone(),
         workspace: who.person.workspace(),
+        about,
         state,
         token: pyxis_core::secret::SecretString::new(token),
         beat,
@@ -51,12 +63,14 @@ pub(crate) async fn stream(
 struct Watcher {
     state: State,
     workspace: WorkspaceId,
+    /// The transaction that the page shows.
+    about: Option<TxnId>,
     token: pyxis_core::secret::SecretString,
     news: broadcast::Receiver<News>,
     stopping: watch::Receiver<bool>,
     beat: Interval,
-    /// The number that was sent last.
-    said: Option<u64>,
+    /// What was sent last.
+    said: Option<Standing>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -65,6 +79,15 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
         let event = watcher.next().await?;
         Some((Ok(event), watcher))
     })
+}
+
+/// What a message tells.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+struct Standing {
+    pending: u64,
+    /// See [`view::mark`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
 }
 
 /// Why the stream woke.
@@ -80,25 +103,26 @@ impl Watcher {
     /// The next message; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         if self.said.is_none() {
-            let pending = self.pending().await?;
-            return Some(self.say(pending));
+            let standing = self.standing().await?;
+            return Some(self.say(standing));
         }
         loop {
             let wake = self.wake().await?;
-            let pending = self.pending().await?;
-            let differs = self.said != Some(pending);
+            let standing = self.standing().await?;
+            let differs = self.said.as_ref() != Some(&standing);
             match wake {
-                Wake::Changed => return Some(self.say(pending)),
-                _ if differs => return Some(self.say(pending)),
+                Wake::Changed => return Some(self.say(standing)),
+                _ if differs => return Some(self.say(standing)),
                 Wake::Heartbeat => return Some(Event::default().comment("")),
                 Wake::Perhaps => {}
             }
         }
     }
 
-    fn say(&mut self, pending: u64) -> Event {
-        self.said = Some(pending);
-        Event::default().event("inbox").data(json!({ "pending": pending }).to_string())
+    fn say(&mut self, standing: Standing) -> Event {
+        let data = json!(standing).to_string();
+        self.said = Some(standing);
+        Event::default().event("inbox").data(data)
     }
 
     /// `None` when the process stops.
@@ -127,11 +151,15 @@ impl Watcher {
         Wake::Changed
     }
 
-    /// What waits; `None` when the session has ended or the store is gone.
-    async fn pending(&self) -> Option<u64> {
+    /// How things stand; `None` when the session has ended or the store is gone.
+    async fn standing(&self) -> Option<Standing> {
         let gateway = &self.state.gateway;
         sessions::find(gateway, self.token.expose()).await.ok()?;
-        view::pending(gateway, self.workspace).await.ok()
+        let mark = match self.about {
+            Some(txn) => Some(view::mark(gateway, self.workspace, txn).await.ok()?),
+            None => None,
+        };
+        Some(Standing { pending: view::pending(gateway, self.workspace).await.ok()?, mark })
     }
 }
 

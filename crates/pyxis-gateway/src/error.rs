@@ -172,6 +172,9 @@ pub enum Error {
     Internal(#[source] BoxError),
 }
 
+/// What a text field that cannot be stored is told.
+pub(crate) const NO_NUL: &str = "must not hold the NUL character";
+
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -192,7 +195,7 @@ impl From<StoreError> for Error {
     /// look at before.
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Text => Self::field("text", "must not hold the NUL character"),
+            StoreError::Text => Self::field("text", NO_NUL),
             error => Self::Unavailable(error),
         }
     }

@@ -9,7 +9,7 @@ pub(crate) mod outbound;
 pub(crate) mod relay;
 
 use axum::body::Body;
-use axum::extract::{Request, State as Extract};
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -48,11 +48,11 @@ pub(crate) struct Asked<'a> {
 }
 
 /// `POST /forward`.
-pub(crate) async fn forward(Extract(state): Extract<State>, request: Request) -> Response {
+pub async fn forward(state: &State, request: Request) -> Response {
     if request.method() != http::Method::POST {
         return Error::MethodNotAllowed("POST").into_response();
     }
-    run(&state, request).await.unwrap_or_else(IntoResponse::into_response)
+    run(state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
 async fn run(state: &State, request: Request) -> Result<Response> {
@@ -67,15 +67,9 @@ async fn run(state: &State, request: Request) -> Result<Response> {
         }
     };
     let call = Call { key, method: method(&control)?, control: &control, head: &head };
-    let Some(idempotency_key) = control.idempotency_key else { return call.go(state, body, None).await };
-    let body = read_body(state, body).await?;
-    let agent = state.cache.agent_now(&state.store, key).await?;
-    match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
-        Replay::Again(response) => Ok(response),
-        Replay::First(claim) => {
-            let result = call.go(state, body.into(), Some(&claim)).await;
-            claim.settle(state, result).await
-        }
+    match control.idempotency_key {
+        None => call.go(state, body, None).await,
+        Some(idempotency_key) => Box::pin(call.go_once(state, idempotency_key, body)).await,
     }
 }
 
@@ -96,7 +90,21 @@ struct Call<'a> {
     head: &'a request::Parts,
 }
 
+// Ways that few requests take are boxed: the future of the one that most take stays small.
 impl Call<'_> {
+    /// Goes, unless a call with this `Idempotency-Key` went before.
+    async fn go_once(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
+        let body = read_body(state, body).await?;
+        let agent = state.cache.agent_now(&state.store, self.key).await?;
+        match idempotency::claim(state, &agent, idempotency_key, self.control, &body).await? {
+            Replay::Again(response) => Ok(response),
+            Replay::First(claim) => {
+                let result = self.go(state, body.into(), Some(&claim)).await;
+                claim.settle(state, result).await
+            }
+        }
+    }
+
     /// Counts the call, then decides until a decision stands: configuration in memory can be older than
     /// the store's, which shows before anything has happened.
     async fn go(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
@@ -150,7 +158,7 @@ impl Call<'_> {
             Ok(Judgement::Pass(matched)) => {
                 return send(state, &asked, &Passage { matched, grant: None }, body, claim).await;
             }
-            Ok(Judgement::Ask(matched)) => return ask(state, &asked, matched, body, claim).await,
+            Ok(Judgement::Ask(matched)) => return Box::pin(ask(state, &asked, matched, body, claim)).await,
             Ok(Judgement::Deny { pattern }) => Error::DeniedByPolicy { pattern },
             Err(error) => error,
         };
@@ -180,7 +188,13 @@ async fn ask(
     }
     judge::check_reason(asked)?;
     if let Some(grant) = judge::use_grant(state, asked).await? {
-        return send(state, asked, &Passage { matched, grant: Some(grant) }, body, claim).await;
+        let passage = Passage { matched, grant: Some(grant) };
+        let sent = send(state, asked, &passage, body, claim).await?;
+        if sent.is_none() {
+            // Not sent, so not used; the next round claims again what still covers it.
+            judge::return_grant(state, asked, &passage).await?;
+        }
+        return Ok(sent);
     }
     let body = read_body(state, body.take().unwrap_or_default()).await?;
     let paused = pause::pause(state, asked, &matched, body, claim).await?;

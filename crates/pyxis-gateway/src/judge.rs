@@ -6,6 +6,8 @@ use pyxis_core::mode::Channel;
 use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_store::grants::{self, GrantRow, Wanted};
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use crate::error::{Error, Result};
 use crate::forward::Asked;
@@ -49,6 +51,22 @@ impl From<&Decision<'_>> for Matched {
 
 /// Bounds, egress guard and policy.
 pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement> {
+    let span = tracing::trace_span!(target: "pyxis::trace", "judge", decision = Empty, rule = Empty);
+    let judged = weigh(state, asked).instrument(span.clone()).await;
+    if span.is_disabled() {
+        return judged;
+    }
+    let (decision, rule) = match &judged {
+        Ok(Judgement::Pass(matched)) => ("auto_approve", matched.rule.as_str()),
+        Ok(Judgement::Ask(matched)) => ("require_approval", matched.rule.as_str()),
+        Ok(Judgement::Deny { .. }) => ("deny", Rule::Deny.as_str()),
+        Err(error) => ("refuse", error.code()),
+    };
+    span.record("decision", decision).record("rule", rule);
+    judged
+}
+
+async fn weigh(state: &State, asked: &Asked<'_>) -> Result<Judgement> {
     bounds(asked.credential, asked.target)?;
     state.net.check(&host_port(asked.target)).await?;
     let decision = decide(asked.credential, asked.method, asked.target);
@@ -107,6 +125,14 @@ pub(crate) async fn use_grant(state: &State, asked: &Asked<'_>) -> Result<Option
         now: state.now(),
     };
     Ok(grants::claim_use(&state.store, &wanted).await?)
+}
+
+/// Gives back the use of a grant for a request that was not sent.
+pub(crate) async fn return_grant(state: &State, asked: &Asked<'_>, passage: &Passage) -> Result<()> {
+    if let Some(grant) = &passage.grant {
+        grants::return_use(&state.store, asked.agent.workspace_id(), grant.id).await?;
+    }
+    Ok(())
 }
 
 /// The credential's policy, if it has one.

@@ -15,6 +15,7 @@ mod forward;
 mod idempotency;
 mod judge;
 mod limits;
+mod meters;
 mod outcome;
 mod records;
 mod resolve;
@@ -28,18 +29,23 @@ mod wait;
 pub mod workers;
 
 use axum::Router;
+use axum::extract::State as Extract;
 use axum::routing::{any, get};
 
 pub use actor::Actor;
 pub use error::{BoxError, Error, Result};
+pub use forward::forward;
 pub use resolve::CredentialOptions;
 pub use secret_value::SecretValue;
 pub use state::{Config, Parts, State};
 
+/// The path of [`forward`].
+pub const FORWARD: &str = "/forward";
+
 /// Every route of the proxy.
 pub fn router(state: State) -> Router {
     Router::new()
-        .route("/forward", any(forward::forward))
+        .route(FORWARD, any(|Extract(state), request| async move { forward(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))

@@ -73,7 +73,7 @@ impl Drop for Outcome {
             // Nobody waited for the answer any more.
             self.facts.error = Some("agent_gone");
         }
-        records::metrics(&self.facts);
+        self.state.meters().ended(&self.facts);
         let record = records::outcome(&self.state, self.workspace, self.seq, &self.facts);
         self.state.audit.append_detached(record);
     }

@@ -41,7 +41,7 @@ pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Re
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
     }
-    count("pass");
+    state.meters().passed.increment(1);
     record
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Re
 pub(crate) fn paused(state: &State, asked: &Asked<'_>, matched: &Matched, txn: TxnId) -> Record {
     let mut record = of(state, asked, "pending", matched);
     record.txn_id = Some(txn);
-    count("pause");
+    state.meters().paused.increment(1);
     record
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
         pattern: pattern.as_deref(),
         reason: asked.control.reason,
     });
-    count("refuse");
+    state.meters().refused.increment(1);
     state.audit.append_detached(record);
 }
 
@@ -126,24 +126,6 @@ fn base(state: &State, asked: &Asked<'_>, decision: &'static str) -> Record {
 /// `detail` as JSON text. These structs always serialise.
 pub(crate) fn json(detail: &impl Serialize) -> String {
     serde_json::to_string(detail).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn count(decision: &'static str) {
-    metrics::counter!("pyxis_forward_requests_total", "decision" => decision).increment(1);
-}
-
-/// Upstream latency and failures, for the metrics page.
-pub(crate) fn metrics(facts: &Facts) {
-    if let Some(micros) = facts.head_micros {
-        #[expect(clippy::cast_precision_loss, reason = "a latency, not an amount of money")]
-        metrics::histogram!("pyxis_upstream_seconds").record(micros as f64 / 1e6);
-    }
-    if facts.error.is_some() {
-        metrics::counter!("pyxis_upstream_failures_total").increment(1);
-    }
-    if facts.redactions > 0 {
-        metrics::counter!("pyxis_redactions_total").increment(facts.redactions);
-    }
 }
 
 /// An approved request that was not sent after all.

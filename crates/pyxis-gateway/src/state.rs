@@ -1,6 +1,6 @@
 //! What every part of the proxy shares.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use pyxis_core::clock::{Clock, UnixMillis};
@@ -10,6 +10,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
 
+use crate::meters::Meters;
 use crate::resolve::Cache;
 use crate::touch::Touched;
 use crate::wait::Waiters;
@@ -107,6 +108,7 @@ pub struct Inner {
     pub(crate) waiters: Waiters,
     pub(crate) work: Work,
     pub(crate) touched: Touched,
+    meters: OnceLock<Meters>,
 }
 
 impl State {
@@ -128,12 +130,18 @@ impl State {
             waiters: Waiters::default(),
             work: Work::default(),
             touched: Touched::default(),
+            meters: OnceLock::new(),
         }))
     }
 
     /// The present moment.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+
+    /// The metrics, registered at the first use: by then a server has installed its recorder.
+    pub(crate) fn meters(&self) -> &Meters {
+        self.meters.get_or_init(Meters::register)
     }
 }
 

@@ -10,6 +10,7 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{Event, approvals, audit, idempotency, limits, nodes, sessions, sign_in_links};
 use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::approvals::{execute, expire};
 use crate::error::Result;
@@ -142,12 +143,14 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     for (workspace, txn) in todo {
         let Ok(slot) = Arc::clone(&state.work.slots).acquire_owned().await else { return Ok(()) };
         let state = state.clone();
-        under_way.spawn(async move {
+        let span = tracing::trace_span!(target: "pyxis::trace", "execute", pyxis.txn = %txn);
+        let work = async move {
             if let Err(error) = execute::execute(&state, workspace, txn).await {
                 tracing::warn!(%txn, %error, "an approved request could not be carried out yet");
             }
             drop(slot);
-        });
+        };
+        under_way.spawn(work.instrument(span));
     }
     Ok(())
 }

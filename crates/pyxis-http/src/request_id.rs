@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 use pyxis_core::clock::Clock;
 use pyxis_core::entropy::Entropy;
 use pyxis_core::id::RequestId;
@@ -25,26 +25,37 @@ pub struct Source {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Names a request that fails, or that is logged; the others never need a name.
+/// Names a request that fails; the others never need a name.
 pub async fn assign(State(source): State<Source>, request: Request, next: Next) -> Response {
-    let seen = tracing::enabled!(target: "pyxis::access", tracing::Level::DEBUG)
-        .then(|| (request.method().clone(), route(&request), Instant::now()));
-    let mut response = next.run(request).await;
-    let name = || RequestId::new(source.clock.now(), &*source.entropy);
-    if let Some((method, route, began)) = seen {
-        let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
-        tracing::debug!(target: "pyxis::access", %method, route, status, ms, "answered");
+    let access = Access::begin(request.method(), || route(&request));
+    access.end(&source, next.run(request).await)
+}
+
+/// One request on its way through the server.
+pub struct Access(Option<(Method, String, Instant)>);
+
+impl Access {
+    /// Notes what the access log will want to know, if there is one.
+    pub fn begin(method: &Method, route: impl FnOnce() -> String) -> Self {
+        let logged = tracing::enabled!(target: "pyxis::access", tracing::Level::DEBUG);
+        Self(logged.then(|| (method.clone(), route(), Instant::now())))
     }
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let id = name();
+
+    /// Logs the access, and names the request if it failed.
+    pub fn end(self, source: &Source, mut response: Response) -> Response {
+        if let Some((method, route, began)) = self.0 {
+            let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
+            tracing::debug!(target: "pyxis::access", %method, route, status, ms, "answered");
+        }
+        let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+        let id = RequestId::new(source.clock.now(), &*source.entropy);
         log(id, &problem);
         let mut named = problem.render(Some(id));
         if let Ok(value) = HeaderValue::try_from(id.to_string()) {
             named.headers_mut().insert(X_REQUEST_ID, value);
         }
-        return named;
+        named
     }
-    response
 }
 
 /// The pattern that matched, never the path: a path can hold a one-time token.

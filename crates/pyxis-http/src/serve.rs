@@ -1,15 +1,17 @@
 //! Serving until told to stop, then draining.
 
+use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
 use crate::client_ip::Peer;
 
@@ -19,10 +21,13 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a client may take to send its request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Serves `router` on `listener` until `stop` resolves, then lets open requests finish.
+/// Serves `service` (a router, say) on `listener` until `stop` resolves, then lets open requests finish.
 ///
 /// Returns whether everything finished within [`DRAIN`].
-pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) -> bool {
+pub async fn serve<S>(listener: TcpListener, service: S, stop: impl Future<Output = ()>) -> bool
+where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static,
+{
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(30)));
@@ -42,10 +47,11 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
         };
         // Without this, small answers wait for the client's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
-        let service = router.clone().map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            request.map(axum::body::Body::new)
-        });
+        let service =
+            service.clone().map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+                request.extensions_mut().insert(Peer(peer));
+                request.map(axum::body::Body::new)
+            });
         let connection = builder
             .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service))
             .into_owned();

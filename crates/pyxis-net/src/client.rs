@@ -10,6 +10,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls_pki_types::CertificateDer;
 use tokio::time::timeout;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use crate::body::{self, Body, BoxError};
 use crate::connect::Connector;
@@ -135,7 +137,23 @@ impl Client {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        send::send(&self.zone.http, request.map(body::boxed), first_byte).await
+        let span = tracing::trace_span!(
+            target: "pyxis::trace",
+            "upstream",
+            otel.kind = "client",
+            otel.status_code = Empty,
+            http.request.method = request.method().as_str(),
+            server.address = request.uri().host(),
+            server.port = request.uri().port_u16(),
+            http.response.status_code = Empty,
+        );
+        let sending = send::send(&self.zone.http, request.map(body::boxed), first_byte);
+        let answer = sending.instrument(span.clone()).await;
+        match &answer {
+            Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
+            Err(_) => span.record("otel.status_code", "ERROR"),
+        };
+        answer
     }
 }
 

@@ -4,6 +4,8 @@
 //! An occurrence of a form is then sure to show one of them when text is probed every `stride` bytes.
 //! Unlike a shift table (Wu-Manber) no probe waits for the one before, so the processor overlaps them.
 
+use std::cell::RefCell;
+
 use zeroize::Zeroize;
 
 use crate::forms::Forms;
@@ -26,8 +28,8 @@ pub(crate) struct Grams {
     mask: u32,
     len: usize,
     stride: usize,
-    /// One more than the index of the first entry with this hash; 0 is none.
-    heads: Box<[u16; HEADS]>,
+    /// One more than the index of the first entry with this hash; 0 is none. [`HEADS`] long.
+    heads: Box<[u16]>,
     entries: Vec<Entry>,
 }
 
@@ -39,12 +41,11 @@ impl Grams {
         let shortest = forms.iter().map(|(_, core)| core).min().unwrap_or(GRAM);
         let len = shortest.midpoint(2).clamp(1, GRAM);
         let stride = (shortest + 1 - len).min(MAX_STRIDE);
-        let heads: Box<[u16]> = vec![0; HEADS].into_boxed_slice();
         let mut grams = Self {
             mask: u32::MAX >> (8 * (GRAM - len)),
             len,
             stride,
-            heads: heads.try_into().expect("the length is the constant above"),
+            heads: SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(empty),
             entries: Vec::with_capacity(stride * forms.len()),
         };
         for (index, (form, _)) in forms.iter().enumerate() {
@@ -78,6 +79,7 @@ impl Grams {
 
     /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
     pub(crate) fn candidates(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+        let heads: &[u16; HEADS] = self.heads.first_chunk().expect("`of` makes it of this length");
         let mut at = 0;
         // Four probes at a time, one branch.
         let batch = 3 * self.stride + GRAM;
@@ -85,7 +87,7 @@ impl Grams {
             let probe = |i: usize| {
                 let start = i * self.stride;
                 let word = window[start..start + GRAM].try_into().expect("four bytes were asked for");
-                self.heads[hash(u32::from_le_bytes(word) & self.mask)]
+                heads[hash(u32::from_le_bytes(word) & self.mask)]
             };
             if probe(0) | probe(1) | probe(2) | probe(3) != 0 {
                 for i in 0..4 {
@@ -119,12 +121,31 @@ fn hash(gram: u32) -> usize {
     (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
 }
 
+/// A table is built for each request, and a wiped one is as good as new.
+const SPARES: usize = 4;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Box<[u16]>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn empty() -> Box<[u16]> {
+    vec![0; HEADS].into_boxed_slice()
+}
+
 impl Drop for Grams {
     fn drop(&mut self) {
-        self.heads.zeroize();
         for entry in &mut self.entries {
+            // Every head that was set was set for an entry.
+            self.heads[hash(entry.gram)].zeroize();
             entry.gram.zeroize();
         }
+        // No spares on a thread that ends.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARES {
+                spare.push(std::mem::take(&mut self.heads));
+            }
+        });
     }
 }
 

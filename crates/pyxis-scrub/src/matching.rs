@@ -37,8 +37,8 @@ pub(crate) struct Matcher {
     first: ByteSet,
     /// All bytes in forms.
     present: ByteSet,
-    /// Hashed bit set of the neighboring bytes in forms.
-    pairs: [u64; PAIR_WORDS],
+    /// Hashed bit set of the neighboring bytes in forms. Boxed, since a matcher is moved about.
+    pairs: Box<[u64; PAIR_WORDS]>,
     /// Length of the longest form.
     longest: usize,
     /// Whether any form holds a space, which may be written `+`.
@@ -53,7 +53,7 @@ impl Matcher {
             grams,
             first: ByteSet::default(),
             present: ByteSet::default(),
-            pairs: [0; PAIR_WORDS],
+            pairs: Box::new([0; PAIR_WORDS]),
             longest: forms.iter().map(|(form, _)| form.len()).max().unwrap_or(0),
             space: secrets.iter().any(|secret| secret.contains(&b' ')),
             forms,

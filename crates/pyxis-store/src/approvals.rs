@@ -165,8 +165,10 @@ pub struct ApprovalFilter {
     pub agent: Option<AgentId>,
     /// Credential.
     pub credential: Option<CredentialId>,
+    /// Whether the oldest stands first; else the newest.
+    pub oldest_first: bool,
     /// The last row of the page before.
-    pub before: Option<(UnixMillis, TxnId)>,
+    pub beyond: Option<(UnixMillis, TxnId)>,
     /// Most rows.
     pub limit: u32,
 }
@@ -293,7 +295,7 @@ pub async fn find_for_agent(
     Ok(find(executor, workspace, txn).await?.filter(|row| row.agent_id == agent))
 }
 
-/// Approvals, newest first.
+/// Approvals in the order of the filter.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -304,10 +306,15 @@ pub async fn list(
         .push_if(" AND state = ?", filter.state)
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential);
-    if let Some((at, txn)) = filter.before {
-        query = query.push(" AND (created_at, txn_id) < (?", at).push(", ?)", txn);
+    let (beyond, order) = if filter.oldest_first {
+        (" AND (created_at, txn_id) > (?", " ORDER BY created_at, txn_id")
+    } else {
+        (" AND (created_at, txn_id) < (?", " ORDER BY created_at DESC, txn_id DESC")
+    };
+    if let Some((at, txn)) = filter.beyond {
+        query = query.push(beyond, at).push(", ?)", txn);
     }
-    executor.all(query.then(" ORDER BY created_at DESC, txn_id DESC").limit(filter.limit)).await
+    executor.all(query.then(order).limit(filter.limit)).await
 }
 
 /// How many can still be decided.

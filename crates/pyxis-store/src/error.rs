@@ -17,7 +17,7 @@ pub enum StoreError {
     /// The row refers to something that does not exist (any more), or something still refers to it.
     #[error("a row that this one refers to does not exist, or is still in use")]
     Reference,
-    /// A text has a character that cannot be stored: NUL, on PostgreSQL.
+    /// A text has a character that cannot be stored: NUL. PostgreSQL refuses it, so SQLite may not differ.
     #[error("a text holds the NUL character, which cannot be stored")]
     Text,
     /// A stored value cannot be what it must be.

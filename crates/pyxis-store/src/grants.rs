@@ -193,6 +193,16 @@ pub async fn claim_use(executor: impl Executor, wanted: &Wanted<'_>) -> Result<O
     Ok(executor.returning(bound(query, wanted)).await?.pop())
 }
 
+/// Gives a use back that [`claim_use`] counted for a request which was not sent; whether one was counted.
+pub async fn return_use(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: GrantId,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE grants SET uses = uses - 1 WHERE workspace_id = $1 AND id = $2 AND uses > 0");
+    Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
+}
+
 /// Ends every grant of a credential; how many. For a tightened policy or a new secret.
 pub async fn end_for_credential(
     tx: &mut Tx,

@@ -144,9 +144,10 @@ pub async fn set_password(
     Ok(executor.execute(query.bind(password_hash).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Counts a failed sign-in. At `max` the person is locked for `lock_for` and counting starts again.
-/// `None` when the person does not exist.
-pub async fn record_failure(
+/// Counts a sign-in that is about to be tried, as a failure until [`record_success`]. The one that
+/// reaches `max` locks the person for `lock_for`, and counting starts again. `None`, and nothing
+/// counted: the person is locked already, or does not exist. Exact under concurrency.
+pub async fn record_attempt(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: UserId,
@@ -158,13 +159,14 @@ pub async fn record_failure(
         "UPDATE users SET failed_sign_ins = CASE WHEN failed_sign_ins + 1 >= $1 THEN 0 \
          ELSE failed_sign_ins + 1 END, \
          locked_until = CASE WHEN failed_sign_ins + 1 >= $1 THEN $2 ELSE locked_until END \
-         WHERE workspace_id = $3 AND id = $4 RETURNING ",
+         WHERE workspace_id = $3 AND id = $4 AND (locked_until IS NULL OR locked_until <= $5) RETURNING ",
         lock_columns!()
     ))
     .bind(i64::from(max))
     .bind(now.plus(lock_for))
     .bind(workspace)
-    .bind(id);
+    .bind(id)
+    .bind(now);
     Ok(executor.returning(query).await?.pop())
 }
 

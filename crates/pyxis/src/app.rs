@@ -134,7 +134,8 @@ fn make_dir(path: &Path) -> Result<()> {
         .with_context(|| format!("cannot create {}", path.display()))
 }
 
-fn client(config: &Config) -> Result<Client> {
+/// The way out, with the egress guard of the settings.
+pub fn client(config: &Config) -> Result<Client> {
     let guard = Guard::new(config.egress_allow.clone(), config.egress_allow_addrs.clone());
     let mut settings = ClientConfig::new(guard);
     if let Some(path) = &config.egress_ca_file {

@@ -133,7 +133,7 @@ pub struct Serving {
     /// Address and port; port 0 picks a free one.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Address and port of the Prometheus metrics.
+    /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
     /// What to serve: proxy,dashboard.

@@ -26,6 +26,7 @@ use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
 use crate::serve::default_base_url;
 use crate::telemetry;
+use crate::traces::Traces;
 
 /// Already so, or nothing to do.
 const NOTHING_TO_DO: u8 = 3;
@@ -58,6 +59,13 @@ fn settings(flags: &Flags) -> Result<Config> {
     let config = Config::load(flags, &ProcessEnv)?;
     telemetry::init_logs(&config)?;
     Ok(config)
+}
+
+/// The same for a server, which can also be traced.
+fn serving_settings(flags: &Flags) -> Result<(Config, Option<Traces>)> {
+    let config = Config::load(flags, &ProcessEnv)?;
+    let traces = telemetry::init_serving(&config)?;
+    Ok((config, traces))
 }
 
 /// Opens everything for a command that is not the server.

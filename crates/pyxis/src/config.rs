@@ -34,7 +34,7 @@ pub struct Config {
     /// Where to listen.
     pub listen: SocketAddr,
     /// Where to show metrics.
-    pub metrics_listen: Option<SocketAddr>,
+    pub metrics_listen: MetricsListen,
     /// Public origin; by default follows the bound port.
     pub base_url: Option<String>,
     /// What is served.
@@ -59,10 +59,23 @@ pub struct Config {
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// OTLP base URL of a collector of traces.
+    pub otlp_endpoint: Option<String>,
     /// Log filter.
     pub log: String,
     /// Log lines as JSON.
     pub log_json: bool,
+}
+
+/// Where the metrics are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsListen {
+    /// Nowhere.
+    Off,
+    /// Here, as somebody wishes.
+    At(SocketAddr),
+    /// Here unless something else listens there: the default.
+    IfFree(SocketAddr),
 }
 
 /// The parts of the program that answer requests.
@@ -99,7 +112,10 @@ impl Config {
             database,
             encryption_key: source.secret("encryption_key")?,
             listen: source.parsed("listen")?,
-            metrics_listen: source.optional("metrics_listen")?,
+            metrics_listen: parse::metrics_listen(
+                &source.text("metrics_listen")?,
+                source.written("metrics_listen").is_some(),
+            )?,
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
@@ -112,6 +128,7 @@ impl Config {
             egress_allow_addrs: Vec::new(),
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
+            otlp_endpoint: source.otlp_endpoint(),
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
             data_dir,
@@ -123,6 +140,9 @@ impl Config {
     fn check(&self) -> Result<()> {
         if let Some(url) = &self.base_url {
             parse::base_url(url)?;
+        }
+        if let Some(endpoint) = &self.otlp_endpoint {
+            parse::otlp_endpoint(endpoint)?;
         }
         if self.approval_timeout.is_zero() || self.forward_timeout.is_zero() {
             bail!("PX_APPROVAL_TIMEOUT_SECS and PX_FORWARD_TIMEOUT_SECS must be at least 1");
@@ -142,14 +162,14 @@ struct Source<'a, E> {
 }
 
 impl<E: Env> Source<'_, E> {
+    /// What somebody wrote.
+    fn written(&self, key: &'static str) -> Option<String> {
+        let outside = self.flags.get(key).cloned().or_else(|| self.env.var(&keys::env_name(key)));
+        outside.or_else(|| self.file.get(key).cloned())
+    }
+
     fn text(&self, key: &'static str) -> Result<String> {
-        let found = self
-            .flags
-            .get(key)
-            .cloned()
-            .or_else(|| self.env.var(&keys::env_name(key)))
-            .or_else(|| self.file.get(key).cloned());
-        match found {
+        match self.written(key) {
             Some(text) => Ok(text),
             None => keys::default(key).map(str::to_owned).with_context(|| format!("unknown setting: {key}")),
         }
@@ -162,6 +182,12 @@ impl<E: Env> Source<'_, E> {
 
     fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {
         if self.text(key)?.trim().is_empty() { Ok(None) } else { self.parsed(key).map(Some) }
+    }
+
+    /// Ours, or the variable that every OpenTelemetry exporter knows.
+    fn otlp_endpoint(&self) -> Option<String> {
+        let own = self.written("otlp_endpoint");
+        own.or_else(|| self.env.var("OTEL_EXPORTER_OTLP_ENDPOINT")).filter(|url| !url.trim().is_empty())
     }
 
     /// A secret, from its variable or from the file that `<VARIABLE>_FILE` names.
@@ -225,10 +251,22 @@ mod tests {
             ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+            ("PX_OTLP_ENDPOINT", "collector:4318"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
         ] {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");
         }
+    }
+
+    #[test]
+    fn metrics_are_wished_for_defaulted_or_off() {
+        let of = |vars: &[(&str, &str)]| load(vars, &[]).map(|config| config.metrics_listen);
+        let default: SocketAddr = "127.0.0.1:8701".parse().unwrap();
+        assert_eq!(of(&[]).unwrap(), MetricsListen::IfFree(default));
+        assert_eq!(of(&[("PX_METRICS_LISTEN", "127.0.0.1:8701")]).unwrap(), MetricsListen::At(default));
+        assert_eq!(of(&[("PX_METRICS_LISTEN", "off")]).unwrap(), MetricsListen::Off);
+        assert!(of(&[("PX_METRICS_LISTEN", "8701")]).is_err());
     }
 
     #[test]

@@ -16,13 +16,16 @@ use pyxis_gateway as gateway;
 use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
 use pyxis_scoring as scoring;
+use pyxis_store::nodes;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, MetricsListen};
+use crate::front::Front;
 use crate::openapi;
+use crate::traces::{self, Traces};
 
 /// A bound listener and the origin that people will use.
 pub struct Bound {
@@ -36,21 +39,41 @@ pub struct Bound {
     pub base_url: String,
 }
 
+impl Bound {
+    /// Where the metrics are shown.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+}
+
 /// Binds, so that the port is known before anything is printed or linked.
 pub async fn bind(config: &Config) -> Result<Bound> {
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
-    let metrics = match config.metrics_listen {
-        None => None,
-        Some(address) => {
-            let bound = TcpListener::bind(address).await;
-            Some(bound.with_context(|| format!("cannot show metrics on {address}"))?)
-        }
-    };
+    let metrics = bind_metrics(config.metrics_listen).await?;
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
     Ok(Bound { listener, address, metrics, base_url })
+}
+
+/// A default that is taken (another server on this machine) is no reason not to start; a wish that
+/// cannot be fulfilled is.
+async fn bind_metrics(wanted: MetricsListen) -> Result<Option<TcpListener>> {
+    match wanted {
+        MetricsListen::Off => Ok(None),
+        MetricsListen::At(address) => {
+            let bound = TcpListener::bind(address).await;
+            bound.map(Some).with_context(|| format!("cannot show metrics on {address}"))
+        }
+        MetricsListen::IfFree(address) => match TcpListener::bind(address).await {
+            Ok(listener) => Ok(Some(listener)),
+            Err(error) => {
+                tracing::warn!(%address, %error, "no metrics: their port is taken; set PX_METRICS_LISTEN");
+                Ok(None)
+            }
+        },
+    }
 }
 
 /// The origin where nothing else is configured.
@@ -59,10 +82,15 @@ pub fn default_base_url(address: SocketAddr) -> String {
 }
 
 /// Serves until a signal, then drains.
-pub async fn run(app: App, bound: Bound) -> Result<()> {
+pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
+    let mut present = crate::nodes::enter(&app.config.data_dir, app.gateway.node)?;
+    for gone in &present.gone {
+        nodes::remove(&app.store, gone.id).await?;
+    }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
+    present.settled();
     if let Some(listener) = bound.metrics {
         let handle = crate::telemetry::init_metrics()?;
         let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
@@ -72,12 +100,17 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
         });
     }
     let router = router_until(&app, stopped.clone());
+    let front = match &traces {
+        // The layer that starts a trace is the router's.
+        Some(_) => Front::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
+        None => Front::new(&app, router),
+    };
     tokio::spawn(async move {
         wait_for_signal().await;
         tracing::info!("stopping: open requests may finish");
         stop.send_replace(true);
     });
-    let finished = serve::serve(bound.listener, router, until(stopped)).await;
+    let finished = serve::serve(bound.listener, front, until(stopped)).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were cut");
     }
@@ -87,6 +120,11 @@ pub async fn run(app: App, bound: Bound) -> Result<()> {
     }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;
+    // From here on other nodes may take over what this one had to leave.
+    nodes::remove(&app.store, app.gateway.node).await?;
+    if let Some(traces) = traces {
+        traces.finish().await;
+    }
     Ok(())
 }
 
@@ -111,12 +149,15 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .with_state(app.gateway.clone());
-    let source = Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) };
     router
         .merge(health)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(axum::middleware::from_fn_with_state(source, request_id::assign))
+        .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
+}
+
+pub(crate) fn source(app: &App) -> Source {
+    Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
 async fn not_found() -> Response {

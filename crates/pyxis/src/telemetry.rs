@@ -1,20 +1,41 @@
-//! Logs and metrics.
+//! Logs, metrics, and where traces begin.
 
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Config;
+use crate::traces::{self, Traces};
 
 /// Sends logs to standard error. Data goes to standard output, logs never.
 pub fn init_logs(config: &Config) -> Result<()> {
-    let filter = EnvFilter::try_new(&config.log).context("PX_LOG")?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let done = if config.log_json {
-        builder.json().flatten_event(true).try_init()
-    } else {
-        builder.with_ansi(false).try_init()
+    init(config, None)
+}
+
+/// The same, and traces where a collector is configured. Keep what is returned until the process ends.
+pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
+    let traces = match &config.otlp_endpoint {
+        // The operator's own address, which is mostly a private one.
+        Some(endpoint) => Some(Traces::start(endpoint, crate::app::client(config)?.private())?),
+        None => None,
     };
+    init(config, traces.as_ref())?;
+    Ok(traces)
+}
+
+fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
+    let filter = EnvFilter::try_new(&config.log).context("PX_LOG")?;
+    let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let logs =
+        if config.log_json { logs.json().flatten_event(true).boxed() } else { logs.with_ansi(false).boxed() };
+    let traces = traces.map(|traces| {
+        let layer = tracing_opentelemetry::layer().with_tracer(traces.tracer());
+        let layer = layer.with_location(false).with_threads(false).with_tracked_inactivity(false);
+        layer.with_filter(Targets::new().with_target(traces::TARGET, LevelFilter::TRACE))
+    });
+    let done = tracing_subscriber::registry().with(logs.with_filter(filter)).with(traces).try_init();
     // A second initialisation happens only in tests, where the first one stands.
     drop(done);
     Ok(())

@@ -65,6 +65,7 @@ impl Cards {
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
             txn_id: row.txn_id.to_string(),
+            mark: view.mark(),
             place: self.place,
             method: row.method.clone(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
@@ -158,6 +159,6 @@ impl Cards {
 
     fn choice(&self, seconds: u64) -> GrantChoice {
         let until = self.now.plus(std::time::Duration::from_secs(seconds));
-        GrantChoice { seconds, label: text::duration(seconds), until: text::time_of_day(until) }
+        GrantChoice { seconds, label: text::duration(seconds), until: self.when(until) }
     }
 }

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::REFRESH;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::approvals::view::{self, Filter, View};
@@ -15,8 +16,9 @@ use super::cards::Cards;
 use super::{first_request, words};
 use crate::error::html;
 use crate::form::{Asked, Named};
+use crate::notice::see_other;
 use crate::session::{Manager, SignedIn};
-use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Place, StandalonePage};
+use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Pages, Place, StandalonePage};
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
@@ -33,20 +35,35 @@ const DECIDED: usize = 15;
 pub(crate) struct Order {
     #[serde(default)]
     order: String,
+    /// The last request of the page before: creation in milliseconds, a dot, its id.
+    #[serde(default)]
+    after: String,
 }
 
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(Order { order }): Asked<Order>,
+    Asked(Order { order, after }): Asked<Order>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
+    let start = if newest_first { "/app/inbox?order=newest" } else { "/app/inbox" };
+    let beyond = read_cursor(&after);
     let cards = Cards::of(&state, &who.person, Place::Inbox).await?;
-    let mut waiting = list(&state, workspace, ApprovalState::Pending, 500).await?;
-    if !newest_first {
-        waiting.reverse();
+    // One more than is shown tells whether there are more.
+    let filter = Filter {
+        state: Some(ApprovalState::Pending),
+        oldest_first: !newest_first,
+        beyond,
+        limit: SHOWN + 1,
+        ..Filter::default()
+    };
+    let waiting = view::list(&state.gateway, workspace, &filter).await?;
+    if waiting.is_empty() && beyond.is_some() {
+        // What stood on this page is decided.
+        return Ok(see_other(start));
     }
+    let more = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| cursor(&last.row));
     let mut pending = Vec::new();
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
@@ -54,7 +71,24 @@ pub(crate) async fn inbox(
     let decided: Vec<Card> =
         decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let first_request = hint(&state, workspace).await?;
-    html(&InboxPage { shell: who.shell(&state).await?, pending, decided, newest_first, first_request })
+    let shell = who.shell(&state).await?;
+    let join = if newest_first { "&" } else { "?" };
+    let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
+        summary: format!("{} of {} that wait", pending.len(), shell.pending),
+        start: beyond.map(|_| start.to_owned()),
+        next: more.map(|cursor| format!("{start}{join}after={cursor}")),
+    });
+    html(&InboxPage { shell, pending, pages, decided, newest_first, first_request })
+}
+
+fn cursor(row: &ApprovalRow) -> String {
+    format!("{}.{}", row.created_at.0, row.txn_id)
+}
+
+/// What is no place to go on from is the start.
+fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
+    let (at, txn) = text.split_once('.')?;
+    Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
 }
 
 async fn list(
@@ -63,7 +97,7 @@ async fn list(
     wanted: ApprovalState,
     limit: u32,
 ) -> Result<Vec<View>, Error> {
-    let filter = Filter { state: Some(wanted), agent: None, limit };
+    let filter = Filter { state: Some(wanted), limit, ..Filter::default() };
     Ok(view::list(&state.gateway, workspace, &filter).await?)
 }
 
@@ -159,6 +193,6 @@ async fn one(state: &State, who: &SignedIn, id: &str, place: Place) -> Result<Ca
 }
 
 /// An id that cannot be one names nothing.
-pub(super) fn txn(text: &str) -> Result<TxnId, Error> {
+pub(crate) fn txn(text: &str) -> Result<TxnId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }

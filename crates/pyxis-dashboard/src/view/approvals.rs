@@ -14,6 +14,8 @@ pub struct InboxPage {
     pub shell: Shell,
     /// Requests that wait, in the chosen order.
     pub pending: Vec<Card>,
+    /// Where there are more than one page shows.
+    pub pages: Option<Pages>,
     /// Requests decided lately, newest first.
     pub decided: Vec<Card>,
     /// Whether the newest pending one stands first (`?order=newest`); else the oldest, so that
@@ -21,6 +23,17 @@ pub struct InboxPage {
     pub newest_first: bool,
     /// Shown when there was never a request: a `curl` that makes one.
     pub first_request: String,
+}
+
+/// A list that is longer than a page.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// `50 of 120 that wait`.
+    pub summary: String,
+    /// The first page, where this is another.
+    pub start: Option<String>,
+    /// The next page.
+    pub next: Option<String>,
 }
 
 /// `GET /app/approvals/{txn_id}`.
@@ -76,6 +89,8 @@ impl Place {
 pub struct Card {
     /// Transaction id.
     pub txn_id: String,
+    /// What it was made from; the page is made anew when the server says another one.
+    pub mark: String,
     /// Where it is shown.
     pub place: Place,
     /// HTTP method, upper case.
@@ -181,8 +196,8 @@ pub struct GrantChoice {
     pub seconds: u64,
     /// `30 minutes`.
     pub label: String,
-    /// When it would end if approved now: `14:30 UTC`.
-    pub until: String,
+    /// When it would end if approved now.
+    pub until: When,
 }
 
 impl Card {

@@ -204,3 +204,91 @@ async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
     world.ask(&team, "/v1/after", "", "{}").await;
     assert_eq!(next().await, None);
 }
+
+#[tokio::test]
+async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let rival = world.team("rival", "eve@example.com").await;
+    let foreign = world.ask(&rival, "/v1/elsewhere", "", "{}").await;
+    let refused = browser.get("/app/events?txn=nonsense").await;
+    assert_eq!(refused.status, StatusCode::NOT_FOUND);
+    let nothing = browser.open(&format!("/app/events?txn={foreign}")).await.into_body().frame().await;
+    assert!(nothing.is_none(), "a request of another workspace is not there");
+
+    let denied = world.ask(&team, "/v1/a", "", "{}").await;
+    let lapsed = world.ask(&team, "/v1/b", "", "{}").await;
+    for (txn, page) in
+        [(&denied, format!("/approve/{denied}")), (&lapsed, format!("/app/approvals/{lapsed}"))]
+    {
+        let text = browser.get(&page).await.text;
+        assert!(text.contains(&format!("data-live=\"pending none 0\" data-txn=\"{txn}\"")), "{text}");
+    }
+    let open = async |browser: &mut Browser, txn: &str| {
+        let mut stream = browser.open(&format!("/app/events?txn={txn}")).await.into_body();
+        assert_eq!(
+            said(&mut stream).await,
+            "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":2}\n\n"
+        );
+        stream
+    };
+    let mut of_denied = open(&mut browser, &denied).await;
+    let mut of_lapsed = open(&mut browser, &lapsed).await;
+    let page = format!("/app/approvals/{denied}");
+    browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
+    assert_eq!(
+        said(&mut of_denied).await,
+        "event: inbox\ndata: {\"mark\":\"denied none 1\",\"pending\":1}\n\n"
+    );
+    assert_eq!(
+        said(&mut of_lapsed).await,
+        "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":1}\n\n"
+    );
+    world.later(std::time::Duration::from_secs(3601));
+    pyxis_gateway::workers::expire_tick(&world.gateway).await.unwrap();
+    assert_eq!(
+        said(&mut of_lapsed).await,
+        "event: inbox\ndata: {\"mark\":\"expired none 0\",\"pending\":0}\n\n"
+    );
+}
+
+async fn said(stream: &mut axum::body::Body) -> String {
+    let frame = stream.frame().await.expect("a message").unwrap();
+    String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let mut all = Vec::new();
+    for number in 0..103 {
+        all.push(world.ask(&team, &format!("/v1/{number}"), "", "{}").await);
+        world.later(std::time::Duration::from_millis(number % 2));
+    }
+    for start in ["/app/inbox", "/app/inbox?order=newest"] {
+        let (mut seen, mut sizes, mut next) = (Vec::new(), Vec::new(), Some(start.to_owned()));
+        while let Some(path) = next {
+            let text = browser.get(&path).await.text;
+            let shown: Vec<&str> =
+                text.split("id=\"r-").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+            assert!(text.contains(&format!("{} of 103 that wait", shown.len())));
+            assert_eq!(text.contains("Start</a>"), path != start, "{path}");
+            sizes.push(shown.len());
+            seen.extend(shown.into_iter().map(str::to_owned));
+            let link = text.split("rel=\"next\"").next().filter(|before| before.len() < text.len());
+            next = link.map(|before| {
+                before.rsplit("href=\"").next().unwrap().split('"').next().unwrap().replace("&amp;", "&")
+            });
+        }
+        assert_eq!(sizes, [50, 50, 3]);
+        let mut sorted = (seen.clone(), all.clone());
+        sorted.0.sort();
+        sorted.1.sort();
+        assert_eq!(sorted.0, sorted.1);
+    }
+    // A page on which everything is decided, and a cursor that is none, lead to the start.
+    let beyond = format!("/app/inbox?after=99999999999999.{}", all[0]);
+    assert_eq!(browser.get(&beyond).await.location(), "/app/inbox");
+    assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 that wait"));
+}

@@ -166,7 +166,7 @@ pub(super) async fn list(
                 .ok_or_else(|| Error::field("state", "pending, approved, denied or expired"))?,
         ),
     };
-    let filter = Filter { state: wanted, agent: None, limit: which.limit.unwrap_or(100) };
+    let filter = Filter { state: wanted, limit: which.limit.unwrap_or(100), ..Filter::default() };
     let views = view::list(&state, person.workspace(), &filter).await?;
     Ok(Json(List { approvals: views.into_iter().map(|view| shown(&state, view)).collect() }))
 }

@@ -20,7 +20,7 @@ use pyxis_store::{Event, StoreError, Tx, policies, users};
 use serde::Serialize;
 
 use super::standing;
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
 use crate::state::State;
 
@@ -155,6 +155,9 @@ impl Case<'_> {
         let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
             return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
+        }
+        if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
+            return Err(Error::field("reason", NO_NUL));
         }
         self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);

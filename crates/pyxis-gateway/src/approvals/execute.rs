@@ -10,7 +10,7 @@ use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalRow, Finish};
-use pyxis_store::{Event, agents, audit, credentials, policies, workspaces};
+use pyxis_store::{Event, agents, audit, credentials, generations, policies, workspaces};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -43,11 +43,21 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     }
     let found = approvals::find(&state.store, workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
-    match clear(state, &row).await {
-        Ok(cleared) => send(state, &row, cleared).await,
-        // Not a verdict: the claim lapses and the work is taken up again.
-        Err(error @ Error::Unavailable(_)) => Err(error),
-        Err(error) => finish(state, &row, None, Err(error), Facts::default()).await,
+    loop {
+        // Read before what is checked under it, compared in the transaction that records the attempt.
+        let generation = generations::read(&state.store).await?;
+        let cleared = match clear(state, &row).await {
+            Ok(cleared) => cleared,
+            // Not a verdict: the claim lapses and the work is taken up again.
+            Err(error @ Error::Unavailable(_)) => return Err(error),
+            Err(error) => return finish(state, &row, None, Err(error), Facts::default()).await,
+        };
+        let started = Instant::now();
+        match begin(state, &row, generation).await? {
+            Begun::Recorded(seq) => return send(state, &row, cleared, seq, started).await,
+            Begun::Lost => return Ok(()),
+            Begun::Stale => {}
+        }
     }
 }
 
@@ -93,9 +103,7 @@ async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest>
     StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-async fn send(state: &State, row: &ApprovalRow, cleared: Cleared) -> Result<()> {
-    let started = Instant::now();
-    let Some(seq) = begin(state, row).await? else { return Ok(()) };
+async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, started: Instant) -> Result<()> {
     state.touched.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
@@ -112,16 +120,30 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared) -> Result<()> 
     finish(state, row, Some(seq), result, facts).await
 }
 
-/// Puts the attempt and its audit record on disk, together. `None`: another node has it.
-async fn begin(state: &State, row: &ApprovalRow) -> Result<Option<i64>> {
+/// What became of an attempt to begin.
+enum Begun {
+    /// It is on disk under this number: send.
+    Recorded(i64),
+    /// Another node has it.
+    Lost,
+    /// The configuration changed since it was checked, and nothing was stored: check again.
+    Stale,
+}
+
+/// Puts the attempt and its audit record on disk, together.
+async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begun> {
     let mut tx = state.store.begin().await?;
     if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
-        return Ok(None);
+        return Ok(Begun::Lost);
     }
     let record = records::execute(state, row);
     let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+    // Appending has taken the lock that a change of configuration holds while it commits.
+    if generations::read(&mut tx).await? != generation {
+        return Ok(Begun::Stale);
+    }
     tx.commit().await?;
-    Ok(seqs.first().copied())
+    seqs.first().copied().map(Begun::Recorded).ok_or(Error::OutcomeUnknown)
 }
 
 /// Reads the answer for the agent that polls, up to what is kept.
@@ -161,7 +183,7 @@ async fn finish(
         Err(error) => (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), None),
     };
     facts.error = error;
-    records::metrics(&facts);
+    state.meters().ended(&facts);
     let mut tx = state.store.begin().await?;
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
     if approvals::finish(&mut tx, workspace, txn, state.node, &end).await? {

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalFilter, ApprovalRow};
@@ -34,8 +35,31 @@ pub struct Filter {
     pub state: Option<ApprovalState>,
     /// Only of this agent.
     pub agent: Option<AgentId>,
+    /// Whether the oldest stands first; else the newest.
+    pub oldest_first: bool,
+    /// Creation and id of the last one of the page before.
+    pub beyond: Option<(UnixMillis, TxnId)>,
     /// At most this many.
     pub limit: u32,
+}
+
+impl View {
+    /// What a page that shows this transaction was made from; see [`mark`].
+    pub fn mark(&self) -> String {
+        mark_of(&self.row, self.votes.len())
+    }
+}
+
+/// Differs whenever a page that shows the transaction should be made anew.
+pub async fn mark(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<String> {
+    let found = approvals::find(&state.store, workspace, txn).await?;
+    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    let votes = votes::list(&state.store, workspace, txn).await?;
+    Ok(mark_of(&row, votes.len()))
+}
+
+fn mark_of(row: &ApprovalRow, votes: usize) -> String {
+    format!("{} {} {votes}", row.state.as_str(), row.forward_state.as_str())
 }
 
 /// One transaction of a workspace, whole.
@@ -55,14 +79,15 @@ pub async fn pending(state: &State, workspace: WorkspaceId) -> Result<u64> {
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// Transactions of a workspace, newest first, without their bodies.
+/// Transactions of a workspace in the order of the filter, without their bodies.
 pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<View>> {
     expire::expire_due(state).await?;
     let filter = ApprovalFilter {
         state: filter.state,
         agent: filter.agent,
         credential: None,
-        before: None,
+        oldest_first: filter.oldest_first,
+        beyond: filter.beyond,
         limit: filter.limit.clamp(1, 500),
     };
     let rows = approvals::list(&state.store, workspace, &filter).await?;

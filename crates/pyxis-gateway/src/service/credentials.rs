@@ -12,7 +12,7 @@ use pyxis_store::{StoreError, grants};
 use serde_json::json;
 
 use crate::actor::{Actor, Change};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_NUL, Result};
 use crate::forward::inject;
 use crate::forward::outbound::{Outbound, dispatch};
 use crate::judge;
@@ -220,6 +220,9 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
 fn check_description(description: &str) -> Result<()> {
     if description.len() > MAX_DESCRIPTION {
         return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
+    }
+    if description.contains('\0') {
+        return Err(Error::field("description", NO_NUL));
     }
     Ok(())
 }

@@ -148,13 +148,11 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
 /// the limit together. Success sets the count back.
 async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<()> {
     let (workspace, id) = (user.workspace_id, user.id);
-    let counted = users::record_failure(&state.store, workspace, id, now, MAX_FAILURES, LOCK).await?;
-    let Some(counted) = counted else { return Ok(()) };
-    // The attempt that reaches the limit sets the count to zero and the lock; later ones find both.
-    match counted.locked_until {
-        Some(until) if until > now && counted.failed_sign_ins > 0 => Err(Error::Locked { until }),
-        _ => Ok(()),
+    if users::record_attempt(&state.store, workspace, id, now, MAX_FAILURES, LOCK).await?.is_some() {
+        return Ok(());
     }
+    let locked = users::find(&state.store, workspace, id).await?.and_then(|user| user.locked_until);
+    Err(Error::Locked { until: locked.unwrap_or(now) })
 }
 
 /// Signs in with a one-time link's token.

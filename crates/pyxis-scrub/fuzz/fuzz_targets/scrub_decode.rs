@@ -1,33 +1,10 @@
 //! No body makes the decoder panic, loop without output, or give pieces that are too large.
+//!
+//! `cargo +nightly fuzz run scrub_decode` in `crates/pyxis-scrub`. The tests run the same body over fixed inputs.
+
 #![no_main]
 
-use bytes::Bytes;
-use libfuzzer_sys::fuzz_target;
-use pyxis_scrub::{DecodeError, Decoder};
+#[path = "../bodies/scrub_decode.rs"]
+mod body;
 
-/// A bomb is no crash: enough is enough.
-const MAX_OUTPUT: usize = 1 << 24;
-
-fn decode(coding: &str, body: &[u8], chunk: usize) -> Result<(), DecodeError> {
-    let Ok(mut decoder) = Decoder::for_content_encoding(coding) else { return Ok(()) };
-    let mut total = 0;
-    for chunk in body.chunks(chunk) {
-        decoder.push(Bytes::copy_from_slice(chunk));
-        while let Some(piece) = decoder.pull()? {
-            assert!(!piece.is_empty() && piece.len() <= 64 * 1024);
-            total += piece.len();
-            if total > MAX_OUTPUT {
-                return Ok(());
-            }
-        }
-    }
-    decoder.finish()
-}
-
-fuzz_target!(|data: &[u8]| {
-    let [coding, chunk, body @ ..] = data else { return };
-    let codings = ["gzip", "deflate", "br", "zstd", "gzip, gzip", "br, zstd"];
-    let coding = codings[usize::from(*coding) % codings.len()];
-    // Any outcome is fine.
-    let _outcome = decode(coding, body, usize::from(*chunk).max(1));
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

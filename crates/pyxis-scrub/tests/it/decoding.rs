@@ -5,25 +5,25 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use pyxis_scrub::{DecodeError, Decoder, UnknownCoding};
 
-fn gzip(text: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text).expect("memory takes all");
     encoder.finish().expect("memory takes all")
 }
 
-fn zlib(text: &[u8]) -> Vec<u8> {
+pub(crate) fn zlib(text: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text).expect("memory takes all");
     encoder.finish().expect("memory takes all")
 }
 
-fn raw_deflate(text: &[u8]) -> Vec<u8> {
+pub(crate) fn raw_deflate(text: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text).expect("memory takes all");
     encoder.finish().expect("memory takes all")
 }
 
-fn brotli(text: &[u8]) -> Vec<u8> {
+pub(crate) fn brotli(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = brotli::CompressorWriter::new(&mut out, 4096, 5, 22);
     encoder.write_all(text).expect("memory takes all");
@@ -31,7 +31,7 @@ fn brotli(text: &[u8]) -> Vec<u8> {
     out
 }
 
-fn zstd(text: &[u8]) -> Vec<u8> {
+pub(crate) fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(text, 3).expect("memory takes all")
 }
 

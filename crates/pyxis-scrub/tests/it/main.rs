@@ -2,5 +2,6 @@
 
 mod decoding;
 mod encodings;
+mod fuzzed;
 mod properties;
 mod scrubbing;

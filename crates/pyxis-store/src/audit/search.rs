@@ -1,4 +1,6 @@
 //! Reading the log.
+//!
+//! Wherever a workspace is asked for, `kind <> 'outcome'` stands beside it: the index is for those rows.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -115,10 +117,11 @@ pub async fn decisions_over_time(
     to: UnixMillis,
     bucket_ms: i64,
 ) -> Result<Vec<(UnixMillis, String, i64)>, StoreError> {
-    let query =
-        sql("SELECT CAST($1 AS BIGINT) + (at - $1) / $2 * $2, decision, count(*) FROM audit_records \
-         WHERE workspace_id = $3 AND kind = 'forward' AND at >= $1 AND at < $4 AND decision IS NOT NULL \
-         GROUP BY 1, 2 ORDER BY 1, 2");
+    let query = sql(
+        "SELECT CAST($1 AS BIGINT) + (at - $1) / $2 * $2, decision, count(*) FROM audit_records \
+         WHERE workspace_id = $3 AND kind <> 'outcome' AND kind = 'forward' AND at >= $1 AND at < $4 AND decision IS NOT NULL \
+         GROUP BY 1, 2 ORDER BY 1, 2",
+    );
     executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
 }
 
@@ -132,7 +135,8 @@ pub async fn recent_forwards(
     let query = sql(concat!(
         "SELECT ",
         audit_columns!("r"),
-        " FROM audit_records r WHERE r.workspace_id = $1 AND r.credential = $2 AND r.kind = 'forward' \
+        " FROM audit_records r WHERE r.workspace_id = $1 AND r.credential = $2 AND r.kind <> 'outcome' \
+         AND r.kind = 'forward' \
          ORDER BY r.seq DESC"
     ));
     executor.all(query.bind(workspace).bind(credential).limit(limit)).await

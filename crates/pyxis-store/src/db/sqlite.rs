@@ -206,6 +206,10 @@ impl<'c> Session<'c> {
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
     debug_assert_eq!(statement.parameter_count(), params.len(), "every parameter is bound");
     for (index, value) in params.iter().enumerate() {
+        // SQLite would take it, and its text functions would then stop in the middle.
+        if matches!(value, Value::Text(Some(text)) if text.as_bytes().contains(&0)) {
+            return Err(StoreError::Text);
+        }
         statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
     }
     Ok(())

@@ -1,16 +1,22 @@
 //! Approvals: insertion, lists and the transitions out of pending.
 
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::id::{AgentId, TxnId, UserId};
+use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use pyxis_core::mode::{ApprovalState, ForwardState};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalFilter, NewApproval};
 use pyxis_store::votes::{self, Verdict, VoteRow};
 
-use crate::support::{NOW, add_approval, add_workspace, at, contract, exactly_one, new_approval};
+use crate::support::{NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval};
 
-const FILTER: ApprovalFilter =
-    ApprovalFilter { state: None, agent: None, credential: None, before: None, limit: 50 };
+const FILTER: ApprovalFilter = ApprovalFilter {
+    state: None,
+    agent: None,
+    credential: None,
+    oldest_first: false,
+    beyond: None,
+    limit: 50,
+};
 
 async fn approve(store: &Store, new: &NewApproval, now: i64) -> bool {
     let user = UserId::new(NOW, &OsEntropy);
@@ -26,6 +32,21 @@ async fn expire(store: &Store, new: &NewApproval, now: i64) -> bool {
     let won = approvals::expire(&mut tx, new.workspace_id, new.txn_id, at(now)).await.unwrap();
     tx.commit().await.unwrap();
     won
+}
+
+fn vote(ws: WorkspaceId, txn: TxnId, millis: i64) -> VoteRow {
+    VoteRow {
+        txn_id: txn,
+        user_id: UserId::new(at(millis), &OsEntropy),
+        workspace_id: ws,
+        email: "o@example.com".to_owned(),
+        verdict: Verdict::Approve,
+        reason: None,
+        grant_seconds: Some(1800),
+        agent_only: true,
+        channel: "dashboard".to_owned(),
+        created_at: at(millis),
+    }
 }
 
 contract! {
@@ -143,6 +164,33 @@ contract! {
         assert_eq!(due, [(world.ws, new.txn_id)]);
     }
 
+    async fn lists_page_in_either_order_and_miss_nothing(world: &World) {
+        let mut all = Vec::new();
+        for number in 0..7 {
+            let mut new = new_approval(world, &format!("{number}"));
+            // Two and two at the same moment, so that the id decides between them.
+            new.created_at = at(number / 2);
+            let sealed = world.keyring.seal(&OsEntropy, &approvals::request_aad(world.ws, new.txn_id), b"{}");
+            let mut tx = world.store.begin().await.unwrap();
+            approvals::insert(&mut tx, &new, sealed).await.unwrap();
+            tx.commit().await.unwrap();
+            all.push((new.created_at, new.txn_id));
+        }
+        all.sort_by_key(|(at, txn)| (*at, txn.to_string()));
+        for oldest_first in [true, false] {
+            let mut filter = ApprovalFilter { oldest_first, limit: 2, ..FILTER };
+            let mut seen = Vec::new();
+            loop {
+                let page = approvals::list(&world.store, world.ws, &filter).await.unwrap();
+                let Some(last) = page.last() else { break };
+                filter.beyond = Some((last.created_at, last.txn_id));
+                seen.extend(page.iter().map(|row| (row.created_at, row.txn_id)));
+            }
+            assert_eq!(seen, all);
+            all.reverse();
+        }
+    }
+
     async fn lists_filter_and_page_newest_first(world: &World) {
         let mut all: Vec<TxnId> = Vec::new();
         for number in 0..5 {
@@ -151,7 +199,7 @@ contract! {
         let first = ApprovalFilter { limit: 3, ..FILTER };
         let page = approvals::list(&world.store, world.ws, &first).await.unwrap();
         let last = page.last().unwrap();
-        let next = ApprovalFilter { before: Some((last.created_at, last.txn_id)), ..FILTER };
+        let next = ApprovalFilter { beyond: Some((last.created_at, last.txn_id)), ..FILTER };
         let rest = approvals::list(&world.store, world.ws, &next).await.unwrap();
         let mut seen: Vec<TxnId> = page.iter().chain(&rest).map(|row| row.txn_id).collect();
         assert_eq!(seen.len(), 5);
@@ -170,20 +218,34 @@ contract! {
         assert!(approvals::list(&world.store, world.ws, &filter).await.unwrap().is_empty());
     }
 
+    async fn a_locked_approval_shows_every_vote_cast_before(world: &World) {
+        for round in 0..50 {
+            let new = add_approval(world, &format!("{round}")).await;
+            // Each counts the votes that stand before its own: only the row's lock makes that exact.
+            let counts = at_once(2, |voter| {
+                let (store, ws, txn) = (world.store.clone(), world.ws, new.txn_id);
+                async move {
+                    let mut tx = store.begin().await.unwrap();
+                    let row = approvals::find_for_update(&mut tx, ws, txn).await.unwrap().unwrap();
+                    assert_eq!(row.txn_id, txn);
+                    let before = votes::list(&mut tx, ws, txn).await.unwrap().len();
+                    votes::insert(&mut tx, &vote(ws, txn, i64::try_from(voter).unwrap())).await.unwrap();
+                    tx.commit().await.unwrap();
+                    before
+                }
+            })
+            .await;
+            assert_eq!(counts.iter().sum::<usize>(), 1, "round {round}: {counts:?}");
+        }
+        let other = add_workspace(&world.store, "other").await;
+        let new = add_approval(world, "k").await;
+        let mut tx = world.store.begin().await.unwrap();
+        assert!(approvals::find_for_update(&mut tx, other, new.txn_id).await.unwrap().is_none());
+    }
+
     async fn a_person_votes_once(world: &World) {
         let new = add_approval(world, "k").await;
-        let vote = VoteRow {
-            txn_id: new.txn_id,
-            user_id: UserId::new(NOW, &OsEntropy),
-            workspace_id: world.ws,
-            email: "o@example.com".to_owned(),
-            verdict: Verdict::Approve,
-            reason: None,
-            grant_seconds: Some(1800),
-            agent_only: true,
-            channel: "dashboard".to_owned(),
-            created_at: NOW,
-        };
+        let vote = vote(world.ws, new.txn_id, 0);
         votes::insert(&world.store, &vote).await.unwrap();
         let again = VoteRow { verdict: Verdict::Deny, ..vote.clone() };
         assert!(votes::insert(&world.store, &again).await.unwrap_err().is_conflict());

@@ -221,6 +221,22 @@ contract! {
         assert_eq!(audit::stream(&world.store, 1, Some(other), 9).await.unwrap().len(), 1);
     }
 
+    async fn entries_page_forward_with_their_outcomes(world: &World) {
+        let other = add_workspace(&world.store, "other").await;
+        append(world, &[record(world.ws, 1), record(other, 2), outcome(world.ws, 1, 200), record(world.ws, 3)]).await;
+        append(world, &[outcome(other, 2, 404), outcome(other, 4, 500)]).await;
+        let page = async |after: i64, ws: Option<WorkspaceId>, limit: u32| {
+            let found = audit::entries(&world.store, after, ws, limit).await.unwrap();
+            found.into_iter().map(|entry| (entry.record.seq, entry.outcome.map(|row| row.seq))).collect::<Vec<_>>()
+        };
+        // An outcome of another workspace is none of this one's.
+        assert_eq!(page(0, None, 9).await, [(1, Some(3)), (2, Some(5)), (4, None)]);
+        assert_eq!(page(0, None, 2).await, [(1, Some(3)), (2, Some(5))]);
+        assert_eq!(page(2, None, 9).await, [(4, None)]);
+        assert_eq!(page(0, Some(world.ws), 9).await, [(1, Some(3)), (4, None)]);
+        assert_eq!(page(4, Some(world.ws), 9).await, []);
+    }
+
     async fn decisions_are_counted_in_buckets(world: &World) {
         let deny = |millis| Record { decision: Some("deny".into()), ..record(world.ws, millis) };
         append(world, &[record(world.ws, 0), record(world.ws, 9), deny(9), deny(25), record(world.ws, 30)]).await;

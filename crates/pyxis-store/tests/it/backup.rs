@@ -138,8 +138,14 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     let ws = world.ws;
     assert_eq!(workspaces::list(store).await.unwrap(), workspaces::list(&world.store).await.unwrap());
     assert_eq!(agents::list(store, ws).await.unwrap(), agents::list(&world.store, ws).await.unwrap());
-    let filter =
-        approvals::ApprovalFilter { state: None, agent: None, credential: None, before: None, limit: 9 };
+    let filter = approvals::ApprovalFilter {
+        state: None,
+        agent: None,
+        credential: None,
+        oldest_first: false,
+        beyond: None,
+        limit: 9,
+    };
     let there = approvals::list(store, ws, &filter).await.unwrap();
     assert_eq!(there, approvals::list(&world.store, ws, &filter).await.unwrap());
     assert!(approvals::request(store, ws, there[0].txn_id).await.unwrap().is_some());

@@ -83,6 +83,22 @@ contract! {
         assert_eq!(idempotency::purge(store, at(1000)).await.unwrap(), 2);
     }
 
+    async fn a_key_whose_outcome_is_lost_stays_used(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let key = new_key(world);
+        assert!(!idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
+        idempotency::claim(store, &key).await.unwrap();
+        let other = add_workspace(store, "other").await;
+        assert!(!idempotency::lose(store, other, key.agent_id, "k").await.unwrap());
+        assert!(idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
+        assert!(!idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
+        assert!(!idempotency::release(store, ws, key.agent_id, "k").await.unwrap());
+        match idempotency::claim(store, &key).await.unwrap() {
+            Claim::Existing(row) => assert_eq!((row.state, row.sealed_outcome), (KeyState::Done, None)),
+            Claim::New => panic!("what may have been sent would be sent again"),
+        }
+    }
+
     async fn keys_of_dead_nodes_become_unknown(world: &World) {
         let (dead, mine) = (new_key(world), new_key(world));
         idempotency::claim(&world.store, &dead).await.unwrap();

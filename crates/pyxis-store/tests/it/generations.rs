@@ -93,7 +93,7 @@ contract! {
             credentials::touch_used(store, &[(credential, at(1))]).await.unwrap();
             assert!(credentials::record_verification(store, ws, credential, 1, Some(200), NOW).await.unwrap());
             assert!(users::record_success(store, ws, user, NOW).await.unwrap());
-            users::record_failure(store, ws, user, NOW, 5, Duration::from_secs(1)).await.unwrap().unwrap();
+            users::record_attempt(store, ws, user, NOW, 5, Duration::from_secs(1)).await.unwrap().unwrap();
         }).await);
     }
 

@@ -87,6 +87,20 @@ contract! {
         assert!(grants::covering(&world.store, &wanted).await.unwrap().is_none());
     }
 
+    async fn a_use_that_came_to_nothing_is_given_back_once_for_each_claim(world: &World) {
+        let grant = add(world, |new| new.max_uses = Some(1)).await;
+        let wanted = wanted(world, grant.credential_id);
+        let give_back = async |ws| grants::return_use(&world.store, ws, grant.id).await.unwrap();
+        assert!(!give_back(world.ws).await);
+        assert!(grants::claim_use(&world.store, &wanted).await.unwrap().is_some());
+        assert!(grants::claim_use(&world.store, &wanted).await.unwrap().is_none());
+        let other = add_workspace(&world.store, "other").await;
+        assert!(!give_back(other).await);
+        assert!(give_back(world.ws).await);
+        assert!(!give_back(world.ws).await);
+        assert_eq!(grants::claim_use(&world.store, &wanted).await.unwrap().unwrap().uses, 1);
+    }
+
     async fn a_revoked_or_ended_grant_never_covers_again(world: &World) {
         let revoked = add(world, |_| ()).await;
         assert!(grants::end(&world.store, world.ws, revoked.id, "revoked", at(1)).await.unwrap());

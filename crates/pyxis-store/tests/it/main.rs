@@ -7,6 +7,7 @@ mod support;
 
 mod agents;
 mod api_keys;
+mod appending;
 mod approvals;
 mod audit;
 mod backup;

@@ -21,6 +21,17 @@ contract! {
         assert_eq!(meta::get(&world.store, "a").await.unwrap().as_deref(), Some("2"));
     }
 
+    async fn a_text_with_nul_is_refused_and_ends_only_its_own_transaction(world: &World) {
+        let refused = meta::put_if_absent(&world.store, "a", "x\u{0}y").await;
+        assert!(matches!(refused, Err(StoreError::Text)), "{refused:?}");
+        assert!(matches!(meta::get(&world.store, "\u{0}").await, Err(StoreError::Text)));
+        let mut tx = world.store.begin().await.unwrap();
+        meta::put_if_absent(&mut tx, "b", "1").await.unwrap();
+        assert!(matches!(meta::put_if_absent(&mut tx, "c", "\u{0}").await, Err(StoreError::Text)));
+        assert!(matches!(tx.commit().await, Err(StoreError::Aborted)));
+        assert!(meta::put_if_absent(&world.store, "b", "2").await.unwrap());
+    }
+
     async fn nobody_sees_a_transaction_before_it_commits(world: &World) {
         let mut tx = world.store.begin().await.unwrap();
         meta::put_if_absent(&mut tx, "a", "1").await.unwrap();

@@ -18,7 +18,7 @@ use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{bootstrap, out, server, settings};
+use super::{bootstrap, out, server, serving_settings};
 use crate::app::{self, App};
 use crate::cli::{Global, Serving};
 use crate::serve;
@@ -30,7 +30,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     let mut flags = global.flags();
     listen.add_to(&mut flags);
     flags.entry("log").or_insert_with(|| "warn".to_owned());
-    let mut config = settings(&flags)?;
+    let (mut config, traces) = serving_settings(&flags)?;
     let upstream = if demo { Some(TcpListener::bind("127.0.0.1:0").await?) } else { None };
     if let Some(upstream) = &upstream {
         // Exactly this address and port, and only here.
@@ -51,7 +51,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     if let Some(upstream) = upstream {
         tokio::spawn(serve::serve_plain(upstream, Router::new().fallback(demo_answer)));
     }
-    serve::run(app, bound).await?;
+    serve::run(app, bound, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
 }

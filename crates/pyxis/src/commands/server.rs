@@ -6,7 +6,7 @@ use anyhow::Result;
 use pyxis_gateway::service::workspaces;
 use serde_json::json;
 
-use super::{bootstrap, out, settings};
+use super::{bootstrap, out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
 use crate::serve::{self, Bound};
@@ -14,7 +14,7 @@ use crate::serve::{self, Bound};
 pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
-    let config = settings(&flags)?;
+    let (config, traces) = serving_settings(&flags)?;
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
@@ -26,7 +26,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         // The one thing without which nobody could ever sign in.
         tracing::warn!("first start: sign in once at {}", made.owner_link.expose());
     }
-    serve::run(app, bound).await?;
+    serve::run(app, bound, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
 }
@@ -39,6 +39,7 @@ pub(super) fn announce(as_json: bool, bound: &Bound) {
             "host": bound.address.ip().to_string(),
             "port": bound.address.port(),
             "base_url": bound.base_url,
+            "metrics_address": bound.metrics_address().map(|address| address.to_string()),
         }));
     } else {
         out::line(format_args!("listening on http://{}", bound.address));

@@ -32,8 +32,8 @@ pub const KEYS: &[Key] = &[
     key("listen", "127.0.0.1:8700", "Address and port to serve on; port 0 picks a free one."),
     key(
         "metrics_listen",
-        "",
-        "Address and port of the Prometheus metrics, for example `127.0.0.1:8701`. Empty: none.",
+        "127.0.0.1:8701",
+        "Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none. Only the default gives way when its port is taken.",
     ),
     key(
         "base_url",
@@ -66,6 +66,11 @@ pub const KEYS: &[Key] = &[
     ),
     key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
     key("trusted_proxies", "", "Networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed."),
+    key(
+        "otlp_endpoint",
+        "",
+        "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",
+    ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
 ];

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::target::{Host, Scheme, Target};
 
-use super::{Surfaces, keys};
+use super::{MetricsListen, Surfaces, keys};
 
 /// The keys of a `pyxis.toml`, as text.
 pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
@@ -39,6 +39,18 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .collect()
 }
 
+/// `written`: somebody asks for it, so that it must not be left out silently.
+pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen> {
+    let text = text.trim();
+    if text == "off" {
+        return Ok(MetricsListen::Off);
+    }
+    let address = text.parse().with_context(|| {
+        format!("PX_METRICS_LISTEN / --metrics-listen: an address and port, or off: {text}")
+    })?;
+    Ok(if written { MetricsListen::At(address) } else { MetricsListen::IfFree(address) })
+}
+
 pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
     let mut surfaces = Surfaces { scoring: false, proxy: false, dashboard: false };
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -51,6 +63,17 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
     }
     let any = surfaces.scoring || surfaces.proxy || surfaces.dashboard;
     if any { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
+}
+
+pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
+    let parsed: Option<http::Uri> = url.parse().ok();
+    let scheme = parsed.as_ref().and_then(http::Uri::scheme_str);
+    if matches!(scheme, Some("http" | "https")) {
+        return Ok(());
+    }
+    bail!(
+        "PX_OTLP_ENDPOINT / OTEL_EXPORTER_OTLP_ENDPOINT: an http or https URL, for example http://localhost:4318"
+    )
 }
 
 /// Cookies and links follow this origin, so plain http is for this machine only.

@@ -4,3 +4,4 @@ mod bootstrap;
 mod commands;
 mod keys;
 mod server;
+mod traces;

@@ -13,11 +13,14 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::postgres::Database;
 use crate::support::client::Call;
-use crate::support::{Agent, Answer, Person, World};
+use crate::support::{Agent, Answer, Person, Setup, World};
 
-/// How often the server dies.
+/// How often the server dies on SQLite.
 const KILLS: usize = 200;
+/// And on PostgreSQL, where a start takes longer.
+const KILLS_ON_POSTGRES: usize = 45;
 /// Agents at work.
 const AGENTS: u64 = 6;
 
@@ -92,9 +95,23 @@ fn number(body: &str) -> u64 {
     body.strip_prefix("request ").unwrap().parse().unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
-    let mut world = World::new().await;
+mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
+    use super::{Database, KILLS, KILLS_ON_POSTGRES, Setup, World, crashes};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn sqlite() {
+        crashes(World::new().await, KILLS).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn postgres() {
+        if let Some(database) = Database::create("crash").await {
+            crashes(World::with(Setup::on(database)).await, KILLS_ON_POSTGRES).await;
+        }
+    }
+}
+
+async fn crashes(mut world: World, kills: usize) {
     let ledger = Arc::new(Ledger {
         words: Mutex::default(),
         next: AtomicU64::new(0),
@@ -107,7 +124,7 @@ async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
         let target = world.upstream.url("/act");
         load.spawn(work(world.agent.clone(), world.owner.clone(), target, Arc::clone(&ledger)));
     }
-    for life in 1..=KILLS {
+    for life in 1..=kills {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
         let until = *acknowledged.borrow() + u64::from(more % 24);
@@ -126,7 +143,7 @@ async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice() {
 
     let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ends = ends(&world, &words).await;
-    check(&world, &words, &ends);
+    check(&world, &words, &ends, kills);
     world.app.cli(&["audit", "verify"]).await.expect(0);
 }
 
@@ -142,7 +159,7 @@ async fn ends(world: &World, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value
     ends
 }
 
-fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) {
+fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>, kills: usize) {
     let mut sent = BTreeSet::new();
     for request in world.upstream.requests() {
         if request.complete {
@@ -171,6 +188,6 @@ fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>
         assert!(words.get(number).is_some_and(|word| word.approve), "{number} was sent without a decision");
     }
     let acknowledged = words.values().filter(|word| word.acknowledged).count();
-    assert!(acknowledged >= KILLS, "only {acknowledged} decisions for {KILLS} crashes");
-    assert!(unknown <= KILLS * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
+    assert!(acknowledged >= kills, "only {acknowledged} decisions for {kills} crashes");
+    assert!(unknown <= kills * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
 }

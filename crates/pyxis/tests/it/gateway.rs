@@ -17,4 +17,5 @@ mod scrub;
 mod sessions;
 mod streaming;
 mod target;
+mod texts;
 mod workspaces;

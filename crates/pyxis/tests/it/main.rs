@@ -8,8 +8,10 @@
 
 mod cli;
 mod crash;
+mod fuzzed;
 mod gateway;
 mod layering;
+mod moments;
 mod openapi;
 mod postgres;
 mod races;

@@ -1,5 +1,7 @@
 //! A database of its own on the test PostgreSQL server.
 
+use std::time::Duration;
+
 use pyxis_core::entropy::{self, OsEntropy};
 use pyxis_store::DatabaseUrl;
 
@@ -32,6 +34,20 @@ impl Database {
     /// The address.
     pub(crate) fn url(&self) -> DatabaseUrl {
         self.address().parse().expect("a database address")
+    }
+
+    /// Until one statement waits for a lock that another transaction holds.
+    pub(crate) async fn until_one_waits(&self) {
+        let (client, connection) =
+            tokio_postgres::connect(&self.address(), tokio_postgres::NoTls).await.expect("PostgreSQL");
+        let driver = tokio::spawn(connection);
+        let count = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting =
+            async { while client.query_one(count, &[]).await.expect("a count").get::<_, i64>(0) == 0 {} };
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("a statement that waits");
+        drop(client);
+        driver.await.expect("the connection's task").expect("the connection");
     }
 
     /// Drops it, whoever is still connected.

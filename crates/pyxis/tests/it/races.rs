@@ -3,7 +3,7 @@
 //! Spec 3, States and transitions. The rounds run against the real store in this process, with a clock
 //! that stands still until a round moves it.
 
-mod world;
+pub(crate) mod world;
 
 use std::time::Duration;
 

@@ -1,11 +1,10 @@
 //! Inbox, approval pages and cards.
 
-use pyxis_core::clock::UnixMillis;
 use pyxis_dashboard::text;
 use pyxis_dashboard::text::Middle;
 use pyxis_dashboard::view::Shell;
 use pyxis_dashboard::view::approvals::{
-    ApprovalPage, Card, CardState, GrantChoice, GrantOffer, InboxPage, Place, StandalonePage, Vote,
+    ApprovalPage, Card, CardState, GrantChoice, GrantOffer, InboxPage, Pages, Place, StandalonePage, Vote,
 };
 use pyxis_dashboard::view::body::BodyView;
 
@@ -19,6 +18,7 @@ impl Sample {
         );
         Card {
             txn_id: self.t(txn),
+            mark: self.t("pending none 0"),
             place: Place::Inbox,
             method: method.into(),
             host: self.t(host),
@@ -41,7 +41,7 @@ impl Sample {
         let choices = [900, 1800, 3600, 7200, 14_400].map(|seconds| GrantChoice {
             seconds,
             label: text::duration(seconds),
-            until: text::time_of_day(UnixMillis(self.now.0 + i64::try_from(seconds).unwrap_or(0) * 1000)),
+            until: self.at(i64::try_from(seconds / 60).unwrap_or(0)),
         });
         CardState::Open {
             grant: GrantOffer::Choices {
@@ -146,7 +146,12 @@ impl Sample {
 
     fn inbox(self, pending: Vec<Card>, decided: Vec<Card>) -> InboxPage {
         let shell = Shell { pending: pending.len() as u64, ..self.shell() };
-        InboxPage { shell, pending, decided, newest_first: false, first_request: self.curl() }
+        let pages = (pending.len() > 1).then(|| Pages {
+            summary: self.t("3 of 120 that wait"),
+            start: Some("/app/inbox".to_owned()),
+            next: Some("/app/inbox?after=1".to_owned()),
+        });
+        InboxPage { shell, pending, pages, decided, newest_first: false, first_request: self.curl() }
     }
 
     pub(super) fn approvals(self) -> Vec<Rendered> {

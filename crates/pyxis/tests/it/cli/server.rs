@@ -17,16 +17,33 @@ async fn health_and_readiness_need_no_key() {
 
 #[tokio::test]
 async fn metrics_are_on_a_listener_of_their_own() {
-    let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = probe.local_addr().unwrap();
-    drop(probe);
     let mut app = App::bootstrapped(Setup::new()).await;
-    app.serve_on_metrics(&address.to_string());
-    until("the listener", async || std::net::TcpStream::connect(address).ok()).await;
+    app.serve_on_metrics("127.0.0.1:0");
+    let address = app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
     app.default_agent().forward("nothing", "GET", "https://api.example.com/").send().await.expect(404);
     let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
     assert!(metrics.contains("# TYPE "), "{metrics}");
     assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
+}
+
+#[tokio::test]
+async fn metrics_can_be_off() {
+    let app = App::start(Setup::new().env("PX_METRICS_LISTEN", "off")).await;
+    assert_eq!(app.greeting["metrics_address"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn the_default_port_of_the_metrics_gives_way_and_a_chosen_one_does_not() {
+    // Taken by this test, or by whatever else runs on this machine.
+    let _taken = std::net::TcpListener::bind("127.0.0.1:8701");
+    let app = App::start(Setup::new().without("PX_METRICS_LISTEN")).await;
+    assert_eq!(app.greeting["metrics_address"], serde_json::Value::Null);
+    assert!(app.logs().contains("no metrics"), "{}", app.logs());
+    app.anonymous().get("/healthz").send().await.expect(200);
+
+    let ran =
+        app.cli(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:8701"]).await.expect(1);
+    assert!(ran.stderr.contains("127.0.0.1:8701"), "{ran:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

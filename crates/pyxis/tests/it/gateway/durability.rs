@@ -5,6 +5,24 @@ use serde_json::{Value, json};
 
 use crate::support::{Setup, World, both_engines};
 
+/// Makes the database refuse to note that a request is about to be sent.
+fn hold_attempts(world: &World) {
+    world.app.sql(if world.app.is_postgres() {
+        "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''held''; END'; \
+         CREATE TRIGGER hold BEFORE UPDATE OF attempt_at ON approvals FOR EACH ROW EXECUTE FUNCTION hold()"
+    } else {
+        "CREATE TRIGGER hold BEFORE UPDATE OF attempt_at ON approvals BEGIN SELECT RAISE(ABORT, 'held'); END"
+    });
+}
+
+fn release_attempts(world: &World) {
+    world.app.sql(if world.app.is_postgres() {
+        "DROP TRIGGER hold ON approvals"
+    } else {
+        "DROP TRIGGER hold"
+    });
+}
+
 both_engines! {
     async fn a_pending_request_survives_a_restart(setup: Setup) {
         let mut world = World::with(setup).await;
@@ -36,6 +54,25 @@ both_engines! {
         assert_eq!(world.upstream.requests().len(), 1);
     }
 
+    async fn killed_between_approval_and_forward_it_is_sent_once_after_the_restart(setup: Setup) {
+        let mut world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        // The attempt cannot be put on record, so the approved request stops right before it.
+        hold_attempts(&world);
+        world.owner.approve(&txn).await;
+        crate::support::until("the attempt", async || world.app.logs().contains("carried out yet").then_some(()))
+            .await;
+        world.app.kill().await;
+        assert_eq!(world.upstream.requests().len(), 0);
+        release_attempts(&world);
+        world.app.serve();
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!((&outcome["status"], &outcome["response"]["body"]), (&json!("approved"), &json!("ok")));
+        world.app.restart().await;
+        assert_eq!(world.agent.poll(&txn).await, outcome);
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
+
     async fn killed_during_the_forward_it_is_never_sent_again(setup: Setup) {
         let mut world = World::with(setup).await;
         let (reply, _release) = Reply::ok("late").held();
@@ -45,10 +82,17 @@ both_engines! {
         world.upstream.received(1).await;
         world.app.kill().await;
         world.app.serve();
-        let outcome = world.agent.outcome(&txn).await;
+        // At once: a start settles what died in its own data directory.
+        let outcome = world.agent.poll(&txn).await;
         let seen = (&outcome["status"], &outcome["error"], &outcome["response"]);
         assert_eq!(seen, (&json!("approved"), &json!("outcome_unknown"), &Value::Null));
+        world.app.kill().await;
+        world.app.serve();
+        assert_eq!(world.agent.outcome(&txn).await, outcome);
         assert_eq!(world.upstream.requests().len(), 1);
+        let records = world.app.audit().await;
+        let unknown = |record: &&Value| record["kind"] == "approval.outcome_unknown";
+        assert_eq!(records.iter().filter(unknown).count(), 1);
     }
 
     async fn without_the_audit_trail_nothing_is_sent(setup: Setup) {

@@ -81,6 +81,9 @@ both_engines! {
         world.owner.client.delete(&path).send().await.expect(204);
         assert!(!passes(&world, &world.agent, "POST", "/things").await);
         assert_eq!(world.owner.grants().await, Vec::<Value>::new());
+        world.owner.client.delete(&path).send().await.problem(409, "conflict");
+        let unknown = format!("/admin/grants/{}", world.app.bootstrap["workspace_id"].as_str().unwrap());
+        world.owner.client.delete(&unknown).send().await.problem(404, "not_found");
     }
 
     async fn a_grant_dies_for_good_when_the_policy_is_tightened(setup: Setup) {

@@ -31,6 +31,25 @@ both_engines! {
         assert!([401, 423, 429].contains(&right.status), "{right:?}");
     }
 
+    async fn wrong_passwords_at_the_same_time_get_no_more_tries_than_one_after_another(setup: Setup) {
+        let app = App::start(setup).await;
+        app.admin(EMAIL).await;
+        let body = json!({"email": EMAIL, "password": "wrong"});
+        let calls: Vec<_> =
+            (0..40).map(|_| tokio::spawn(app.anonymous().post("/session", &body).send())).collect();
+        let mut tried = 0;
+        for call in calls {
+            let answer = call.await.unwrap();
+            match answer.status {
+                // The password was looked at.
+                401 => tried += 1,
+                _ => drop(answer.problem(429, "locked")),
+            }
+        }
+        assert_eq!(tried, 5);
+        sign_in(&app, crate::support::parties::PASSWORD).await.problem(429, "locked");
+    }
+
     async fn somebody_who_is_disabled_is_out_at_once(setup: Setup) {
         let app = App::start(setup).await;
         let person = app.admin(EMAIL).await;

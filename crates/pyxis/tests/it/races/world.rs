@@ -1,6 +1,7 @@
-//! The proxy in this process, with a clock that the test moves.
+//! The proxy in this process, with a clock that the test moves and a resolver that it can hold.
 
-use std::sync::Arc;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,23 +19,65 @@ use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::{people, policies, workspaces};
 use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue, State};
+use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::users::UserRow;
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 /// The proxy, two owners, a credential that asks for every POST, and an upstream that counts.
-pub(super) struct World {
-    pub(super) state: State,
-    pub(super) workspace: WorkspaceId,
-    pub(super) upstream: Upstream,
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) upstream: Upstream,
+    pub(crate) gate: Arc<Gate>,
     clock: Arc<FixedClock>,
     people: Vec<UserRow>,
     key: String,
     router: Router,
+}
+
+/// The host that [`Gate`] resolves to the upstream.
+const HOST: &str = "api.example.com";
+
+/// A resolver that says loopback, and keeps one query waiting when told to. The last thing before a
+/// request is recorded is a look at its address, so holding that holds the request between judgement
+/// and record.
+#[derive(Default)]
+pub(crate) struct Gate(Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>);
+
+/// A query that will wait: `asked` says when, and dropping `release` lets it go on.
+pub(crate) struct Held {
+    pub(crate) asked: oneshot::Receiver<()>,
+    pub(crate) release: oneshot::Sender<()>,
+}
+
+impl Gate {
+    /// Holds the next query.
+    pub(crate) fn hold(&self) -> Held {
+        let ((tell, asked), (release, released)) = (oneshot::channel(), oneshot::channel());
+        *self.0.lock().unwrap() = Some((tell, released));
+        Held { asked, release }
+    }
+}
+
+impl Resolve for Gate {
+    fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
+        let held = self.0.lock().unwrap().take();
+        Box::pin(async move {
+            if let Some((tell, released)) = held {
+                let _ = tell.send(());
+                let _ = released.await;
+            }
+            Ok(vec![IpAddr::from([127, 0, 0, 1])])
+        })
+    }
 }
 
 /// Expands a test to one for each engine.
@@ -61,10 +104,10 @@ macro_rules! both_engines {
         }
     )+};
 }
-pub(super) use both_engines;
+pub(crate) use both_engines;
 
 impl World {
-    pub(super) async fn new(url: DatabaseUrl) -> Self {
+    pub(crate) async fn new(url: DatabaseUrl) -> Self {
         let clock = Arc::new(FixedClock::new(SystemClock.now()));
         let entropy = Arc::new(OsEntropy);
         let store = Store::open(&OpenOptions::new(url)).unwrap();
@@ -73,12 +116,20 @@ impl World {
             Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, clock.now()).await.unwrap();
         let audit_keys = AuditKeys::new(&keyring);
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
+        let gate = Arc::new(Gate::default());
+        let net = ClientConfig {
+            resolver: gate.clone(),
+            // Every check asks anew, and waits as long as the test holds it.
+            check_ttl: Duration::ZERO,
+            check_timeout: Duration::from_mins(5),
+            ..ClientConfig::new(guard)
+        };
         let state = State::new(Parts {
             audit: Appender::start(store.clone(), audit_keys.clone()),
             store,
             keyring,
             audit_keys,
-            net: Client::new(&ClientConfig::new(guard)).unwrap(),
+            net: Client::new(&net).unwrap(),
             clock: clock.clone(),
             entropy,
             node: NodeId::new(clock.now(), &OsEntropy),
@@ -96,7 +147,7 @@ impl World {
             connector: Connector::Direct,
             api_base: None,
             auth: Some(Auth::Bearer {}),
-            allowed_hosts: vec![upstream.addr().to_string()],
+            allowed_hosts: vec![upstream.addr().to_string(), format!("{HOST}:{}", upstream.port())],
             allow_http: true,
             options: CredentialOptions::default(),
             secret: Some(SecretValue::from_json("s3cret-value".into()).unwrap()),
@@ -108,12 +159,13 @@ impl World {
             people: vec![made.owner.unwrap().0, second],
             key: made.agent_key.expose().clone(),
             upstream,
+            gate,
             clock,
             state,
         }
     }
 
-    pub(super) fn approver(&self, index: usize, surface: Surface) -> Approver {
+    pub(crate) fn approver(&self, index: usize, surface: Surface) -> Approver {
         let user = &self.people[index];
         Approver {
             workspace: self.workspace,
@@ -124,13 +176,35 @@ impl World {
         }
     }
 
-    pub(super) async fn policy(&self, document: &str) {
+    pub(crate) async fn policy(&self, document: &str) {
         let policy = Policy::from_json(document.as_bytes()).unwrap();
         policies::put(&self.state, &Actor::cli(self.workspace), "api", &policy).await.unwrap();
     }
 
+    /// As the maker of changes.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::cli(self.workspace)
+    }
+
+    /// A request of the agent, by name of the host, so that its address is looked up; status and body.
+    pub(crate) fn ask(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
+        let request = Request::post("/forward")
+            .header("x-px-key", &self.key)
+            .header("x-px-credential", "api")
+            .header("x-px-target", self.upstream.url_at(HOST, path))
+            .header("x-px-method", method)
+            .body(Body::from("x"))
+            .unwrap();
+        let router = self.router.clone();
+        tokio::spawn(async move {
+            let (head, body) = router.oneshot(request).await.unwrap().into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            (head.status, serde_json::from_slice(&body).unwrap_or_default())
+        })
+    }
+
     /// A request that waits; each round's body differs, so that none collapses into another.
-    pub(super) async fn pause(&self, round: usize) -> TxnId {
+    pub(crate) async fn pause(&self, round: usize) -> TxnId {
         let request = Request::post("/forward")
             .header("x-px-key", &self.key)
             .header("x-px-credential", "api")
@@ -141,11 +215,11 @@ impl World {
         let response = self.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::ACCEPTED);
         let body = response.into_body().collect().await.unwrap().to_bytes();
-        let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let value: Value = serde_json::from_slice(&body).unwrap();
         value["txn_id"].as_str().unwrap().parse().unwrap()
     }
 
-    pub(super) async fn withdraw(&self, txn: TxnId) -> StatusCode {
+    pub(crate) async fn withdraw(&self, txn: TxnId) -> StatusCode {
         let request = Request::delete(format!("/agent/approvals/{txn}"))
             .header("x-px-key", &self.key)
             .body(Body::empty())
@@ -154,15 +228,15 @@ impl World {
         tokio::spawn(async move { router.oneshot(request).await.unwrap().status() }).await.unwrap()
     }
 
-    pub(super) fn clock_now(&self) -> UnixMillis {
+    pub(crate) fn clock_now(&self) -> UnixMillis {
         self.clock.now()
     }
 
-    pub(super) fn clock(&self) -> Arc<FixedClock> {
+    pub(crate) fn clock(&self) -> Arc<FixedClock> {
         Arc::clone(&self.clock)
     }
 
-    pub(super) fn advance(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }
 }

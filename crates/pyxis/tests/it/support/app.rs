@@ -232,6 +232,11 @@ impl App {
         }
     }
 
+    /// Whether the data are on PostgreSQL.
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.setup.postgres.is_some()
+    }
+
     /// The directory that the commands run in.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()

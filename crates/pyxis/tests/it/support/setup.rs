@@ -12,7 +12,9 @@ pub(crate) struct Setup {
 impl Setup {
     /// On SQLite, with loopback open in the egress guard because upstreams of tests live there.
     pub(crate) fn new() -> Self {
-        Self { postgres: None, env: Vec::new() }.env("PX_EGRESS_ALLOW", "127.0.0.0/8,::1/128")
+        let setup = Self { postgres: None, env: Vec::new() };
+        // Tests run side by side, and metrics have one port by default.
+        setup.env("PX_EGRESS_ALLOW", "127.0.0.0/8,::1/128").env("PX_METRICS_LISTEN", "off")
     }
 
     pub(crate) fn on(postgres: Database) -> Self {

@@ -1,0 +1,45 @@
+//! The handles of the metrics of the data path: looked up once, not by name for each request.
+
+use metrics::{Counter, Histogram, counter, histogram};
+
+use crate::outcome::Facts;
+
+/// Counters and histograms of `/forward`.
+pub(crate) struct Meters {
+    pub(crate) passed: Counter,
+    pub(crate) paused: Counter,
+    pub(crate) refused: Counter,
+    upstream_seconds: Histogram,
+    upstream_failures: Counter,
+    redactions: Counter,
+}
+
+impl Meters {
+    /// Registers with the recorder that is installed by now.
+    pub(crate) fn register() -> Self {
+        let decided =
+            |decision: &'static str| counter!("pyxis_forward_requests_total", "decision" => decision);
+        Self {
+            passed: decided("pass"),
+            paused: decided("pause"),
+            refused: decided("refuse"),
+            upstream_seconds: histogram!("pyxis_upstream_seconds"),
+            upstream_failures: counter!("pyxis_upstream_failures_total"),
+            redactions: counter!("pyxis_redactions_total"),
+        }
+    }
+
+    /// Upstream latency, failures and redactions of one request.
+    pub(crate) fn ended(&self, facts: &Facts) {
+        if let Some(micros) = facts.head_micros {
+            #[expect(clippy::cast_precision_loss, reason = "a latency, not an amount of money")]
+            self.upstream_seconds.record(micros as f64 / 1e6);
+        }
+        if facts.error.is_some() {
+            self.upstream_failures.increment(1);
+        }
+        if facts.redactions > 0 {
+            self.redactions.increment(facts.redactions);
+        }
+    }
+}

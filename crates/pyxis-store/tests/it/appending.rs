@@ -1,0 +1,126 @@
+//! Appending under a generation: a record is stored only if the configuration is still the one that
+//! the decision was made by.
+
+use std::time::Duration;
+
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::mode::ApprovalMode;
+use pyxis_store::audit::{self, Appender, AuditKeys, Record};
+use pyxis_store::{Tx, generations, workspaces};
+
+use crate::support::{NOW, World, at_once, contract, query_strings};
+
+fn keys(world: &World) -> AuditKeys {
+    AuditKeys::new(&world.keyring)
+}
+
+fn appender(world: &World) -> Appender {
+    Appender::start(world.store.clone(), keys(world))
+}
+
+fn record(ws: WorkspaceId) -> Record {
+    Record { workspace_id: Some(ws), actor: "agent:1".to_owned(), ..Record::new(NOW, audit::FORWARD) }
+}
+
+async fn generation(world: &World) -> i64 {
+    generations::read(&world.store).await.unwrap()
+}
+
+/// A change of configuration.
+async fn change(world: &World, tx: &mut Tx) {
+    let mode = ApprovalMode::Autonomous;
+    assert!(workspaces::update_settings(tx, world.ws, mode, None).await.unwrap());
+}
+
+/// How many records there are, and whether the chain holds.
+async fn intact(world: &World) -> i64 {
+    let verdict = audit::verify(&world.store, &keys(world), None, |_, _| ()).await.unwrap();
+    assert_eq!(verdict.damage, None);
+    verdict.records
+}
+
+/// On PostgreSQL, until a statement waits for the lock of another; on SQLite whatever is written waits
+/// in the queue of the one writer, so there is nothing to wait for.
+async fn until_one_waits(world: &World) {
+    if world.options.url.sqlite_path().is_some() {
+        return;
+    }
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                   AND wait_event_type = 'Lock'";
+    let seen = async {
+        while query_strings(world, waiting).await != ["1"] {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), seen).await.unwrap();
+}
+
+contract! {
+    async fn a_record_is_stored_under_the_present_generation_only(world: &World) {
+        let appender = appender(world);
+        let now = generation(world).await;
+        assert_eq!(appender.append_under(record(world.ws), now).await.unwrap(), Some(1));
+        let mut tx = world.store.begin().await.unwrap();
+        change(world, &mut tx).await;
+        tx.commit().await.unwrap();
+        for stale in [now, now - 1, now + 2] {
+            assert_eq!(appender.append_under(record(world.ws), stale).await.unwrap(), None);
+        }
+        assert_eq!(appender.append_under(record(world.ws), now + 1).await.unwrap(), Some(2));
+        assert_eq!(intact(world).await, 2);
+    }
+
+    async fn stale_records_leave_no_gap_among_those_that_hold(world: &World) {
+        let (appender, now) = (appender(world), generation(world).await);
+        let mut stored: Vec<i64> = at_once(30, |number| {
+            let (appender, record) = (appender.clone(), record(world.ws));
+            async move {
+                match number % 3 {
+                    0 => Some(appender.append(record).await.unwrap()),
+                    1 => appender.append_under(record, now).await.unwrap(),
+                    _ => {
+                        assert_eq!(appender.append_under(record, now - 1).await.unwrap(), None);
+                        None
+                    }
+                }
+            }
+        })
+        .await
+        .into_iter()
+        .flatten()
+        .collect();
+        stored.sort_unstable();
+        assert_eq!(stored, (1..=20).collect::<Vec<i64>>());
+        assert_eq!(intact(world).await, 20);
+    }
+
+    async fn a_change_that_commits_while_the_record_waits_comes_first(world: &World) {
+        let (appender, before) = (appender(world), generation(world).await);
+        // As every change of configuration: the change and its record, in one transaction.
+        let mut tx = world.store.begin().await.unwrap();
+        change(world, &mut tx).await;
+        audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();
+        let waiting = tokio::spawn({
+            let (appender, record) = (appender.clone(), record(world.ws));
+            async move { appender.append_under(record, before).await.unwrap() }
+        });
+        until_one_waits(world).await;
+        tx.commit().await.unwrap();
+        assert_eq!(waiting.await.unwrap(), None);
+        assert_eq!(intact(world).await, 1);
+    }
+
+    async fn a_change_that_is_taken_back_while_the_record_waits_changes_nothing(world: &World) {
+        let (appender, before) = (appender(world), generation(world).await);
+        let mut tx = world.store.begin().await.unwrap();
+        change(world, &mut tx).await;
+        audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();
+        let waiting = tokio::spawn({
+            let (appender, record) = (appender.clone(), record(world.ws));
+            async move { appender.append_under(record, before).await.unwrap() }
+        });
+        until_one_waits(world).await;
+        drop(tx);
+        assert_eq!(waiting.await.unwrap(), Some(1));
+    }
+}

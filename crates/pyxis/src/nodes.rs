@@ -1,0 +1,113 @@
+//! Which servers on this data directory are alive.
+//!
+//! Every server holds a locked file that is named after its node. The kernel drops the lock with the
+//! process, however that ends, so a file that can be locked names a node that is certainly dead. What
+//! such a node left half done is settled at the next start, without waiting until its heartbeat is
+//! missed. `docs/decisions/0004-who-is-dead.md` says why this is not a lock in the database.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use pyxis_core::id::NodeId;
+
+/// The presence of this process; it ends with this value, or with the process.
+pub struct Present {
+    #[expect(dead_code, reason = "the lock lives as long as the open file")]
+    lock: File,
+    /// Nodes that were here and are dead.
+    pub gone: Vec<Gone>,
+}
+
+/// A node that died, held so that no other server settles it at the same time.
+pub struct Gone {
+    /// The node.
+    pub id: NodeId,
+    path: PathBuf,
+    #[expect(dead_code, reason = "the lock lives as long as the open file")]
+    lock: File,
+}
+
+/// Takes the place of `node` in the data directory, and finds who died there.
+pub fn enter(data_dir: &Path, node: NodeId) -> Result<Present> {
+    let directory = data_dir.join("nodes");
+    fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    let path = directory.join(node.to_string());
+    let lock = take(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut gone = Vec::new();
+    for entry in fs::read_dir(&directory)? {
+        let path = entry?.path();
+        let named = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+        let Some(id) = named.filter(|id| *id != node) else { continue };
+        // Gone in between: another server has settled it.
+        let Ok(lock) = File::options().write(true).open(&path) else { continue };
+        if lock.try_lock().is_ok() {
+            gone.push(Gone { id, path, lock });
+        }
+    }
+    Ok(Present { lock, gone })
+}
+
+/// A file appears under its name only when it is locked, so that no other server finds it free.
+fn take(path: &Path) -> std::io::Result<File> {
+    let unnamed = path.with_extension("new");
+    let file = File::options().create(true).truncate(false).write(true).open(&unnamed)?;
+    file.lock()?;
+    fs::rename(&unnamed, path)?;
+    Ok(file)
+}
+
+impl Present {
+    /// Forgets the dead, once they are settled.
+    pub fn settled(&mut self) {
+        for gone in self.gone.drain(..) {
+            if let Err(error) = fs::remove_file(&gone.path) {
+                tracing::warn!(%error, "the mark of a dead node could not be removed");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::clock::UnixMillis;
+    use pyxis_core::entropy::SeededEntropy;
+
+    use super::*;
+
+    fn node(seed: u64) -> NodeId {
+        NodeId::new(UnixMillis(1_000), &SeededEntropy::new(seed))
+    }
+
+    fn ids(present: &Present) -> Vec<NodeId> {
+        present.gone.iter().map(|gone| gone.id).collect()
+    }
+
+    #[test]
+    fn a_node_whose_lock_is_free_is_dead_until_it_is_settled() {
+        let directory = tempfile::tempdir().unwrap();
+        let enter = |seed| enter(directory.path(), node(seed)).unwrap();
+        let (first, second) = (enter(1), enter(2));
+        assert_eq!((ids(&first), ids(&second)), (vec![], vec![]));
+        drop(first);
+        let mut third = enter(3);
+        assert_eq!(ids(&third), [node(1)]);
+        // While one server settles it, it is nobody else's.
+        assert_eq!(ids(&enter(4)), []);
+        third.settled();
+        assert_eq!(ids(&enter(5)), [node(4)]);
+        drop(second);
+    }
+
+    #[test]
+    fn what_is_no_nodes_mark_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("nodes")).unwrap();
+        let stray = directory.path().join("nodes/notes.txt");
+        fs::write(&stray, "mine").unwrap();
+        let mut present = enter(directory.path(), node(1)).unwrap();
+        assert_eq!(ids(&present), []);
+        present.settled();
+        assert!(stray.exists());
+    }
+}

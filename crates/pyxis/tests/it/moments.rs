@@ -1,0 +1,187 @@
+//! Configuration that changes between judgement and record: the request is judged again, and never
+//! leaves under what was in force before.
+//!
+//! The last thing before the record is the check of the target's address. The tests hold that, change
+//! the configuration, and let go.
+
+use http::StatusCode;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::{ApprovalMode, ApprovalState};
+use pyxis_core::policy::Policy;
+use pyxis_gateway::approvals::decide::{GrantWish, Word, decide};
+use pyxis_gateway::service::agents::{self, AgentPatch, Scope};
+use pyxis_gateway::service::credentials::{self, CredentialPatch};
+use pyxis_gateway::service::policies;
+use pyxis_gateway::{SecretValue, workers};
+use pyxis_store::audit::{self, AuditFilter, Record};
+use pyxis_store::{approvals, grants, workspaces};
+use serde_json::{Value, json};
+
+use crate::postgres::Database;
+use crate::races::world::{World, both_engines};
+
+const AUTO: &str = r#"{"auto_approve_methods": ["GET"]}"#;
+
+/// Asks, changes something between judgement and record, and returns the answer.
+async fn ask_while(world: &World, method: &str, change: impl AsyncFnOnce()) -> (StatusCode, Value) {
+    let held = world.gate.hold();
+    let asked = world.ask(method, "/x");
+    held.asked.await.unwrap();
+    change().await;
+    drop(held.release);
+    asked.await.unwrap()
+}
+
+async fn patch_agent(world: &World, patch: AgentPatch) {
+    let id = agents::by_name(&world.state, world.workspace, "default-agent").await.unwrap().row.id;
+    agents::update(&world.state, &world.actor(), id, patch).await.unwrap();
+}
+
+async fn patch_credential(world: &World, patch: CredentialPatch) {
+    credentials::update(&world.state, &world.actor(), "api", patch).await.unwrap();
+}
+
+/// Records of requests that were sent.
+async fn sent(world: &World) -> usize {
+    let filter = AuditFilter { kinds: vec!["forward".to_owned()], ..AuditFilter::default() };
+    world.state.audit.flush().await.unwrap();
+    let found = audit::search(&world.state.store, world.workspace, &filter).await.unwrap();
+    let decisions = found.iter().filter_map(|entry| entry.record.record.decision.as_deref());
+    decisions.filter(|decision| ["auto", "grant"].contains(decision)).count()
+}
+
+/// A request that the owner approves, with what they wish besides; its transaction.
+async fn approved(world: &World, wish: Option<GrantWish>) -> TxnId {
+    let (status, body) = world.ask("POST", "/x").await.unwrap();
+    assert_eq!(status, StatusCode::ACCEPTED);
+    let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
+    let owner = world.approver(0, Surface::Api);
+    decide(&world.state, &owner, txn, Word::Approve(wish)).await.unwrap();
+    txn
+}
+
+both_engines! {
+    async fn a_request_is_judged_again_when_the_configuration_changes_before_its_record(world: &World) {
+        world.policy(AUTO).await;
+        let hosts = credentials::get(&world.state, world.workspace, "api").await.unwrap().allowed_hosts;
+        let hosts: Vec<String> = serde_json::from_str(&hosts).unwrap();
+        let scope = |credentials| AgentPatch { credentials: Some(credentials), ..AgentPatch::default() };
+        let enabled = |enabled| AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
+        let only = |hosts| CredentialPatch { allowed_hosts: Some(hosts), ..CredentialPatch::default() };
+
+        let answer = ask_while(world, "GET", async || world.policy(r#"{"deny_methods": ["GET"]}"#).await).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["code"]), (403, &json!("denied_by_policy")));
+        world.policy(AUTO).await;
+        let answer = ask_while(world, "GET", async || patch_credential(world, only(vec![])).await).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["code"]), (403, &json!("host_not_allowed")));
+        patch_credential(world, only(hosts)).await;
+        let answer = ask_while(world, "GET", async || patch_agent(world, scope(Scope::Named(vec![]))).await).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["code"]), (404, &json!("credential_not_found")));
+        patch_agent(world, scope(Scope::All)).await;
+        let answer = ask_while(world, "GET", async || patch_agent(world, enabled(false)).await).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["code"]), (401, &json!("invalid_key")));
+        patch_agent(world, enabled(true)).await;
+        let tightened = r#"{"require_approval_methods": ["GET"]}"#;
+        let answer = ask_while(world, "GET", async || world.policy(tightened).await).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["status"]), (202, &json!("pending")));
+        world.policy(AUTO).await;
+        let removed = async || credentials::remove(&world.state, &world.actor(), "api").await.unwrap();
+        let answer = ask_while(world, "GET", removed).await;
+        assert_eq!((answer.0.as_u16(), &answer.1["code"]), (404, &json!("credential_not_found")));
+
+        assert_eq!((world.upstream.requests().len(), sent(world).await), (0, 0));
+    }
+
+    async fn a_secret_that_is_replaced_before_the_record_is_the_one_that_is_sent(world: &World) {
+        world.policy(AUTO).await;
+        let replace = async || {
+            let secret = SecretValue::from_json("another-value".into()).unwrap();
+            credentials::replace_secret(&world.state, &world.actor(), "api", secret).await.unwrap();
+        };
+        let (status, _) = ask_while(world, "GET", replace).await;
+        assert_eq!(status, StatusCode::OK);
+        let [request] = world.upstream.received(1).await.try_into().unwrap();
+        assert_eq!(request.header("authorization"), Some("Bearer another-value"));
+        assert_eq!(sent(world).await, 1);
+    }
+
+    async fn an_approved_request_is_checked_again_when_the_configuration_changes_before_its_attempt(world: &World) {
+        let deny = || world.policy(r#"{"deny_methods": ["POST"]}"#);
+        let disable = || patch_agent(world, AgentPatch { enabled: Some(false), ..AgentPatch::default() });
+        for round in 0..2 {
+            let txn = approved(world, None).await;
+            let held = world.gate.hold();
+            let state = world.state.clone();
+            let sending = tokio::spawn(async move { workers::send_all(&state).await.unwrap() });
+            held.asked.await.unwrap();
+            if round == 0 { deny().await } else { disable().await }
+            drop(held.release);
+            sending.await.unwrap();
+            let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+            assert_eq!((row.state, row.error.as_deref()), (ApprovalState::Approved, Some("no_longer_allowed")));
+            policies::put(&world.state, &world.actor(), "api", &Policy::default()).await.unwrap();
+        }
+        assert_eq!(world.upstream.requests().len(), 0);
+    }
+}
+
+/// A change that leaves every decision as it is, made while a use of a grant is claimed and not yet
+/// recorded: the request is judged again, and has used the grant once.
+///
+/// One thread runs everything, so that a task stands still exactly where it waits for the database.
+async fn a_grant_is_used_once(world: &World, waits: impl AsyncFn()) {
+    approved(world, Some(GrantWish { seconds: 900, agent_only: false, max_uses: Some(1) })).await;
+    workers::send_all(&world.state).await.unwrap();
+
+    let held = world.gate.hold();
+    let asked = world.ask("POST", "/x");
+    held.asked.await.unwrap();
+    let mut tx = world.state.store.begin().await.unwrap();
+    assert!(
+        workspaces::update_settings(&mut tx, world.workspace, ApprovalMode::Gated, Some(77)).await.unwrap()
+    );
+    let record =
+        Record { workspace_id: Some(world.workspace), ..Record::new(world.clock_now(), "settings.changed") };
+    audit::append_in(&mut tx, &world.state.audit_keys, &[record]).await.unwrap();
+    drop(held.release);
+    waits().await;
+    tx.commit().await.unwrap();
+
+    assert_eq!(asked.await.unwrap().0, StatusCode::OK);
+    let page = pyxis_store::Page::first(9);
+    let [grant] = grants::list(&world.state.store, world.workspace, true, page, world.clock_now())
+        .await
+        .unwrap()
+        .try_into()
+        .unwrap();
+    assert_eq!((grant.uses, sent(world).await), (1, 1));
+    assert_eq!(world.upstream.received(2).await.len(), 2);
+    assert_eq!(world.ask("POST", "/x").await.unwrap().0, StatusCode::ACCEPTED);
+}
+
+mod a_grant_is_used_once_for_a_request_that_is_judged_twice {
+    use super::*;
+
+    #[tokio::test]
+    async fn sqlite() {
+        let dir = tempfile::tempdir().unwrap();
+        let world = World::new(pyxis_store::DatabaseUrl::sqlite(dir.path().join("moment.db"))).await;
+        // Reads are made on this thread and the one writer is taken: the request runs until it writes.
+        let waits = async || {
+            for _ in 0..1000 {
+                tokio::task::yield_now().await;
+            }
+        };
+        a_grant_is_used_once(&world, waits).await;
+    }
+
+    #[tokio::test]
+    async fn postgres() {
+        let Some(database) = Database::create("grant_moment").await else { return };
+        let world = World::new(database.url()).await;
+        a_grant_is_used_once(&world, async || database.until_one_waits().await).await;
+        drop(world);
+        database.remove().await;
+    }
+}
