@@ -154,6 +154,21 @@ fn the_name_and_the_nullifier_cannot_change_places() {
     assert_eq!(code(&doubled), "ambiguous_properties");
 }
 
+#[test]
+fn contexts_are_few_and_small_for_they_cost_the_most_time() {
+    let text = ed25519().issue(&claim());
+    let with = |contexts: usize, terms: usize| {
+        changed(&text, |value| {
+            let terms: serde_json::Map<_, _> =
+                (0..terms).map(|i| (format!("term{i}"), json!("https://a.example/"))).collect();
+            value["@context"].as_array_mut().unwrap().extend(vec![json!(terms); contexts]);
+        })
+    };
+    assert_eq!(code(&with(7, 16)), "verified");
+    assert_eq!(code(&with(8, 1)), "unsupported_context");
+    assert_eq!(code(&with(1, 17)), "unsupported_context");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
