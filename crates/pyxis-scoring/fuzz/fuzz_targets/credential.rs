@@ -1,6 +1,7 @@
 //! Whatever anybody sends for a credential: an answer and no panic, and what passes reads as what was
 //! signed: the holder presenting it gets the same answer, and no byte of it is lost.
 //!
+//! `mkdir -p fuzz/corpus/credential` and
 //! `cargo +nightly fuzz run credential fuzz/corpus/credential tests/data` in `crates/pyxis-scoring`.
 
 #![no_main]
