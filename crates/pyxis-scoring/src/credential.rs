@@ -11,6 +11,7 @@ mod eip712;
 mod ethereum;
 mod json;
 mod linked_data;
+mod recurring;
 mod rejection;
 
 use pyxis_core::address::EvmAddress;

@@ -4,9 +4,12 @@
 //! that its types name, so that nothing rides along unsigned. And type and member names are plain words,
 //! so that one type string has one reading.
 
+use std::sync::LazyLock;
+
 use sha3::{Digest as _, Keccak256};
 
 use super::json::{Node, Object};
+use super::recurring::RECURRING;
 use super::rejection::Rejection;
 
 /// A Keccak-256 hash.
@@ -58,6 +61,15 @@ pub(super) fn keccak(data: &[u8]) -> Hash {
     Keccak256::digest(data).into()
 }
 
+/// Keccak-256 of `text`. Half of the texts of a credential stand in every one, and hashing is most of what
+/// a verification costs beside the signature: those are hashed once.
+fn text_hash(text: &str) -> Hash {
+    static KNOWN: LazyLock<Vec<(&str, Hash)>> =
+        LazyLock::new(|| RECURRING.iter().map(|text| (*text, keccak(text.as_bytes()))).collect());
+    let known = KNOWN.iter().find(|(known, _)| *known == text);
+    known.map_or_else(|| keccak(text.as_bytes()), |(_, hash)| *hash)
+}
+
 /// The hash to sign: `domain` as `EIP712Domain`, `message` as `primary`. Every type must be of use.
 pub(super) fn signing_hash(
     types: &Types<'_>,
@@ -89,8 +101,7 @@ impl<'t> Types<'t> {
         let names: Vec<&str> = types.iter().map(|(name, _)| name).collect();
         let structs = types.iter().map(|(name, members)| Struct::parse(name, members, &names));
         let mut types = Self(structs.collect::<Result<_, _>>()?);
-        let hashes: Vec<Hash> =
-            (0..names.len()).map(|index| keccak(types.encode_type(index).as_bytes())).collect();
+        let hashes: Vec<Hash> = (0..names.len()).map(|index| text_hash(&types.encode_type(index))).collect();
         for (item, hash) in types.0.iter_mut().zip(hashes) {
             item.hash = hash;
         }
@@ -159,7 +170,7 @@ impl<'t> Types<'t> {
     /// `encodeData` of one member: 32 bytes.
     fn encode(&self, kind: &Kind, node: &Node<'_>) -> Result<Hash, Failure> {
         match (kind, node) {
-            (Kind::Text, Node::Text(text)) => Ok(keccak(text.as_bytes())),
+            (Kind::Text, Node::Text(text)) => Ok(text_hash(text)),
             (Kind::Struct(index), Node::Object(object)) => Ok(self.hash_struct(*index, object)?),
             (Kind::Array(kind, length), Node::List(items))
                 if length.is_none_or(|length| length == items.len()) =>
@@ -303,7 +314,7 @@ impl Kind {
             }
             (Self::Integer { signed, bits }, Node::Integer(value)) if fits(*value, *signed, *bits) => {
                 word.fill(if *value < 0 { 0xff } else { 0 });
-                word[16..].copy_from_slice(&value.to_be_bytes());
+                word[24..].copy_from_slice(&value.to_be_bytes());
             }
             _ => return None,
         }
@@ -329,10 +340,10 @@ fn number(text: &str) -> Option<usize> {
     text.parse().ok().filter(|_| plain)
 }
 
-fn fits(value: i128, signed: bool, bits: u32) -> bool {
+fn fits(value: i64, signed: bool, bits: u32) -> bool {
     let magnitude_bits = if signed { bits - 1 } else { bits };
     let magnitude = if value < 0 { !value } else { value };
-    (signed || value >= 0) && (magnitude_bits >= 127 || magnitude >> magnitude_bits == 0)
+    (signed || value >= 0) && (magnitude_bits >= 63 || magnitude >> magnitude_bits == 0)
 }
 
 /// The bytes of `0x` and an even number of hexadecimal digits.

@@ -23,9 +23,9 @@ pub const MAX_MEMBERS: usize = 64;
 pub(super) enum Node<'a> {
     Null,
     Bool(bool),
-    Integer(i128),
-    /// No credential has one, so its value does not matter.
-    Fraction,
+    Integer(i64),
+    /// A fraction, or beyond 64 bits. No credential has one, so its value does not matter.
+    OtherNumber,
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
     Object(Object<'a>),
@@ -170,15 +170,15 @@ impl<'a> Visitor<'a> for Nodes<'_> {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Node<'a>, E> {
-        Ok(Node::Integer(value.into()))
+        Ok(Node::Integer(value))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Node<'a>, E> {
-        Ok(Node::Integer(value.into()))
+        Ok(i64::try_from(value).map_or(Node::OtherNumber, Node::Integer))
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Node<'a>, E> {
-        Ok(Node::Fraction)
+        Ok(Node::OtherNumber)
     }
 
     fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Node<'a>, E> {
@@ -235,7 +235,7 @@ mod tests {
             [Node::Integer(1), Node::Integer(-1), Node::Bool(true), Node::Null]
         ));
         assert_eq!(object.object("c").unwrap().text("de").unwrap(), "\n");
-        assert!(matches!(object.get("e"), Some(Node::Fraction)));
+        assert!(matches!(object.get("e"), Some(Node::OtherNumber)));
     }
 
     #[test]

@@ -24,6 +24,10 @@ const OTHER_CONTEXTS: [&str; 4] = [
     "https://w3id.org/security/suites/ed25519-2018/v1",
 ];
 
+/// Most contexts of a credential, and most terms of one of them: their processing takes the most time.
+const MAX_CONTEXTS: usize = 8;
+const MAX_TERMS: usize = 16;
+
 /// The names that a credential may not define anew.
 static RESERVED: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut file: Map<String, Value> = serde_json::from_str(TERMS).expect("the built-in terms are an object");
@@ -87,7 +91,7 @@ pub(super) fn check_contexts(document: &Object<'_>, subject: &Object<'_>) -> Res
     let contexts = document.list("@context")?;
     let named = |node: &Node<'_>| contexts.iter().filter(|other| other.as_text() == node.as_text()).count();
     let known = |node: &Node<'_>| node.as_text().is_some_and(is_known) && named(node) == 1;
-    if !contexts.iter().all(|node| known(node) || defines(node)) {
+    if contexts.len() > MAX_CONTEXTS || !contexts.iter().all(|node| known(node) || defines(node)) {
         return Err(refused("@context"));
     }
     let fits = match subject.get("@context") {
@@ -105,10 +109,11 @@ pub(super) fn is_known(context: &str) -> bool {
 /// Definitions of new terms as plain names of properties, of texts or lists of texts. What else JSON-LD
 /// can do (prefixes, nesting, aliases of keywords) would let the holder turn what was signed around.
 fn defines_plain_terms(terms: &Object<'_>) -> bool {
-    terms.iter().all(|(term, definition)| {
-        let plain = term.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !term.is_empty();
-        plain && !RESERVED.contains_key(term) && is_plain_definition(definition)
-    })
+    let plain = |term: &str| !term.is_empty() && term.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    terms.len() <= MAX_TERMS
+        && terms.iter().all(|(term, definition)| {
+            plain(term) && !RESERVED.contains_key(term) && is_plain_definition(definition)
+        })
 }
 
 fn is_plain_definition(definition: &Node<'_>) -> bool {

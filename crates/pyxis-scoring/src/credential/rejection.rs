@@ -2,6 +2,9 @@
 
 use pyxis_core::clock::UnixMillis;
 
+/// A place that takes more bytes to say is not said from the start.
+const LONGEST_PLACE: usize = 256;
+
 /// The check that a credential failed. The message says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -23,7 +26,7 @@ pub enum Rejection {
         column: usize,
     },
     /// Two readers could disagree on which of the two counts.
-    #[error("the key {key:?} occurs twice in one object; send the credential as it was issued")]
+    #[error("the key {key} occurs twice in one object; send the credential as it was issued")]
     DuplicateKey {
         /// The key, shortened.
         key: String,
@@ -189,7 +192,7 @@ impl Rejection {
         Self::UnsignedProperty { field: shortened(field) }
     }
 
-    /// The same about a field one level further out, named `parent`.
+    /// The same about the field as seen from one level further out, where `parent` holds it.
     #[must_use]
     pub(super) fn within(mut self, parent: &str) -> Self {
         if let Self::MissingField { field }
@@ -197,6 +200,7 @@ impl Rejection {
         | Self::UnsignedProperty { field }
         | Self::InvalidDate { field }
         | Self::UnsupportedContext { field } = &mut self
+            && field.len() < LONGEST_PLACE
         {
             *field = format!("{}.{field}", shortened(parent));
         }

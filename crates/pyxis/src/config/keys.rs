@@ -40,11 +40,7 @@ pub const KEYS: &[Key] = &[
         "",
         "Public origin, for example `https://pyxis.example.com`. Empty: `http://localhost:<port>`. Plain http only on loopback names.",
     ),
-    key(
-        "surfaces",
-        "scoring,proxy,dashboard",
-        "What this process serves: `scoring`, `proxy`, `dashboard`.",
-    ),
+    key("surfaces", "scoring,proxy,dashboard", "What this process serves: `scoring`, `proxy`, `dashboard`."),
     key(
         "earlier_paths",
         "true",

@@ -58,7 +58,9 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
             "scoring" => surfaces.scoring = true,
             "proxy" => surfaces.proxy = true,
             "dashboard" => surfaces.dashboard = true,
-            other => bail!("PX_SURFACES / --surfaces: there is no surface {other}; scoring, proxy, dashboard"),
+            other => {
+                bail!("PX_SURFACES / --surfaces: there is no surface {other}; scoring, proxy, dashboard")
+            }
         }
     }
     let any = surfaces.scoring || surfaces.proxy || surfaces.dashboard;
