@@ -7,6 +7,7 @@ use pyxis_core::score::{Claim, SigningDigest};
 use pyxis_core::stamp::Nullifier;
 
 use crate::db::{Bind, FromRow, Row, Rows, sql};
+use crate::scorers::own_scorer;
 use crate::{Executor, StoreError, Tx, locks};
 
 impl FromRow for Claim {
@@ -60,9 +61,12 @@ pub async fn of(
     if nullifiers.is_empty() {
         return Ok(Vec::new());
     }
-    let query = sql("SELECT nullifier, address, digest, expires_at FROM claims WHERE workspace_id = $1 \
-         AND scorer_id = $2");
-    executor.all(query.bind(workspace).bind(scorer).and_in("nullifier", nullifiers)).await
+    let engine = executor.engine();
+    let query = sql(concat!(
+        "SELECT nullifier, address, digest, expires_at FROM claims WHERE scorer_id = ",
+        own_scorer!()
+    ));
+    executor.all(query.bind(workspace).bind(scorer).and_in(engine, "nullifier", nullifiers)).await
 }
 
 /// The claims behind which a credential stands, in any scorer.

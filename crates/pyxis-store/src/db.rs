@@ -20,7 +20,7 @@ pub(crate) use row::{FromRow, Row, row};
 pub use tx::Tx;
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
-use crate::{Store, StoreError};
+use crate::{Engine, Store, StoreError};
 
 /// The rows of a statement that runs once for each.
 pub(crate) type Rows = Vec<Vec<Value>>;
@@ -29,6 +29,10 @@ pub(crate) type Rows = Vec<Vec<Value>>;
 ///
 /// Only this crate has statements to run; others pass an executor on to the aggregate functions.
 pub trait Executor: Send + Sized {
+    /// The engine behind it.
+    #[doc(hidden)]
+    fn engine(&self) -> Engine;
+
     /// At most one row of a read. On SQLite through `&Store` this runs inline, so it must be a point
     /// read.
     #[doc(hidden)]
@@ -76,6 +80,10 @@ pub(crate) enum Backend {
 }
 
 impl Executor for &Store {
+    fn engine(&self) -> Engine {
+        Store::engine(self)
+    }
+
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => database.read_inline(|session| session.optional(&query)),

@@ -40,7 +40,8 @@ pub async fn known(
     if addresses.is_empty() {
         return Ok(Vec::new());
     }
+    let engine = executor.engine();
     let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
-    let found = executor.all(query.bind(workspace).and_in("address", addresses)).await?;
+    let found = executor.all(query.bind(workspace).and_in(engine, "address", addresses)).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())
 }

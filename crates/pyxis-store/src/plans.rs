@@ -28,6 +28,10 @@ impl Recorder {
 }
 
 impl Executor for &Recorder {
+    fn engine(&self) -> crate::Engine {
+        crate::Engine::Sqlite
+    }
+
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         self.note(query.text())
     }
@@ -95,8 +99,10 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
-        let slow = |step: &String| step.starts_with("SCAN") || step.contains("TEMP B-TREE FOR ORDER BY");
-        assert!(!steps.iter().any(slow), "{text}\n{steps:#?}");
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{text}\n{steps:#?}");
+        // A page is read in its order, not sorted out of everything.
+        let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
+        assert!(!(sorts && text.contains("LIMIT")), "{text}\n{steps:#?}");
     }
 }
 

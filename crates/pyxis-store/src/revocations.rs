@@ -51,7 +51,8 @@ pub async fn revoked_among(
     }
     locks::hold(tx, LOCK, workspace, digests.iter().map(|digest| &digest[..])).await?;
     let query = sql("SELECT digest FROM revocations WHERE workspace_id = $1");
-    let found = tx.all(query.bind(workspace).and_in("digest", digests)).await?;
+    let engine = tx.engine();
+    let found = tx.all(query.bind(workspace).and_in(engine, "digest", digests)).await?;
     Ok(found.into_iter().map(|(digest,)| digest).collect())
 }
 

@@ -27,6 +27,15 @@ row! {
     }
 }
 
+/// The number of scorer $2 if it is of workspace $1. Rows of a scorer are found by it alone: with the
+/// workspace beside it PostgreSQL, before it has statistics, may prefer to read every row of both.
+macro_rules! own_scorer {
+    () => {
+        "(SELECT id FROM scorers WHERE workspace_id = $1 AND id = $2)"
+    };
+}
+pub(crate) use own_scorer;
+
 /// What a scorer scores by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {

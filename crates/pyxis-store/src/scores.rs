@@ -8,6 +8,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 
 use crate::db::{Bind, FromRow, Row, Rows, row, sql};
+use crate::scorers::own_scorer;
 use crate::{Executor, Store, StoreError, Tx};
 
 pub use lookup::{KeyHead, Lookup, look_up};
@@ -141,7 +142,7 @@ pub async fn addresses(
     after: Option<EvmAddress>,
     limit: u32,
 ) -> Result<Vec<EvmAddress>, StoreError> {
-    let query = sql("SELECT address FROM scores WHERE workspace_id = $1 AND scorer_id = $2")
+    let query = sql(concat!("SELECT address FROM scores WHERE scorer_id = ", own_scorer!()))
         .bind(workspace)
         .bind(scorer)
         .push_if(" AND address > ?", after)
@@ -157,7 +158,7 @@ pub async fn count(
     workspace: WorkspaceId,
     scorer: ScorerId,
 ) -> Result<i64, StoreError> {
-    let query = sql("SELECT count(*) FROM scores WHERE workspace_id = $1 AND scorer_id = $2");
+    let query = sql(concat!("SELECT count(*) FROM scores WHERE scorer_id = ", own_scorer!()));
     Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
 }
 
@@ -188,14 +189,12 @@ pub async fn of_many(
     if addresses.is_empty() {
         return Ok(Vec::new());
     }
-    let query = sql(concat!(
-        "SELECT address, ",
-        stored_columns!(),
-        " FROM scores WHERE workspace_id = $1 AND scorer_id = $2"
-    ))
-    .bind(workspace)
-    .bind(scorer)
-    .and_in("address", addresses)
-    .then(" ORDER BY address");
+    let engine = executor.engine();
+    let query =
+        sql(concat!("SELECT address, ", stored_columns!(), " FROM scores WHERE scorer_id = ", own_scorer!()))
+            .bind(workspace)
+            .bind(scorer)
+            .and_in(engine, "address", addresses)
+            .then(" ORDER BY address");
     executor.all(query).await
 }

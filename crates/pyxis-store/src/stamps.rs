@@ -195,11 +195,12 @@ pub async fn others_with_nullifiers(
     if nullifiers.is_empty() {
         return Ok(Vec::new());
     }
+    let engine = executor.engine();
     let query =
         sql("SELECT DISTINCT address FROM stamp_nullifiers WHERE workspace_id = $1 AND address <> $2")
             .bind(workspace)
             .bind(address)
-            .and_in("nullifier", nullifiers)
+            .and_in(engine, "nullifier", nullifiers)
             .then(" ORDER BY address");
     let found = executor.all(query).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())

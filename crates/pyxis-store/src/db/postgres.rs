@@ -182,6 +182,7 @@ impl ToSql for Value {
             Self::Bool(value) => value.to_sql(kind, out),
             Self::Text(value) => value.as_deref().to_sql(kind, out),
             Self::Bytes(value) => value.as_deref().to_sql(kind, out),
+            Self::List(values) => values.to_sql(kind, out),
         }
     }
 

@@ -223,6 +223,7 @@ impl rusqlite::ToSql for Value {
             Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
             Self::Int(None) | Self::Bool(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
+            Self::List(_) => return Err(rusqlite::Error::ToSqlConversionFailure("no arrays here".into())),
         }))
     }
 }

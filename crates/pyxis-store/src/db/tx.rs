@@ -77,6 +77,10 @@ impl Tx {
 }
 
 impl Executor for &mut Tx {
+    fn engine(&self) -> crate::Engine {
+        if self.is_sqlite() { crate::Engine::Sqlite } else { crate::Engine::Postgres }
+    }
+
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => interactive.run(move |session| session.optional(&query)).await,

@@ -18,6 +18,20 @@ pub enum Value {
     Bytes(Option<Vec<u8>>),
     /// BOOLEAN.
     Bool(Option<bool>),
+    /// An array of values of one type, on PostgreSQL only.
+    List(Vec<Value>),
+}
+
+impl Value {
+    /// The PostgreSQL type of an array of such values.
+    pub(super) const fn array_type(&self) -> &'static str {
+        match self {
+            Self::Int(_) => "BIGINT[]",
+            Self::Text(_) => "TEXT[]",
+            Self::Bytes(_) => "BYTEA[]",
+            Self::Bool(_) | Self::List(_) => "BOOLEAN[]",
+        }
+    }
 }
 
 /// Something that can be bound.
