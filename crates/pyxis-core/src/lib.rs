@@ -4,6 +4,7 @@
 //! types; canonical targets; patterns, policies and grants; the approval state machine. Nothing here
 //! reads a clock, an environment variable or a socket, so every rule can be tested by calling it.
 
+pub mod actor;
 pub mod address;
 pub mod approval;
 pub mod auth;

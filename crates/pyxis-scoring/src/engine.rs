@@ -1,6 +1,6 @@
 //! The transactions that keep Stamps, claims and scores in step.
 //!
-//! Every one of them locks in the same order: the address, then all nullifiers at once. What a score is,
+//! Every one of them locks in the same order: digests, the address, all nullifiers at once. What a score is,
 //! [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
 mod ingest;

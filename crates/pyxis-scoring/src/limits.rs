@@ -131,7 +131,7 @@ impl Shared {
             let Lane { key, surface, window_start, limit } = lane;
             let counted =
                 usage::count(&self.store, &Batch { key, surface, window_start, requests, limit, now }).await;
-            tell(batch, counted);
+            tell(batch, &counted);
             batch = self.next(&lane);
         }
     }
@@ -148,11 +148,11 @@ impl Shared {
 }
 
 /// First come, first served.
-fn tell(batch: Vec<oneshot::Sender<Answer>>, counted: Result<usage::Counted, StoreError>) {
+fn tell(batch: Vec<oneshot::Sender<Answer>>, counted: &Result<usage::Counted, StoreError>) {
     let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted);
     let last = counted.as_ref().map_or(0, |counted| counted.used);
     for answer in batch {
-        let outcome = match &counted {
+        let outcome = match counted {
             Err(error) => Err(error.clone()),
             Ok(_) if number < last => {
                 number += 1;

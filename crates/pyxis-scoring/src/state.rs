@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
+use pyxis_http::Managers;
 use pyxis_store::Store;
+use pyxis_store::audit::AuditKeys;
 
 use crate::limits::Limiter;
 
@@ -28,8 +31,14 @@ impl Default for Config {
 pub struct Parts {
     /// The database.
     pub store: Store,
+    /// Keys of the audit trail, on which every administrative change is.
+    pub audit_keys: AuditKeys,
+    /// Who may manage.
+    pub managers: Arc<dyn Managers>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
     /// Signs page tokens; every node has the same.
     pub token_key: SecretBytes,
     /// Settings.
@@ -44,18 +53,34 @@ pub struct State(Arc<Inner>);
 pub struct Inner {
     /// The database.
     pub store: Store,
+    /// Keys of the audit trail, on which every administrative change is.
+    pub audit_keys: AuditKeys,
+    /// Who may manage.
+    pub managers: Arc<dyn Managers>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
     /// Settings.
     pub config: Config,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
-    clock: Arc<dyn Clock>,
 }
 
 impl State {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, clock, token_key, config } = parts;
-        Self(Arc::new(Inner { limiter: Limiter::new(store.clone()), store, config, token_key, clock }))
+        let Parts { store, audit_keys, managers, clock, entropy, token_key, config } = parts;
+        Self(Arc::new(Inner {
+            limiter: Limiter::new(store.clone()),
+            store,
+            audit_keys,
+            managers,
+            clock,
+            entropy,
+            config,
+            token_key,
+        }))
     }
 
     /// The present moment.

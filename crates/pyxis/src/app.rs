@@ -45,12 +45,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let audit_keys = AuditKeys::new(&keyring);
     let audit = Appender::start(store.clone(), audit_keys.clone());
     let node = NodeId::new(clock.now(), &*entropy);
-    let scoring = scoring::State::new(scoring::Parts {
-        store: store.clone(),
-        clock: Arc::clone(&clock),
-        token_key: keyring.derive("stamps-page"),
-        config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
-    });
+    let token_key = keyring.derive("stamps-page");
     let gateway = gateway::State::new(gateway::Parts {
         store: store.clone(),
         keyring,
@@ -71,6 +66,15 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             anchor: Some(anchor_path(&config)),
             ..gateway::Config::default()
         },
+    });
+    let scoring = scoring::State::new(scoring::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        token_key,
+        config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
     });
     Ok(App { config, store, audit_keys, gateway, scoring })
 }

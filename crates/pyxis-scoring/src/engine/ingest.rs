@@ -57,8 +57,8 @@ async fn ingest_in(
     if credentials.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    holders::ensure(tx, workspace, address, now).await?;
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
+    holders::ensure(tx, workspace, address, now).await?;
     let mut stored = stamps::all_of(&mut *tx, workspace, address).await?;
     let touched = touched_nullifiers(&stored, credentials);
     claims::lock(tx, workspace, &touched).await?;

@@ -27,28 +27,27 @@ pub struct Revocation {
 pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
-        // The holder is locked before anything else, as everywhere.
-        let seen = stamps::find_by_digest(&mut tx, workspace, &revocation.digest).await?;
-        if let Some(stamp) = &seen {
-            holders::lock(&mut tx, workspace, stamp.address).await?;
-        }
+        // With the digest locked nobody can bring the credential in any more.
         let new = revocations::insert(&mut tx, workspace, revocation).await?;
-        let stored = stamps::find_by_digest(&mut tx, workspace, &revocation.digest).await?;
-        if stored.as_ref().map(|stamp| stamp.id) != seen.as_ref().map(|stamp| stamp.id) {
-            // It came or went meanwhile.
-            continue;
-        }
-        let settled = match &stored {
-            Some(stamp) => take_out(&mut tx, workspace, stamp, revocation.revoked_at).await?,
+        let now = revocation.revoked_at;
+        let (removed, settled) = match stored(&mut tx, workspace, &revocation.digest).await? {
+            Some(stamp) => (true, take_out(&mut tx, workspace, &stamp, now).await?),
             // A Stamp that its holder removed may have left claims behind.
-            None => release_left(&mut tx, workspace, &revocation.digest, revocation.revoked_at).await?,
+            None => (false, release_left(&mut tx, workspace, &revocation.digest, now).await?),
         };
         if settled {
             tx.commit().await?;
-            return Ok(Revocation { new, removed: stored.is_some() });
+            return Ok(Revocation { new, removed });
         }
     }
     Err(Error::Busy)
+}
+
+/// The Stamp of a credential, its holder locked. It may go while that is waited for.
+async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Option<StampRow>> {
+    let Some(stamp) = stamps::find_by_digest(&mut *tx, workspace, digest).await? else { return Ok(None) };
+    holders::lock(tx, workspace, stamp.address).await?;
+    Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
 }
 
 async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {

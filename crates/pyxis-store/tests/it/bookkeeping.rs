@@ -6,7 +6,7 @@ use pyxis_store::cipher::Aad;
 use pyxis_store::idempotency::{self, Claim, KeyState, NewKey};
 use pyxis_store::{leases, limits, meta, nodes};
 
-use crate::support::{NOW, World, at, at_once, contract, exactly_one, node};
+use crate::support::{NOW, World, add_workspace, at, at_once, contract, exactly_one, node};
 
 fn new_key(world: &World) -> NewKey {
     NewKey {
