@@ -48,6 +48,12 @@ pub struct Verified {
     pub credential: String,
 }
 
+/// The DID of an issuer as [`Verified::issuer`] spells it, if it is of a kind that can be checked:
+/// `did:ethr`, `did:pkh:eip155` or `did:key` of an Ed25519 key.
+pub fn issuer_did(did: &str) -> Result<String, Rejection> {
+    Issuer::parse(did).map(Issuer::into_did)
+}
+
 /// Checks a credential that `holder` presents. Of a `RawValue` pass `get()`.
 ///
 /// `issuers` says whether an issuer, spelled as in [`Verified::issuer`], is trusted.

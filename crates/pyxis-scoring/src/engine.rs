@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 
 pub use ingest::{Outcome, ingest, remove};
 pub use rescore::rescore;
+pub(crate) use revoke::revoke_with;
 pub use revoke::{Revocation, revoke};
 
 /// Attempts before a transaction that others keep disturbing is given up.

@@ -1,7 +1,7 @@
 //! Scoring (Spec 1): credentials in, scores out.
 //!
 //! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
-//! in step, `routes` answers.
+//! in step, `routes` answers, [`service`] is what managers do.
 
 mod auth;
 pub mod credential;
@@ -9,6 +9,7 @@ pub mod engine;
 mod error;
 mod limits;
 mod routes;
+pub mod service;
 mod state;
 mod token;
 

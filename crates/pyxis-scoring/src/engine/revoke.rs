@@ -7,7 +7,7 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::claims::Held;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::stamps::StampRow;
-use pyxis_store::{Store, Tx, claims, holders, revocations, stamps};
+use pyxis_store::{Store, StoreError, Tx, claims, holders, revocations, stamps};
 
 use super::ingest::settle_known;
 use super::{ATTEMPTS, nullifiers};
@@ -25,6 +25,16 @@ pub struct Revocation {
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
 /// nullifier takes them again.
 pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
+    revoke_with(store, workspace, revocation, async |tx, _| tx.commit().await).await
+}
+
+/// The same, where `commit` ends the transaction with more in it.
+pub(crate) async fn revoke_with(
+    store: &Store,
+    workspace: WorkspaceId,
+    revocation: &RevocationRow,
+    commit: impl AsyncFn(Tx, Revocation) -> Result<(), StoreError>,
+) -> Result<Revocation> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
         // With the digest locked nobody can bring the credential in any more.
@@ -36,8 +46,9 @@ pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &Revocati
             None => (false, release_left(&mut tx, workspace, &revocation.digest, now).await?),
         };
         if settled {
-            tx.commit().await?;
-            return Ok(Revocation { new, removed });
+            let done = Revocation { new, removed };
+            commit(tx, done).await?;
+            return Ok(done);
         }
     }
     Err(Error::Busy)
