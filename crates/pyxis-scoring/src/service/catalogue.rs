@@ -97,7 +97,7 @@ fn check(platforms: &mut [Platform]) -> Result<()> {
 }
 
 fn check_platform(at: &str, platform: &Platform) -> Result<()> {
-    let Platform { id, icon, name, description, connect_message, groups } = platform;
+    let Platform { id, icon, name, description, connect_message, groups: _ } = platform;
     let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if id.is_empty() || id.len() > MAX_ID || !fits {
         let detail = format!("1 to {MAX_ID} letters, digits, dots, dashes or underscores");
@@ -111,17 +111,11 @@ fn check_platform(at: &str, platform: &Platform) -> Result<()> {
     if !icon.starts_with('/') && !icon.starts_with("https://") {
         return Err(Error::field(format!("{at}.icon"), "a path that starts with /, or an https URL"));
     }
-    if groups.is_empty() {
-        return Err(Error::field(format!("{at}.groups"), "name at least one"));
-    }
     Ok(())
 }
 
 fn check_group(at: &str, group: &mut Group, names: &mut BTreeSet<StampName>) -> Result<()> {
     check_text(format!("{at}.name"), &group.name, MAX_TEXT)?;
-    if group.stamps.is_empty() {
-        return Err(Error::field(format!("{at}.stamps"), "name at least one"));
-    }
     for (index, entry) in group.stamps.iter_mut().enumerate() {
         let at = format!("{at}.stamps[{index}]");
         check_entry(&at, entry)?;
@@ -163,7 +157,7 @@ mod tests {
     #[test]
     fn each_bad_field_is_named() {
         type Spoil = fn(&mut Vec<Platform>);
-        let changes: [(&str, Spoil); 11] = [
+        let changes: [(&str, Spoil); 10] = [
             ("platforms", |all| all.clear()),
             ("platforms[0].id", |all| all[0].id = "with space".into()),
             ("platforms[1].id", |all| all[1].id = all[0].id.clone()),
@@ -171,8 +165,7 @@ mod tests {
             ("platforms[0].name", |all| all[0].name = " ".into()),
             ("platforms[0].description", |all| all[0].description = "x".repeat(1001)),
             ("platforms[0].connectMessage", |all| all[0].connect_message = "a\u{0}".into()),
-            ("platforms[0].groups", |all| all[0].groups.clear()),
-            ("platforms[0].groups[0].stamps", |all| all[0].groups[0].stamps.clear()),
+            ("platforms[0].groups[0].name", |all| all[0].groups[0].name.clear()),
             ("platforms[0].groups[0].stamps[0].hash", |all| all[0].groups[0].stamps[0].hash = "0x".into()),
             ("platforms[1].groups[0].stamps[0].name", |all| {
                 all[1].groups[0].stamps[0] = all[0].groups[0].stamps[0].clone();
