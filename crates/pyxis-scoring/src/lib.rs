@@ -3,6 +3,7 @@
 //! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
 //! in step, `routes` answers, [`service`] is what managers do.
 
+mod api;
 mod auth;
 pub mod credential;
 pub mod engine;

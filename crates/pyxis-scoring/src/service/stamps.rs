@@ -4,17 +4,18 @@ use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_core::entropy::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, Settled, SigningDigest, Stamp, settle};
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_store::claims;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
 use pyxis_store::stamps::{self, StampRow};
-use pyxis_store::{audit, claims};
 use serde_json::json;
 
-use super::{Error, MAX_NAME, Result, check_text};
-use crate::engine::{self, Revocation};
+use super::{Change, Error, MAX_NAME, Result, check_text};
+use crate::engine::{self, ATTEMPTS, Revocation};
 use crate::state::State;
 
 /// An address in one scorer.
@@ -63,6 +64,19 @@ pub enum Standing {
     Expired,
     /// Its validity has not begun.
     NotYetValid,
+}
+
+impl Standing {
+    /// One word, for machines.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counts => "counts",
+            Self::NoWeight => "no_weight",
+            Self::Deduplicated { .. } => "deduplicated",
+            Self::Expired => "expired",
+            Self::NotYetValid => "not_yet_valid",
+        }
+    }
 }
 
 /// Which credential to revoke.
@@ -147,16 +161,31 @@ pub async fn revoke(
     };
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
     let row = RevocationRow { digest, revoked_at, revoked_by, reason };
-    let revocation = engine::revoke_with(&state.store, actor.workspace, &row, async |tx, revocation| {
-        if !revocation.new && !revocation.removed {
-            return tx.commit().await;
+    for _ in 0..ATTEMPTS {
+        let mut change = Change::begin(state, actor).await?;
+        let Some(done) = engine::revoke_in(&mut change.tx, actor.workspace, &row).await? else { continue };
+        if done.new || done.removed {
+            let detail = json!({ "digest": hex(&digest), "reason": row.reason, "removed": done.removed });
+            change.commit("stamp.revoke", detail).await?;
         }
-        let detail = json!({
-            "digest": pyxis_core::entropy::hex(&digest), "reason": row.reason,
-            "new": revocation.new, "removed": revocation.removed,
-        });
-        let (keys, detail) = (&state.audit_keys, detail.to_string());
-        audit::commit_change(tx, keys, row.revoked_at, actor, "stamp.revoke", None, detail).await
-    });
-    Ok((digest, revocation.await?))
+        return Ok((digest, done));
+    }
+    Err(Error::Busy)
+}
+
+/// Reads a signing digest: 64 hexadecimal digits in any case, with or without `0x`.
+pub fn read_digest(text: &str) -> Result<SigningDigest> {
+    let wrong = || Error::field("digest", "64 hexadecimal digits, as the Stamp shows them");
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    if pairs.len() != 32 || !rest.is_empty() {
+        return Err(wrong());
+    }
+    let mut digest = SigningDigest::default();
+    for (byte, pair) in digest.iter_mut().zip(pairs) {
+        let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+        let (high, low) = (nibble(pair[0]), nibble(pair[1]));
+        *byte = high.zip(low).map(|(high, low)| high << 4 | low).ok_or_else(wrong)?;
+    }
+    Ok(digest)
 }
