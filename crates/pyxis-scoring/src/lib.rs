@@ -7,6 +7,7 @@ mod auth;
 pub mod credential;
 pub mod engine;
 mod error;
+pub mod import;
 mod limits;
 mod routes;
 mod state;
