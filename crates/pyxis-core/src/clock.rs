@@ -41,6 +41,17 @@ impl UnixMillis {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |t| format!("{t:.3}"))
     }
 
+    /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
+    /// `2026-01-31T09:05:00.250000+00:00`. Moments beyond the year 9999 are shown as its end.
+    pub fn to_iso_micros(self) -> String {
+        let end = if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+        let shown = jiff::Timestamp::from_millisecond(self.0).unwrap_or(end);
+        let mut text = format!("{shown:.6}");
+        text.truncate(text.len() - 1);
+        text.push_str("+00:00");
+        text
+    }
+
     /// Reads an RFC 3339 timestamp with any offset; `None` if it is not one.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
@@ -113,6 +124,13 @@ mod tests {
         assert_eq!(at.to_rfc3339(), "2026-01-01T00:00:00.250Z");
         assert_eq!(UnixMillis::parse_rfc3339("2026-01-01T01:00:00.25+01:00"), Some(at));
         assert_eq!(UnixMillis::parse_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn microseconds_and_the_offset_are_always_written() {
+        assert_eq!(UnixMillis(1_767_225_600_250).to_iso_micros(), "2026-01-01T00:00:00.250000+00:00");
+        assert_eq!(UnixMillis(1_767_225_600_000).to_iso_micros(), "2026-01-01T00:00:00.000000+00:00");
+        assert_eq!(UnixMillis(i64::MAX).to_iso_micros(), "9999-12-30T22:00:00.999999+00:00");
     }
 
     #[test]

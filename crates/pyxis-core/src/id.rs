@@ -111,6 +111,10 @@ ordered_id!(
     /// One HTTP request to this server.
     RequestId
 );
+ordered_id!(
+    /// A request for access to score history.
+    HistoryRequestId
+);
 id!(
     /// An approval transaction.
     TxnId
@@ -120,6 +124,107 @@ impl TxnId {
     /// A new identifier, UUID version 4.
     pub fn new(entropy: &dyn Entropy) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes::<16>(entropy)).into_uuid())
+    }
+}
+
+/// A scorer: a positive integer, which stands in paths (Spec 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ScorerId(i64);
+
+/// The text or number is not one of a scorer.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not a scorer: a positive integer")]
+pub struct InvalidScorerId;
+
+impl ScorerId {
+    /// The number.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for ScorerId {
+    type Error = InvalidScorerId;
+
+    fn try_from(number: i64) -> Result<Self, InvalidScorerId> {
+        if number > 0 { Ok(Self(number)) } else { Err(InvalidScorerId) }
+    }
+}
+
+impl FromStr for ScorerId {
+    type Err = InvalidScorerId;
+
+    /// Decimal digits only.
+    fn from_str(text: &str) -> Result<Self, InvalidScorerId> {
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(InvalidScorerId);
+        }
+        text.parse::<i64>().map_err(|_| InvalidScorerId)?.try_into()
+    }
+}
+
+impl fmt::Display for ScorerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An API key of the scoring surface: its name on record, not the key itself. Displayed as `key_` and
+/// 16 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ApiKeyId([u8; 8]);
+
+/// The text is not the identifier of an API key.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not the identifier of an API key: key_ and 16 hexadecimal digits")]
+pub struct InvalidApiKeyId;
+
+impl ApiKeyId {
+    /// A new identifier.
+    pub fn new(entropy: &dyn Entropy) -> Self {
+        Self(bytes(entropy))
+    }
+}
+
+impl FromStr for ApiKeyId {
+    type Err = InvalidApiKeyId;
+
+    /// Lower-case digits only: one spelling.
+    fn from_str(text: &str) -> Result<Self, InvalidApiKeyId> {
+        let digits = text.strip_prefix("key_").ok_or(InvalidApiKeyId)?;
+        let lower = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if digits.len() != 16 || !lower {
+            return Err(InvalidApiKeyId);
+        }
+        u64::from_str_radix(digits, 16).map(|id| Self(id.to_be_bytes())).map_err(|_| InvalidApiKeyId)
+    }
+}
+
+impl fmt::Display for ApiKeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key_{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for ApiKeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl TryFrom<String> for ApiKeyId {
+    type Error = InvalidApiKeyId;
+
+    fn try_from(text: String) -> Result<Self, InvalidApiKeyId> {
+        text.parse()
+    }
+}
+
+impl From<ApiKeyId> for String {
+    fn from(id: ApiKeyId) -> Self {
+        id.to_string()
     }
 }
 
@@ -145,5 +250,23 @@ mod tests {
         let text = txn.to_string();
         assert_eq!(text.replace('-', "").parse::<TxnId>(), Err(InvalidId));
         assert_eq!(format!("{{{text}}}").parse::<TxnId>(), Err(InvalidId));
+    }
+
+    #[test]
+    fn a_scorer_is_a_positive_integer_in_digits() {
+        assert_eq!("17".parse::<ScorerId>().map(ScorerId::get), Ok(17));
+        for text in ["", "0", "-1", "+1", "1.0", "x", "9223372036854775808"] {
+            assert_eq!(text.parse::<ScorerId>(), Err(InvalidScorerId), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_identifier_of_an_api_key_has_one_spelling() {
+        let id = ApiKeyId::new(&SeededEntropy::new(3));
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", "key_", "key_00", "0123456789abcdef", "key_0123456789ABCDEF", "key_+123456789abcdef"]
+        {
+            assert_eq!(text.parse::<ApiKeyId>(), Err(InvalidApiKeyId), "{text:?}");
+        }
     }
 }

@@ -4,9 +4,11 @@
 //! types; canonical targets; patterns, policies and grants; the approval state machine. Nothing here
 //! reads a clock, an environment variable or a socket, so every rule can be tested by calling it.
 
+pub mod actor;
 pub mod address;
 pub mod approval;
 pub mod auth;
+pub mod catalogue;
 pub mod clock;
 pub mod decimal;
 pub mod digest;
@@ -19,6 +21,8 @@ pub mod id;
 pub mod mode;
 pub mod pattern;
 pub mod policy;
+pub mod score;
 pub mod secret;
+pub mod stamp;
 pub mod target;
 pub mod window;

@@ -23,6 +23,12 @@ pub fn quarter_start(now: UnixMillis) -> UnixMillis {
     start(now, QUARTER)
 }
 
+/// The end of the quarter of an hour that `now` lies in, which is the start of the next one.
+#[must_use]
+pub fn quarter_end(now: UnixMillis) -> UnixMillis {
+    UnixMillis(quarter_start(now).0.saturating_add(QUARTER))
+}
+
 fn start(now: UnixMillis, length: i64) -> UnixMillis {
     UnixMillis(now.0.saturating_sub(now.0.rem_euclid(length)))
 }
@@ -48,13 +54,13 @@ mod tests {
     }
 
     #[test]
-    fn quarters_start_every_fifteen_minutes() {
-        for (now, start) in [
-            ("2026-03-01T10:14:59.999Z", "2026-03-01T10:00:00Z"),
-            ("2026-03-01T10:15:00Z", "2026-03-01T10:15:00Z"),
-            ("2026-03-01T10:59:00Z", "2026-03-01T10:45:00Z"),
+    fn quarters_start_every_fifteen_minutes_and_end_where_the_next_one_starts() {
+        for (now, start, end) in [
+            ("2026-03-01T10:14:59.999Z", "2026-03-01T10:00:00Z", "2026-03-01T10:15:00Z"),
+            ("2026-03-01T10:15:00Z", "2026-03-01T10:15:00Z", "2026-03-01T10:30:00Z"),
+            ("2026-03-01T23:59:00Z", "2026-03-01T23:45:00Z", "2026-03-02T00:00:00Z"),
         ] {
-            assert_eq!(quarter_start(at(now)), at(start), "{now}");
+            assert_eq!((quarter_start(at(now)), quarter_end(at(now))), (at(start), at(end)), "{now}");
         }
     }
 
@@ -63,6 +69,7 @@ mod tests {
         for now in [UnixMillis(i64::MIN), UnixMillis(i64::MAX)] {
             assert!(hour_start(now) <= now);
             assert!(hour_end(now) >= now);
+            assert!(quarter_end(now) >= now);
         }
     }
 }

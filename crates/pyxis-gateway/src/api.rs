@@ -14,9 +14,13 @@ mod settings;
 
 use axum::Router;
 use axum::extract::FromRequestParts;
+use axum::response::IntoResponse;
 use axum::routing::{delete, get, patch, post, put};
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+
+use pyxis_http::{Managers, Managing};
 
 use crate::error::{Error, Result};
 use crate::service::sessions::{self, Person};
@@ -32,13 +36,28 @@ impl FromRequestParts<State> for SignedIn {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
-        let header = parts.headers.get(AUTHORIZATION).ok_or(Error::Unauthenticated)?;
-        let text = header.to_str().map_err(|_| Error::Unauthenticated)?;
-        let (scheme, token) = text.split_once(' ').ok_or(Error::Unauthenticated)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Error::Unauthenticated);
-        }
-        sessions::find(state, token.trim()).await.map(Self)
+        signed_in(state, &parts.headers).await.map(Self)
+    }
+}
+
+async fn signed_in(state: &State, headers: &HeaderMap) -> Result<Person> {
+    let header = headers.get(AUTHORIZATION).ok_or(Error::Unauthenticated)?;
+    let text = header.to_str().map_err(|_| Error::Unauthenticated)?;
+    let (scheme, token) = text.split_once(' ').ok_or(Error::Unauthenticated)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Error::Unauthenticated);
+    }
+    sessions::find(state, token.trim()).await
+}
+
+/// Other surfaces keep no people: they ask this one.
+impl Managers for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> Managing<'a> {
+        Box::pin(async move {
+            let person = signed_in(self, headers).await.map_err(IntoResponse::into_response)?;
+            person.require_manager().map_err(IntoResponse::into_response)?;
+            Ok(person.actor())
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod client_ip;
 pub mod json;
+pub mod managers;
 pub mod path;
 pub mod problem;
 pub mod query;
@@ -11,6 +12,7 @@ pub mod request_id;
 pub mod serve;
 
 pub use json::{Json, Raw};
+pub use managers::{Managers, Managing};
 pub use path::Path;
 pub use problem::Problem;
 pub use query::Query;

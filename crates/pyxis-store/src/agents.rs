@@ -216,7 +216,8 @@ pub async fn may_use(
 /// Notes last uses, gathered over some time. Does not raise the generation.
 pub async fn touch_used(executor: impl Executor, used: &[(AgentId, UnixMillis)]) -> Result<(), StoreError> {
     let rows: Rows = used.iter().map(|(id, at)| vec![at.bind(), id.bind()]).collect();
-    executor.execute_each("UPDATE agents SET last_used_at = $1 WHERE id = $2".into(), rows).await
+    executor.execute_each("UPDATE agents SET last_used_at = $1 WHERE id = $2".into(), rows).await?;
+    Ok(())
 }
 
 async fn allow(
@@ -233,5 +234,6 @@ async fn allow(
             .into(),
         rows,
     )
-    .await
+    .await?;
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! API keys of the scoring surface (Spec 1).
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
 
 use crate::db::{row, sql};
 use crate::{Executor, StoreError};
@@ -10,7 +10,7 @@ row! {
     /// An API key. The key itself is not stored.
     pub ApiKeyRow: "api_keys", api_key_columns {
         /// Identifier.
-        id: String,
+        id: ApiKeyId,
         /// Workspace.
         workspace_id: WorkspaceId,
         /// Name.
@@ -19,8 +19,14 @@ row! {
         key_hash: String,
         /// The first characters of the key.
         key_hint: String,
-        /// Rate tier.
-        tier: i64,
+        /// Tier of the Stamps endpoints.
+        stamps_tier: i64,
+        /// Limit of its own there, in requests for each window.
+        stamps_limit: Option<i64>,
+        /// Tier of the models endpoint.
+        models_tier: i64,
+        /// Limit of its own there.
+        models_limit: Option<i64>,
         /// Whether it reads scores and Stamps.
         can_read: bool,
         /// Whether it writes Stamps.
@@ -31,23 +37,53 @@ row! {
         revoked_at: Option<UnixMillis>,
         /// Creation.
         created_at: UnixMillis,
-        /// Last use.
+        /// Last use. Counting notes it, and only [`list`] and [`find_by_id`] gather it.
         last_used_at: Option<UnixMillis>,
     }
+}
+
+/// A tier and its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// Number, from 1.
+    pub tier: i64,
+    /// Limit of its own.
+    pub limit: Option<i64>,
+}
+
+/// What to change of a key; `None` leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct ApiKeyChange {
+    /// Name.
+    pub name: Option<String>,
+    /// Tier of the Stamps endpoints.
+    pub stamps: Option<Tier>,
+    /// Tier of the models endpoint.
+    pub models: Option<Tier>,
+    /// Whether it reads scores and Stamps.
+    pub can_read: Option<bool>,
+    /// Whether it writes Stamps.
+    pub can_write: Option<bool>,
+    /// Whether it reads history.
+    pub can_read_history: Option<bool>,
 }
 
 /// Adds a key.
 pub async fn insert(executor: impl Executor, new: &ApiKeyRow) -> Result<(), StoreError> {
     let query =
-        sql("INSERT INTO api_keys (id, workspace_id, name, key_hash, key_hint, tier, can_read, can_write, \
-         can_read_history, revoked_at, created_at, last_used_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING")
-        .bind(&new.id)
+        sql("INSERT INTO api_keys (id, workspace_id, name, key_hash, key_hint, stamps_tier, stamps_limit, \
+         models_tier, models_limit, can_read, can_write, can_read_history, revoked_at, created_at, \
+         last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+         ON CONFLICT DO NOTHING")
+        .bind(new.id)
         .bind(new.workspace_id)
         .bind(&new.name)
         .bind(&new.key_hash)
         .bind(&new.key_hint)
-        .bind(new.tier)
+        .bind(new.stamps_tier)
+        .bind(new.stamps_limit)
+        .bind(new.models_tier)
+        .bind(new.models_limit)
         .bind(new.can_read)
         .bind(new.can_write)
         .bind(new.can_read_history)
@@ -57,15 +93,70 @@ pub async fn insert(executor: impl Executor, new: &ApiKeyRow) -> Result<(), Stor
     crate::db::insert(executor, query).await
 }
 
-/// The key, by the hash of its text; the key tells the workspace.
+/// The key of the hash of its text, revoked or not; the key tells the workspace.
 pub async fn find(executor: impl Executor, key_hash: &str) -> Result<Option<ApiKeyRow>, StoreError> {
     let query = sql(concat!("SELECT ", api_key_columns!(), " FROM api_keys WHERE key_hash = $1"));
     executor.optional(query.bind(key_hash)).await
 }
 
-/// The keys of a workspace.
+/// The columns of a key with its last use, which is in the windows that it was counted in.
+macro_rules! with_last_use {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, workspace_id, name, key_hash, key_hint, stamps_tier, stamps_limit, models_tier, \
+             models_limit, can_read, can_write, can_read_history, revoked_at, created_at, \
+             coalesce((SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id), last_used_at) \
+             FROM api_keys ",
+            $rest
+        )
+    };
+}
+
+/// The key, revoked or not.
+pub async fn find_by_id(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: ApiKeyId,
+) -> Result<Option<ApiKeyRow>, StoreError> {
+    let query = sql(with_last_use!("WHERE workspace_id = $1 AND id = $2"));
+    executor.optional(query.bind(workspace).bind(id)).await
+}
+
+/// The keys of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>, StoreError> {
-    let query =
-        sql(concat!("SELECT ", api_key_columns!(), " FROM api_keys WHERE workspace_id = $1 ORDER BY id"));
+    let query = sql(with_last_use!("WHERE workspace_id = $1 ORDER BY created_at, id"));
     executor.all(query.bind(workspace)).await
+}
+
+/// Applies a change; whether the key exists.
+pub async fn update(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: ApiKeyId,
+    change: ApiKeyChange,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE api_keys SET id = id")
+        .push_if(", name = ?", change.name)
+        .push_if(", stamps_tier = ?", change.stamps.map(|stamps| stamps.tier))
+        .push_if(", stamps_limit = ?", change.stamps.map(|stamps| stamps.limit))
+        .push_if(", models_tier = ?", change.models.map(|models| models.tier))
+        .push_if(", models_limit = ?", change.models.map(|models| models.limit))
+        .push_if(", can_read = ?", change.can_read)
+        .push_if(", can_write = ?", change.can_write)
+        .push_if(", can_read_history = ?", change.can_read_history)
+        .push(" WHERE workspace_id = ?", workspace)
+        .push(" AND id = ?", id);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Revokes a key for good; whether it existed and was not revoked.
+pub async fn revoke(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: ApiKeyId,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE api_keys SET revoked_at = $1 WHERE workspace_id = $2 AND id = $3 \
+         AND revoked_at IS NULL");
+    Ok(executor.execute(query.bind(now).bind(workspace).bind(id)).await? == 1)
 }

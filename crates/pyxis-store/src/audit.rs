@@ -4,6 +4,7 @@
 //! ever changed or removed, and [`verify`] names the first record that was.
 
 mod append;
+mod change;
 mod checkpoint;
 mod search;
 mod verify;
@@ -20,6 +21,7 @@ use crate::cipher::Keyring;
 use crate::db::{Bind, FromRow, Row, Value};
 
 pub use append::{Appender, append_in};
+pub use change::commit_change;
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint};
 pub use search::{AuditFilter, Entry, decisions_over_time, entries, recent_forwards, search, stream};
 pub use verify::{Damage, DamageKind, Verdict, verify};

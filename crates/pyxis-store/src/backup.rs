@@ -32,11 +32,27 @@ pub const TABLES: &[&str] = &[
     "idempotency",
     "rate_windows",
     "scorers",
+    "scorer_weights",
     "api_keys",
+    "history_requests",
+    "usage_windows",
+    "issuers",
+    "platforms",
+    "holders",
+    "stamps",
+    "stamp_credentials",
+    "stamp_nullifiers",
+    "revocations",
+    "claims",
+    "scores",
+    "score_history",
     "audit_records",
     "audit_head",
     "audit_checkpoints",
 ];
+
+/// Tables whose rows the engine numbers: after a restore it goes on behind the highest.
+const NUMBERED: &[&str] = &["scorers", "stamps"];
 
 /// Pages copied between two reports of progress.
 const PAGES: i32 = 1024;
@@ -102,9 +118,13 @@ pub async fn restore(
     let raise = sql("UPDATE generations SET value = CASE WHEN value > $1 THEN value ELSE $1 END + 1");
     (&mut tx).execute(raise.bind(generation)).await?;
     if !tx.is_sqlite() {
-        let next = sql("SELECT setval(pg_get_serial_sequence('scorers', 'id'), \
-             coalesce((SELECT max(id) FROM scorers), 0) + 1, false)");
-        (&mut tx).optional::<(i64,)>(next).await?;
+        for table in NUMBERED {
+            let next = format!(
+                "SELECT setval(pg_get_serial_sequence('{table}', 'id'), \
+                 coalesce((SELECT max(id) FROM {table}), 0) + 1, false)"
+            );
+            (&mut tx).optional::<(i64,)>(crate::db::Query::assembled(next)).await?;
+        }
     }
     tx.commit().await
 }

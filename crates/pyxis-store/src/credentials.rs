@@ -238,5 +238,6 @@ pub async fn touch_used(
     used: &[(CredentialId, UnixMillis)],
 ) -> Result<(), StoreError> {
     let rows: Rows = used.iter().map(|(id, at)| vec![at.bind(), id.bind()]).collect();
-    executor.execute_each("UPDATE credentials SET last_used_at = $1 WHERE id = $2".into(), rows).await
+    executor.execute_each("UPDATE credentials SET last_used_at = $1 WHERE id = $2".into(), rows).await?;
+    Ok(())
 }

@@ -18,9 +18,9 @@ use std::future::Future;
 pub(crate) use query::{Query, sql};
 pub(crate) use row::{FromRow, Row, row};
 pub use tx::Tx;
-pub(crate) use value::{Bind, Value, named_text, stored_enum};
+pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
-use crate::{Store, StoreError};
+use crate::{Engine, Store, StoreError};
 
 /// The rows of a statement that runs once for each.
 pub(crate) type Rows = Vec<Vec<Value>>;
@@ -29,6 +29,10 @@ pub(crate) type Rows = Vec<Vec<Value>>;
 ///
 /// Only this crate has statements to run; others pass an executor on to the aggregate functions.
 pub trait Executor: Send + Sized {
+    /// The engine behind it.
+    #[doc(hidden)]
+    fn engine(&self) -> Engine;
+
     /// At most one row of a read. On SQLite through `&Store` this runs inline, so it must be a point
     /// read.
     #[doc(hidden)]
@@ -47,13 +51,13 @@ pub trait Executor: Send + Sized {
     #[doc(hidden)]
     fn returning<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
-    /// A write once for each row of parameters, all or nothing.
+    /// A write once for each row of parameters, all or nothing; the number of rows that it touched.
     #[doc(hidden)]
     fn execute_each(
         self,
         text: Cow<'static, str>,
         rows: Rows,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
 /// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
@@ -76,6 +80,10 @@ pub(crate) enum Backend {
 }
 
 impl Executor for &Store {
+    fn engine(&self) -> Engine {
+        Store::engine(self)
+    }
+
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => database.read_inline(|session| session.optional(&query)),
@@ -99,20 +107,49 @@ impl Executor for &Store {
 
     async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
         match self.backend() {
+            Backend::Sqlite(database) if query.relaxed => {
+                database.writer().run_relaxed(move |session| session.all(&query)).await
+            }
             Backend::Sqlite(database) => database.write(move |session| session.all(&query)).await,
+            Backend::Postgres(database) if query.relaxed => database.all_relaxed(&query).await,
             Backend::Postgres(database) => database.all(&query).await,
         }
     }
 
-    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
                 database.write_atomic(move |session| session.execute_each(&text, &rows)).await
             }
             Backend::Postgres(_) => {
                 let mut tx = self.begin().await?;
-                (&mut tx).execute_each(text, rows).await?;
-                tx.commit().await
+                let touched = (&mut tx).execute_each(text, rows).await?;
+                tx.commit().await?;
+                Ok(touched)
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Writes that take effect together; how many rows each touched. On SQLite they share a commit with
+    /// whatever else is waiting, unlike a [`Tx`], which has the writer for itself.
+    pub(crate) async fn execute_all(&self, queries: Vec<Query>) -> Result<Vec<u64>, StoreError> {
+        match self.backend() {
+            Backend::Sqlite(database) => {
+                let all = move |session: &sqlite::Session<'_>| {
+                    queries.iter().map(|query| session.execute(query)).collect()
+                };
+                database.write_atomic(all).await
+            }
+            Backend::Postgres(_) => {
+                let mut tx = self.begin().await?;
+                let mut touched = Vec::with_capacity(queries.len());
+                for query in queries {
+                    touched.push((&mut tx).execute(query).await?);
+                }
+                tx.commit().await?;
+                Ok(touched)
             }
         }
     }

@@ -69,3 +69,8 @@ impl StoreError {
 #[derive(Debug, thiserror::Error)]
 #[error("the store is closed")]
 pub(crate) struct Closed;
+
+/// Whoever asked no longer waits for the answer.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody waits for this any more")]
+pub(crate) struct Gone;

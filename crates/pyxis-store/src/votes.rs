@@ -79,9 +79,10 @@ pub async fn list_many(
     if txns.is_empty() {
         return Ok(Vec::new());
     }
+    let engine = executor.engine();
     let query = sql(concat!("SELECT ", vote_columns!(), " FROM votes WHERE workspace_id = $1"))
         .bind(workspace)
-        .and_in("txn_id", txns)
+        .and_in(engine, "txn_id", txns)
         .then(" ORDER BY created_at, user_id");
     executor.all(query).await
 }

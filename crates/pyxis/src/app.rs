@@ -12,6 +12,7 @@ use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::id::NodeId;
 use pyxis_gateway as gateway;
 use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_scoring as scoring;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{Engine, OpenOptions, Store};
@@ -28,6 +29,8 @@ pub struct App {
     pub audit_keys: AuditKeys,
     /// The proxy.
     pub gateway: gateway::State,
+    /// Scoring.
+    pub scoring: scoring::State,
 }
 
 /// Opens the database and everything around it. `base_url` is known only once the port is.
@@ -42,6 +45,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let audit_keys = AuditKeys::new(&keyring);
     let audit = Appender::start(store.clone(), audit_keys.clone());
     let node = NodeId::new(clock.now(), &*entropy);
+    let token_key = keyring.derive("stamps-page");
     let gateway = gateway::State::new(gateway::Parts {
         store: store.clone(),
         keyring,
@@ -63,7 +67,16 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             ..gateway::Config::default()
         },
     });
-    Ok(App { config, store, audit_keys, gateway })
+    let scoring = scoring::State::new(scoring::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        token_key,
+        config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
+    });
+    Ok(App { config, store, audit_keys, gateway, scoring })
 }
 
 /// Opens and migrates the database.

@@ -122,6 +122,9 @@ pub enum Command {
     /// Grants.
     #[command(subcommand)]
     Grant(GrantCommand),
+    /// Stamps: verified credentials of addresses.
+    #[command(subcommand)]
+    Stamps(StampsCommand),
     /// The audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -404,6 +407,30 @@ pub enum GrantCommand {
         /// Its id.
         id: String,
     },
+}
+
+/// `pyxis stamps …`
+#[derive(Debug, Subcommand)]
+pub enum StampsCommand {
+    /// Store credentials from a file, one JSON object on each line. Interrupted, it goes on where it
+    /// stopped.
+    Import(Import),
+}
+
+/// `pyxis stamps import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The file; - reads standard input.
+    pub file: PathBuf,
+    /// Where to write what was rejected and why; default: FILE.rejects.jsonl.
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+    /// Begin anew, even if an earlier run was interrupted.
+    #[arg(long)]
+    pub restart: bool,
+    /// Threads that check signatures; default: one for each core.
+    #[arg(long, value_name = "COUNT")]
+    pub threads: Option<usize>,
 }
 
 /// `pyxis audit …`

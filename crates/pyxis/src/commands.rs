@@ -6,6 +6,7 @@ mod bootstrap;
 mod credentials;
 mod database;
 mod grants;
+mod import;
 mod keys;
 mod out;
 mod people;
@@ -21,7 +22,7 @@ use pyxis_gateway::{self as gateway, Actor};
 use pyxis_store::workspaces::WorkspaceRow;
 
 use crate::app::{self, App};
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, StampsCommand};
 use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
 use crate::serve::default_base_url;
@@ -49,6 +50,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,
+        Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

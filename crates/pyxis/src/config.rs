@@ -39,6 +39,8 @@ pub struct Config {
     pub base_url: Option<String>,
     /// What is served.
     pub surfaces: Surfaces,
+    /// Whether scoring answers the paths of its earlier version.
+    pub earlier_paths: bool,
     /// Approval window.
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
@@ -79,6 +81,8 @@ pub enum MetricsListen {
 /// The parts of the program that answer requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surfaces {
+    /// Scores, Stamps, the catalogue.
+    pub scoring: bool,
     /// `/forward`, approvals, admin.
     pub proxy: bool,
     /// The pages.
@@ -114,6 +118,7 @@ impl Config {
             )?,
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
+            earlier_paths: source.parsed("earlier_paths")?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),

@@ -15,6 +15,7 @@ use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
 use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
+use pyxis_scoring as scoring;
 use pyxis_store::nodes;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -135,6 +136,9 @@ pub fn router(app: &App) -> Router {
 /// The same, where streams that would never finish end once `stopped` is true.
 fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
+    if app.config.surfaces.scoring {
+        router = router.merge(scoring::router(app.scoring.clone()));
+    }
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
     }

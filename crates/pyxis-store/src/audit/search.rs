@@ -75,7 +75,7 @@ pub async fn search(
          AND o.workspace_id = r.workspace_id WHERE r.workspace_id = $1 AND r.kind <> 'outcome'"
     ))
     .bind(workspace)
-    .and_in("r.kind", &filter.kinds)
+    .and_in(executor.engine(), "r.kind", &filter.kinds)
     .push_if(" AND r.actor = ?", filter.actor.as_ref())
     .push_if(" AND r.credential = ?", filter.credential.as_ref())
     .push_if(" AND r.decision = ?", filter.decision.as_ref())

@@ -12,10 +12,14 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use loan::Loan;
+
 use super::query::Query;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use crate::{Event, StoreError};
+
+mod loan;
 
 /// How long a caller waits for a connection before it is told that the database is not available.
 const WAIT: Duration = Duration::from_secs(10);
@@ -23,6 +27,8 @@ const WAIT: Duration = Duration::from_secs(10);
 /// A pool of connections to one database.
 pub(crate) struct Database {
     pool: Pool,
+    /// For writes that need not survive the server's machine: commits do not wait for the disk.
+    relaxed: Pool,
     config: Config,
     tls: MakeRustlsConnect,
 }
@@ -30,16 +36,12 @@ pub(crate) struct Database {
 impl Database {
     /// Prepares the pool; the first connection is made when it is needed.
     pub(crate) fn open(config: Config, tls: MakeRustlsConnect, size: usize) -> Result<Self, StoreError> {
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
-        let pool = Pool::builder(manager)
-            .max_size(size.max(2))
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(WAIT))
-            .create_timeout(Some(WAIT))
-            .build()
-            .map_err(StoreError::unavailable)?;
-        Ok(Self { pool, config, tls })
+        let pool = pool_of(config.clone(), &tls, size.max(2))?;
+        let options = config.get_options().unwrap_or_default();
+        let mut hasty = config.clone();
+        hasty.options(format!("{options} -c synchronous_commit=off"));
+        let relaxed = pool_of(hasty, &tls, 2)?;
+        Ok(Self { pool, relaxed, config, tls })
     }
 
     pub(crate) const fn config(&self) -> &Config {
@@ -55,35 +57,66 @@ impl Database {
     }
 
     pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
-        optional(&*self.client().await?, query).await
+        let loan = self.lend("").await?;
+        let outcome = optional(loan.client()?, query).await;
+        loan.give_back();
+        outcome
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
-        all(&*self.client().await?, query).await
+        let loan = self.lend("").await?;
+        let outcome = all(loan.client()?, query).await;
+        loan.give_back();
+        outcome
+    }
+
+    /// See [`Query::relaxed`].
+    pub(super) async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        let client = self.relaxed.get().await.map_err(StoreError::unavailable)?;
+        let loan = Loan::new(client, self.tls(), "");
+        let outcome = all(loan.client()?, query).await;
+        loan.give_back();
+        outcome
     }
 
     pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
-        execute(&*self.client().await?, &query.text, &query.params).await
+        let loan = self.lend("").await?;
+        let outcome = execute(loan.client()?, &query.text, &query.params).await;
+        loan.give_back();
+        outcome
+    }
+
+    async fn lend(&self, closing: &'static str) -> Result<Loan, StoreError> {
+        Ok(Loan::new(self.client().await?, self.tls(), closing))
     }
 
     pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
-        let client = self.client().await?;
         // From here on a drop rolls back, also while BEGIN is on its way.
-        let transaction = Transaction { client: Some(client) };
+        let transaction = Transaction { loan: self.lend("ROLLBACK").await? };
         transaction.client()?.batch_execute("BEGIN").await.map_err(failure)?;
         Ok(transaction)
     }
 }
 
+fn pool_of(config: Config, tls: &MakeRustlsConnect, size: usize) -> Result<Pool, StoreError> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    Pool::builder(Manager::from_config(config, tls.clone(), recycling))
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(WAIT))
+        .create_timeout(Some(WAIT))
+        .build()
+        .map_err(StoreError::unavailable)
+}
+
 /// A transaction on a connection of its own.
 pub(crate) struct Transaction {
-    /// `None` once the connection has gone back to the pool.
-    client: Option<Object>,
+    loan: Loan,
 }
 
 impl Transaction {
     pub(crate) fn client(&self) -> Result<&Object, StoreError> {
-        self.client.as_ref().ok_or(StoreError::Aborted)
+        self.loan.client()
     }
 
     pub(crate) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
@@ -99,7 +132,7 @@ impl Transaction {
     }
 
     /// Sends every row before it waits for the first answer.
-    pub(super) async fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+    pub(super) async fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<u64, StoreError> {
         let client = self.client()?;
         let statement = client.prepare_cached(text).await.map_err(failure)?;
         let statement = &statement;
@@ -107,34 +140,19 @@ impl Transaction {
             let params: Vec<&(dyn ToSql + Sync)> = row.iter().map(|value| value as _).collect();
             client.execute(statement, &params).await
         });
-        try_join_all(sent).await.map_err(failure)?;
-        Ok(())
+        let touched = try_join_all(sent).await.map_err(failure)?;
+        Ok(touched.into_iter().sum())
     }
 
-    pub(crate) async fn commit(mut self, events: &[Event]) -> Result<(), StoreError> {
+    pub(crate) async fn commit(self, events: &[Event]) -> Result<(), StoreError> {
         for event in events {
             let notify =
                 super::sql("SELECT pg_notify($1, $2)").bind(crate::events::CHANNEL).bind(event.to_payload());
             self.execute(&notify).await?;
         }
         self.client()?.batch_execute("COMMIT").await.map_err(failure)?;
-        drop(self.client.take());
+        self.loan.give_back();
         Ok(())
-    }
-}
-
-impl Drop for Transaction {
-    /// A connection goes back to the pool only after its ROLLBACK has been answered.
-    fn drop(&mut self) {
-        let Some(client) = self.client.take() else { return };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(async move {
-                if client.batch_execute("ROLLBACK").await.is_err() {
-                    drop(Object::take(client));
-                }
-            })),
-            Err(_) => drop(Object::take(client)),
-        }
     }
 }
 
@@ -182,6 +200,7 @@ impl ToSql for Value {
             Self::Bool(value) => value.to_sql(kind, out),
             Self::Text(value) => value.as_deref().to_sql(kind, out),
             Self::Bytes(value) => value.as_deref().to_sql(kind, out),
+            Self::List(values) => values.to_sql(kind, out),
         }
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::value::{Bind, Value};
+use crate::Engine;
 
 /// A statement with `$1`, `$2`, … in it. They must first appear in ascending order: SQLite numbers
 /// named parameters by first appearance, and so the same text serves both engines.
@@ -11,18 +12,33 @@ use super::value::{Bind, Value};
 pub struct Query {
     pub(super) text: Cow<'static, str>,
     pub(super) params: Vec<Value>,
+    pub(super) relaxed: bool,
 }
 
 /// Starts a statement. Only literal text: there is no way to put a value into the text.
 pub(crate) fn sql(text: &'static str) -> Query {
     debug_assert!(ascending(text), "parameters must first appear in ascending order: {text}");
-    Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8) }
+    Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8), relaxed: false }
 }
 
 impl Query {
     /// A statement put together from names of tables and columns of the schema, never from input.
     pub(crate) const fn assembled(text: String) -> Self {
-        Self { text: Cow::Owned(text), params: Vec::new() }
+        Self { text: Cow::Owned(text), params: Vec::new(), relaxed: false }
+    }
+
+    /// The statement, for those who look at it instead of running it.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// On its own, this write need not survive the machine, only the process: a power cut may take back
+    /// its last moments, a crash does not.
+    #[must_use]
+    pub const fn relaxed(mut self) -> Self {
+        self.relaxed = true;
+        self
     }
 
     /// Binds the next parameter.
@@ -52,17 +68,42 @@ impl Query {
         }
     }
 
-    /// Appends ` AND column IN ($n, …)` when `values` is not empty.
+    /// Appends ` AND column` is one of `values`, when there are any.
+    ///
+    /// PostgreSQL gets them as one array to join with: a list of a thousand parameters may be compared
+    /// one by one with every row. SQLite looks each of a list up; its last value is repeated up to a
+    /// power of two, else every number of values would be a statement of its own to prepare and keep.
     #[must_use]
-    pub fn and_in<T: Bind>(mut self, column: &'static str, values: impl IntoIterator<Item = T>) -> Self {
-        let bound = self.params.len();
-        self.params.extend(values.into_iter().map(Bind::bind));
-        if self.params.len() == bound {
-            return self;
+    pub fn and_in<T: Bind>(
+        self,
+        engine: Engine,
+        column: &'static str,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let values: Vec<Value> = values.into_iter().map(Bind::bind).collect();
+        match (values.last().cloned(), engine) {
+            (None, _) => self,
+            (Some(last), Engine::Sqlite) => self.and_in_list(column, values, last),
+            (Some(_), Engine::Postgres) => self.and_in_array(column, values, T::NULL.array_type()),
         }
-        let numbers: Vec<String> =
-            (bound + 1..=self.params.len()).map(|number| format!("${number}")).collect();
-        let _ = write!(self.text.to_mut(), " AND {column} IN ({})", numbers.join(", "));
+    }
+
+    fn and_in_list(mut self, column: &'static str, mut values: Vec<Value>, last: Value) -> Self {
+        values.resize(values.len().next_power_of_two(), last);
+        let first = self.params.len() + 1;
+        self.params.append(&mut values);
+        // Writing to a String does not fail.
+        let _ = write!(self.text.to_mut(), " AND {column} IN (${first}");
+        for number in first + 1..=self.params.len() {
+            let _ = write!(self.text.to_mut(), ", ${number}");
+        }
+        self.then(")")
+    }
+
+    fn and_in_array(mut self, column: &'static str, values: Vec<Value>, kind: &'static str) -> Self {
+        self.params.push(Value::List(values));
+        let number = self.params.len();
+        let _ = write!(self.text.to_mut(), " AND {column} IN (SELECT unnest(CAST(${number} AS {kind})))");
         self
     }
 
@@ -108,10 +149,25 @@ mod tests {
             .bind(1_i64)
             .push_if(" AND c = ?", Some(2_i64))
             .push_if(" AND d = ?", None::<i64>)
-            .and_in("e", ["x", "y"])
-            .and_in("f", Vec::<String>::new())
+            .and_in(Engine::Sqlite, "e", ["x", "y"])
+            .and_in(Engine::Sqlite, "f", Vec::<String>::new())
             .limit(5);
         assert_eq!(query.text, "SELECT a FROM t WHERE b = $1 AND c = $2 AND e IN ($3, $4) LIMIT $5");
         assert_eq!(query.params.len(), 5);
+    }
+
+    #[test]
+    fn lists_of_many_lengths_make_few_statements() {
+        let start = || sql("SELECT a FROM t WHERE b = $1").bind(1_i64);
+        let list = start().and_in(Engine::Sqlite, "c", [7_i64, 8, 9]);
+        assert_eq!(list.text, "SELECT a FROM t WHERE b = $1 AND c IN ($2, $3, $4, $5)");
+        assert_eq!(list.params[3..], [9_i64.bind(), 9_i64.bind()]);
+        let array = start().and_in(Engine::Postgres, "c", ["x", "y"]).limit(5);
+        let wanted = "SELECT a FROM t WHERE b = $1 AND c IN (SELECT unnest(CAST($2 AS TEXT[]))) LIMIT $3";
+        assert_eq!((array.text.as_ref(), array.params.len()), (wanted, 3));
+        for (engine, texts) in [(Engine::Sqlite, 11), (Engine::Postgres, 1)] {
+            let all = (1..=1000).map(|count| sql("SELECT").and_in(engine, "c", 0..count).text);
+            assert_eq!(all.collect::<std::collections::BTreeSet<_>>().len(), texts);
+        }
     }
 }

@@ -14,6 +14,8 @@ use super::value::Value;
 use super::writer::Writer;
 use crate::StoreError;
 
+mod cancel;
+
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
@@ -63,17 +65,20 @@ impl Database {
         read(&Session { connection: &self.reader() })
     }
 
-    /// Runs a longer read on a blocking thread.
+    /// Runs a longer read on a blocking thread. If the caller stops waiting, the read is interrupted.
     pub(crate) async fn read_blocking<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let long = Arc::clone(&self.long);
-        tokio::task::spawn_blocking(move || {
-            read(&Session { connection: &long.lock().unwrap_or_else(PoisonError::into_inner) })
-        })
-        .await
-        .map_err(StoreError::unavailable)?
+        let (waiting, abandoned) = cancel::pair();
+        let run = move || {
+            let mut connection = long.lock().unwrap_or_else(PoisonError::into_inner);
+            cancel::interruptible(&mut connection, abandoned, |connection| read(&Session { connection }))
+        };
+        let outcome = tokio::task::spawn_blocking(run).await.map_err(StoreError::unavailable)?;
+        drop(waiting);
+        outcome
     }
 
     /// Runs one statement on the writer thread, in a commit shared with whatever else is waiting.
@@ -153,13 +158,14 @@ impl<'c> Session<'c> {
         Ok(u64::try_from(changed).unwrap_or(0))
     }
 
-    pub(crate) fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+    pub(crate) fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<u64, StoreError> {
         let mut statement = self.connection.prepare_cached(text).map_err(failure)?;
+        let mut touched = 0;
         for row in rows {
             bind(&mut statement, row)?;
-            statement.raw_execute().map_err(failure)?;
+            touched += statement.raw_execute().map_err(failure)? as u64;
         }
-        Ok(())
+        Ok(touched)
     }
 
     pub(crate) fn prepare(&self, text: &str, params: &[Value]) -> Result<CachedStatement<'c>, StoreError> {
@@ -217,6 +223,7 @@ impl rusqlite::ToSql for Value {
             Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
             Self::Int(None) | Self::Bool(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
+            Self::List(_) => return Err(rusqlite::Error::ToSqlConversionFailure("no arrays here".into())),
         }))
     }
 }
@@ -279,6 +286,7 @@ pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
             | ErrorCode::DiskFull
             | ErrorCode::CannotOpen
             | ErrorCode::SystemIoFailure
+            | ErrorCode::OperationInterrupted
             | ErrorCode::ReadOnly,
             _,
         ) => StoreError::unavailable(error),

@@ -77,6 +77,10 @@ impl Tx {
 }
 
 impl Executor for &mut Tx {
+    fn engine(&self) -> crate::Engine {
+        if self.is_sqlite() { crate::Engine::Sqlite } else { crate::Engine::Postgres }
+    }
+
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => interactive.run(move |session| session.optional(&query)).await,
@@ -105,7 +109,7 @@ impl Executor for &mut Tx {
         self.all(query).await
     }
 
-    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<(), StoreError> {
+    async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => {
                 interactive.run(move |session| session.execute_each(&text, &rows)).await

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id;
 use pyxis_core::mode;
+use pyxis_core::stamp::{Nullifier, StampName};
 
 /// One bound parameter. NULL keeps its SQL type: PostgreSQL refuses a text NULL in a bigint column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,20 @@ pub enum Value {
     Bytes(Option<Vec<u8>>),
     /// BOOLEAN.
     Bool(Option<bool>),
+    /// An array of values of one type, on PostgreSQL only.
+    List(Vec<Value>),
+}
+
+impl Value {
+    /// The PostgreSQL type of an array of such values.
+    pub(super) const fn array_type(&self) -> &'static str {
+        match self {
+            Self::Int(_) => "BIGINT[]",
+            Self::Text(_) => "TEXT[]",
+            Self::Bytes(_) => "BYTEA[]",
+            Self::Bool(_) | Self::List(_) => "BOOLEAN[]",
+        }
+    }
 }
 
 /// Something that can be bound.
@@ -97,6 +112,14 @@ impl Bind for Vec<u8> {
     }
 }
 
+impl<const N: usize> Bind for [u8; N] {
+    const NULL: Value = Value::Bytes(None);
+
+    fn bind(self) -> Value {
+        Value::Bytes(Some(self.to_vec()))
+    }
+}
+
 impl<T: Bind + Clone> Bind for &T {
     const NULL: Value = T::NULL;
 
@@ -170,6 +193,12 @@ impl Column for Vec<u8> {
     }
 }
 
+impl<const N: usize> Column for [u8; N] {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        if let Cell::Bytes(bytes) = cell { bytes.try_into().ok() } else { None }
+    }
+}
+
 macro_rules! parsed_text {
     ($($type:ty),+ $(,)?) => {$(
         impl Bind for $type {
@@ -197,6 +226,10 @@ parsed_text!(
     id::SessionId,
     id::NodeId,
     id::TxnId,
+    id::HistoryRequestId,
+    id::ApiKeyId,
+    StampName,
+    Nullifier,
 );
 
 /// Enumerations with `as_str` and `from_name` are stored under their wire names.
@@ -246,6 +279,8 @@ macro_rules! stored_enum {
     };
 }
 pub(crate) use stored_enum;
+
+mod scoring;
 
 impl Bind for pyxis_core::auth::Connector {
     const NULL: Value = Value::Text(None);

@@ -2,16 +2,27 @@
 
 use std::path::Path;
 
+use pyxis_core::catalogue::default_catalogue;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
 use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::HistoryRequestId;
+use pyxis_core::score::{Claim, Weights};
 use pyxis_store::audit::{self, Appender, AuditKeys, Record};
 use pyxis_store::cipher::Keyring;
+use pyxis_store::scores::NewScore;
+use pyxis_store::stamps::Cursor;
 use pyxis_store::{
-    DatabaseUrl, OpenOptions, Store, StoreError, agents, approvals, backup, credentials, generations,
+    DatabaseUrl, OpenOptions, Page, Store, StoreError, agents, approvals, backup, credentials, generations,
 };
-use pyxis_store::{scorers, workspaces};
+use pyxis_store::{
+    api_keys, catalogue, claims, history_requests, holders, issuers, revocations, score_history, scorers,
+    scores, stamps, usage, workspaces,
+};
 
 use crate::support::{
-    Database, NOW, World, add_agent, add_approval, add_credential, add_user, contract, postgres_server,
+    Database, NOW, World, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user,
+    address, contract, new_score, new_stamp, nullifiers, postgres_server,
 };
 
 async fn fill(world: &World) {
@@ -19,7 +30,7 @@ async fn fill(world: &World) {
     add_agent(world, "bot", &[credential]).await;
     add_user(world, "o@example.com").await;
     add_approval(world, "k").await;
-    scorers::insert(&world.store, world.ws, "one", NOW).await.unwrap();
+    fill_scoring(world).await;
     let keys = AuditKeys::new(&world.keyring);
     let mut tx = world.store.begin().await.unwrap();
     let record = Record {
@@ -30,6 +41,88 @@ async fn fill(world: &World) {
     };
     audit::append_in(&mut tx, &keys, &vec![record; 1200]).await.unwrap();
     audit::checkpoint(&mut tx, &keys, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// A row in every table of the scoring side.
+async fn fill_scoring(world: &World) {
+    let (store, ws) = (&world.store, world.ws);
+    let (scorer, key) = (add_scorer(world, "one").await, add_key(world).await);
+    add_stamp(world, &new_stamp(1, "A", "n1 n2")).await;
+    let first = new_score(scorer, 1);
+    scores::put(store, ws, &first).await.unwrap();
+    scores::mark_in_history(store, ws, scorer, first.address, NOW).await.unwrap();
+    let newer = NewScore { body: "\u{fc}".to_owned(), ..first.clone() };
+    scores::put(store, ws, &newer).await.unwrap();
+    let batch = usage::Batch {
+        key: key.id,
+        surface: usage::Surface::Models,
+        window_start: NOW,
+        requests: 3,
+        limit: 2,
+        now: NOW,
+    };
+    usage::count(store, &batch).await.unwrap();
+    let request = history_requests::NewRequest {
+        id: HistoryRequestId::new(NOW, &OsEntropy),
+        api_key_id: key.id,
+        use_case: "x".to_owned(),
+        requested_by: "ann@example.com".to_owned(),
+        created_at: NOW,
+    };
+    history_requests::insert(store, ws, &request).await.unwrap();
+    let issuer = issuers::IssuerRow { did: "did:key:a".to_owned(), name: "a".to_owned(), created_at: NOW };
+    issuers::put(store, ws, &issuer).await.unwrap();
+    let mut tx = store.begin().await.unwrap();
+    catalogue::replace(&mut tx, ws, &default_catalogue()[..2]).await.unwrap();
+    let claim =
+        Claim { nullifier: "n1".parse().unwrap(), address: first.address, digest: [1; 32], expires_at: NOW };
+    claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap();
+    let revocation = revocations::RevocationRow {
+        digest: [7; 32],
+        revoked_at: NOW,
+        revoked_by: "ann@example.com".to_owned(),
+        reason: None,
+    };
+    revocations::insert(&mut tx, ws, &revocation).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// Whether the scoring side of `store` answers as that of `world` does.
+async fn scores_alike(world: &World, store: &Store) {
+    let (there, ws, holder) = (&world.store, world.ws, address(1));
+    let scorer = scorers::list(there, ws).await.unwrap()[0].id;
+    let key = &api_keys::list(there, ws).await.unwrap()[0];
+    macro_rules! alike {
+        ($($module:ident::$read:ident($($arg:expr),*)),+ $(,)?) => {$(
+            let restored = $module::$read(store, $($arg),*).await.unwrap();
+            assert_eq!(restored, $module::$read(there, $($arg),*).await.unwrap(), stringify!($module::$read));
+            assert_ne!(format!("{restored:?}"), "[]");
+        )+};
+    }
+    alike!(
+        scorers::list(ws),
+        scorers::terms(ws, scorer),
+        api_keys::list(ws),
+        history_requests::list(ws, None),
+        usage::windows(ws, key.id, UnixMillis(0), UnixMillis(i64::MAX)),
+        issuers::list(ws),
+        catalogue::list(ws),
+        holders::known(ws, &[holder]),
+        stamps::all_of(ws, holder),
+        stamps::page(ws, holder, NOW, Cursor::First, 9),
+        stamps::others_with_nullifiers(ws, address(2), &nullifiers("n2")),
+        revocations::list(ws, Page::first(9)),
+        claims::of(ws, scorer, &nullifiers("n1")),
+        scores::look_up(&key.key_hash, scorer, holder),
+        score_history::latest_before(ws, scorer, holder, UnixMillis(i64::MAX)),
+    );
+    // Numbers go on behind the highest.
+    let mut tx = store.begin().await.unwrap();
+    let second = stamps::insert(&mut tx, ws, &new_stamp(1, "B", "b")).await.unwrap();
+    assert!(second > stamps::all_of(&mut tx, ws, holder).await.unwrap()[0].id);
+    let next = scorers::insert(&mut tx, ws, "two", Decimal::ZERO, &Weights::new(), NOW).await.unwrap();
+    assert!(next > scorer);
     tx.commit().await.unwrap();
 }
 
@@ -68,7 +161,7 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert_eq!(appender.append(Record::default()).await.unwrap(), 1201);
     let verdict = audit::verify(store, &keys, None, |_, _| ()).await.unwrap();
     assert_eq!((verdict.records, verdict.checkpoints, verdict.damage), (1201, 1, None));
-    assert!(scorers::insert(store, ws, "two", NOW).await.unwrap() > 1);
+    scores_alike(world, store).await;
 
     let refused = backup::restore(store, file, |_| ()).await;
     assert!(matches!(refused, Err(StoreError::Backup(_))));

@@ -2,10 +2,9 @@
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, TxnId};
-use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::cipher::Aad;
 use pyxis_store::idempotency::{self, Claim, KeyState, NewKey};
-use pyxis_store::{leases, limits, meta, nodes, scorers};
+use pyxis_store::{leases, limits, meta, nodes};
 
 use crate::support::{NOW, World, add_workspace, at, at_once, contract, exactly_one, node};
 
@@ -133,37 +132,5 @@ contract! {
         assert!(!meta::put_if_absent(&world.store, "k", "2").await.unwrap());
         assert_eq!(meta::get(&world.store, "k").await.unwrap().as_deref(), Some("1"));
         assert_eq!(meta::get(&world.store, "other").await.unwrap(), None);
-    }
-
-    async fn scorers_have_positive_numbers_of_their_own_workspace(world: &World) {
-        let first = scorers::insert(&world.store, world.ws, "one", NOW).await.unwrap();
-        let second = scorers::insert(&world.store, world.ws, "two", NOW).await.unwrap();
-        assert!(first >= 1 && second > first);
-        let row = scorers::find(&world.store, world.ws, first).await.unwrap().unwrap();
-        assert_eq!(row.name, "one");
-        assert_eq!(scorers::list(&world.store, world.ws).await.unwrap().len(), 2);
-        let other = add_workspace(&world.store, "other").await;
-        assert!(scorers::find(&world.store, other, first).await.unwrap().is_none());
-    }
-
-    async fn an_api_key_is_found_by_its_hash(world: &World) {
-        let key = ApiKeyRow {
-            id: "key-1".to_owned(),
-            workspace_id: world.ws,
-            name: "k".to_owned(),
-            key_hash: "hash".to_owned(),
-            key_hint: "px_".to_owned(),
-            tier: 1,
-            can_read: true,
-            can_write: true,
-            can_read_history: false,
-            revoked_at: None,
-            created_at: NOW,
-            last_used_at: None,
-        };
-        api_keys::insert(&world.store, &key).await.unwrap();
-        assert_eq!(api_keys::find(&world.store, "hash").await.unwrap(), Some(key.clone()));
-        assert_eq!(api_keys::list(&world.store, world.ws).await.unwrap(), [key]);
-        assert!(api_keys::find(&world.store, "other").await.unwrap().is_none());
     }
 }

@@ -6,9 +6,12 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_store::agents::{AgentChange, Scope};
 use pyxis_store::credentials::CredentialChange;
-use pyxis_store::{agents, credentials, generations, policies, users, workspaces};
+use pyxis_store::{agents, api_keys, credentials, generations, policies, scorers, scores, users, workspaces};
 
-use crate::support::{NOW, World, add_agent, add_credential, add_user, add_workspace, at, contract};
+use crate::support::{
+    NOW, World, add_agent, add_credential, add_key, add_scorer, add_stamp, add_user, add_workspace, address,
+    at, contract, new_score, new_stamp,
+};
 
 /// Whether `change` raises the generation.
 async fn raises(world: &World, change: impl Future<Output = ()>) -> bool {
@@ -91,6 +94,18 @@ contract! {
             assert!(credentials::record_verification(store, ws, credential, 1, Some(200), NOW).await.unwrap());
             assert!(users::record_success(store, ws, user, NOW).await.unwrap());
             users::record_attempt(store, ws, user, NOW, 5, Duration::from_secs(1)).await.unwrap().unwrap();
+        }).await);
+    }
+
+    async fn scoring_does_not_raise_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        assert!(!raises(world, async {
+            let (scorer, key) = (add_scorer(world, "s").await, add_key(world).await);
+            add_stamp(world, &new_stamp(1, "A", "n")).await;
+            scores::put(store, ws, &new_score(scorer, 1)).await.unwrap();
+            assert!(scores::mark_in_history(store, ws, scorer, address(1), NOW).await.unwrap());
+            assert!(scorers::rename(store, ws, scorer, "t").await.unwrap());
+            assert!(api_keys::revoke(store, ws, key.id, NOW).await.unwrap());
         }).await);
     }
 

@@ -6,16 +6,24 @@
 mod support;
 
 mod agents;
+mod api_keys;
 mod appending;
 mod approvals;
 mod audit;
 mod backup;
 mod bookkeeping;
+mod catalogue;
 mod cipher;
+mod claims;
 mod credentials;
 mod forwarding;
 mod generations;
 mod grants;
 mod people;
 mod schema;
+mod scorers;
+mod scores;
+mod stamps;
 mod transactions;
+mod upgrade;
+mod usage;

@@ -1,5 +1,7 @@
 //! A database of its own for each test, and rows to start from.
 
+mod scoring;
+
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,6 +13,7 @@ use pyxis_core::mode::{ApprovalMode, Channel, Role};
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credentials, users, workspaces};
+pub(crate) use scoring::*;
 
 /// The moment at which tests happen.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
@@ -126,7 +129,7 @@ impl Database {
     }
 }
 
-async fn run_postgres(url: &str, statement: &str) -> Vec<String> {
+pub(crate) async fn run_postgres(url: &str, statement: &str) -> Vec<String> {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let messages = client.simple_query(statement).await.unwrap();

@@ -60,7 +60,8 @@ contract! {
         let mut tx = world.store.begin().await.unwrap();
         meta::put_if_absent(&mut tx, "a", "1").await.unwrap();
         let nobody = "00000000-0000-7000-8000-000000000000".parse().unwrap();
-        let failed = pyxis_store::scorers::insert(&mut tx, nobody, "x", crate::support::NOW).await;
+        let now = crate::support::NOW;
+        let failed = pyxis_store::holders::ensure(&mut tx, nobody, crate::support::address(1), now).await;
         assert!(matches!(failed, Err(StoreError::Reference)));
         assert!(matches!(tx.commit().await, Err(StoreError::Aborted)));
         assert_eq!(meta::get(&world.store, "a").await.unwrap(), None);

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use pyxis_core::catalogue::default_weights;
 use pyxis_core::entropy;
+use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::sessions::{self, Holder};
@@ -31,7 +33,7 @@ pub(super) struct First {
     pub(super) owner_session_token: SecretString,
     pub(super) owner_link: SecretString,
     pub(super) agent_key: SecretString,
-    pub(super) scorer_id: i64,
+    pub(super) scorer: ScorerId,
     pub(super) api_key: SecretString,
 }
 
@@ -54,15 +56,23 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Firs
     let (owner, owner_link) = made.owner.context("the workspace was made without an owner")?;
     let session = sessions::open(state, &owner, Holder::Bearer, sessions::SESSION_LIFETIME).await?;
     let now = state.now();
-    let scorer_id = scorers::insert(&app.store, made.workspace.id, FIRST_WORKSPACE, now).await?;
+    let defaults = default_weights();
+    let mut tx = app.store.begin().await?;
+    let (threshold, weights) = (defaults.threshold, &defaults.weights);
+    let scorer =
+        scorers::insert(&mut tx, made.workspace.id, FIRST_WORKSPACE, threshold, weights, now).await?;
+    tx.commit().await?;
     let api_key = SecretString::new(entropy::token::<32>(&*state.entropy, API_KEY_PREFIX));
     let row = ApiKeyRow {
-        id: entropy::token::<8>(&*state.entropy, "key_"),
+        id: ApiKeyId::new(&*state.entropy),
         workspace_id: made.workspace.id,
         name: FIRST_WORKSPACE.to_owned(),
         key_hash: pyxis_core::digest::sha256_hex(api_key.expose().as_bytes()),
         key_hint: api_key.expose()[..API_KEY_PREFIX.len() + 6].to_owned(),
-        tier: 1,
+        stamps_tier: 1,
+        stamps_limit: None,
+        models_tier: 1,
+        models_limit: None,
         can_read: true,
         can_write: true,
         can_read_history: false,
@@ -77,7 +87,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Firs
         owner_session_token: session.token,
         owner_link,
         agent_key: made.agent_key,
-        scorer_id,
+        scorer,
         api_key,
     })
 }
@@ -90,7 +100,7 @@ fn print(as_json: bool, first: &First) {
             "owner_session_token": first.owner_session_token.expose(),
             "owner_link": first.owner_link.expose(),
             "agent_key": first.agent_key.expose(),
-            "scorer_id": first.scorer_id,
+            "scorer_id": first.scorer,
             "api_key": first.api_key.expose(),
         }));
         return;
@@ -101,7 +111,7 @@ fn print(as_json: bool, first: &First) {
         ("owner's session token (24 hours)", first.owner_session_token.expose()),
         ("owner's sign-in link (once, 48 hours)", first.owner_link.expose()),
         ("key of default-agent", first.agent_key.expose()),
-        ("scorer", &first.scorer_id.to_string()),
+        ("scorer", &first.scorer.to_string()),
         ("API key", first.api_key.expose()),
     ] {
         out::line(format_args!("{name}: {value}"));

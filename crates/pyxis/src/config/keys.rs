@@ -40,7 +40,12 @@ pub const KEYS: &[Key] = &[
         "",
         "Public origin, for example `https://pyxis.example.com`. Empty: `http://localhost:<port>`. Plain http only on loopback names.",
     ),
-    key("surfaces", "proxy,dashboard", "What this process serves: `proxy`, `dashboard`."),
+    key("surfaces", "scoring,proxy,dashboard", "What this process serves: `scoring`, `proxy`, `dashboard`."),
+    key(
+        "earlier_paths",
+        "true",
+        "Whether scoring also answers the paths of its earlier version (`/registry/…`).",
+    ),
     key(
         "approval_timeout_secs",
         "3600",

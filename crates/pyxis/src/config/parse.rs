@@ -52,15 +52,19 @@ pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen>
 }
 
 pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
-    let mut surfaces = Surfaces { proxy: false, dashboard: false };
+    let mut surfaces = Surfaces { scoring: false, proxy: false, dashboard: false };
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         match name {
+            "scoring" => surfaces.scoring = true,
             "proxy" => surfaces.proxy = true,
             "dashboard" => surfaces.dashboard = true,
-            other => bail!("PX_SURFACES / --surfaces: there is no surface {other}; proxy, dashboard"),
+            other => {
+                bail!("PX_SURFACES / --surfaces: there is no surface {other}; scoring, proxy, dashboard")
+            }
         }
     }
-    if surfaces.proxy || surfaces.dashboard { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
+    let any = surfaces.scoring || surfaces.proxy || surfaces.dashboard;
+    if any { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
 }
 
 pub(super) fn otlp_endpoint(url: &str) -> Result<()> {

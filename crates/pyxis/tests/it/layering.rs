@@ -45,6 +45,8 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("deadpool-postgres", &["pyxis-store"]),
     ("tokio-postgres-rustls", &["pyxis-store"]),
     ("tokio-rustls", &["pyxis-net", "pyxis-testkit"]),
+    ("oxjsonld", &["pyxis-scoring"]),
+    ("oxrdf", &["pyxis-scoring"]),
     ("askama", &["pyxis-dashboard"]),
     ("clap", &["pyxis"]),
     ("anyhow", &["pyxis"]),

@@ -10,6 +10,7 @@ mod cli;
 mod crash;
 mod fuzzed;
 mod gateway;
+mod imports;
 mod layering;
 mod moments;
 mod openapi;

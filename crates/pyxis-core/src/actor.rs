@@ -1,0 +1,26 @@
+//! Who makes an administrative change.
+
+use crate::id::{UserId, WorkspaceId};
+
+/// The maker of a change, within one workspace.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The workspace that is changed.
+    pub workspace: WorkspaceId,
+    /// `user:<id>` or `cli`.
+    pub id: String,
+    /// E-mail address, or who ran the command.
+    pub name: String,
+}
+
+impl Actor {
+    /// A signed-in person.
+    pub fn user(workspace: WorkspaceId, user: UserId, email: &str) -> Self {
+        Self { workspace, id: format!("user:{user}"), name: email.to_owned() }
+    }
+
+    /// The command line on the machine itself.
+    pub fn cli(workspace: WorkspaceId) -> Self {
+        Self { workspace, id: "cli".to_owned(), name: "command line".to_owned() }
+    }
+}

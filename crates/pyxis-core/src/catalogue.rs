@@ -1,0 +1,125 @@
+//! The catalogue of Stamps (Spec 1, Stamp catalogue entry), and what a new scorer starts with.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decimal::Decimal;
+use crate::stamp::StampName;
+
+/// Where an account or an activity is verified. Written as JSON it is an entry of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Platform {
+    /// Name without spaces, which never changes.
+    pub id: String,
+    /// Path or URL of an image.
+    pub icon: String,
+    /// Name for people.
+    pub name: String,
+    /// What is verified there.
+    pub description: String,
+    /// What to ask of a person who starts.
+    #[serde(rename = "connectMessage")]
+    pub connect_message: String,
+    /// Its Stamps.
+    pub groups: Vec<Group>,
+}
+
+/// Stamps of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Name for people.
+    pub name: String,
+    /// The Stamps.
+    pub stamps: Vec<Entry>,
+}
+
+/// One Stamp.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The name that credentials carry.
+    pub name: StampName,
+    /// What it says about its holder.
+    pub description: String,
+    /// Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits.
+    pub hash: String,
+}
+
+/// What a scorer starts with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defaults {
+    /// The score needed to pass.
+    pub threshold: Decimal,
+    /// What each Stamp contributes.
+    pub weights: BTreeMap<StampName, Decimal>,
+}
+
+static CATALOGUE: LazyLock<Vec<Platform>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../data/catalogue.json")).expect("the built-in catalogue is valid")
+});
+static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../data/weights.json")).expect("the built-in weights are valid")
+});
+
+/// The platforms of a workspace that has no catalogue of its own.
+pub fn default_catalogue() -> &'static [Platform] {
+    &CATALOGUE
+}
+
+/// Threshold and weights as published for the network that this interface comes from.
+pub fn default_weights() -> &'static Defaults {
+    &DEFAULTS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_platform_and_stamp_is_described_and_has_one_entry() {
+        let (mut platforms, mut stamps) = (BTreeSet::new(), BTreeSet::new());
+        for platform in default_catalogue() {
+            assert!(platforms.insert(&platform.id), "{}", platform.id);
+            assert_eq!(platform.icon, format!("/assets/stamps/{}.svg", platform.id));
+            for text in [&platform.name, &platform.description, &platform.connect_message] {
+                assert!(!text.is_empty() && text.len() < 100, "{}: {text:?}", platform.id);
+            }
+            for entry in platform.groups.iter().flat_map(|group| &group.stamps) {
+                assert!(stamps.insert(&entry.name), "{}", entry.name);
+                assert!(!entry.description.is_empty() && entry.description.len() < 80, "{}", entry.name);
+                let digits = entry.hash.strip_prefix("0x").unwrap();
+                let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                assert!(digits.len() == 64 && digits.bytes().all(hex), "{}", entry.name);
+            }
+        }
+        assert_eq!((platforms.len(), stamps.len()), (31, 59));
+    }
+
+    #[test]
+    fn an_entry_is_written_in_the_order_of_the_specification() {
+        let text = serde_json::to_string(&default_catalogue()[2]).unwrap();
+        assert_eq!(
+            text,
+            "{\"id\":\"Discord\",\"icon\":\"/assets/stamps/Discord.svg\",\"name\":\"Discord\",\
+             \"description\":\"An account of some age on Discord, where communities talk\",\
+             \"connectMessage\":\"Connect your Discord account.\",\"groups\":[{\"name\":\"Account Verification\",\
+             \"stamps\":[{\"name\":\"Discord\",\"description\":\"Holds a Discord account in lasting use\",\
+             \"hash\":\"0x47024beb35c119cb9ca37d810b63c51b538c48fc98c7b88a52d78b633e5600df\"}]}]}"
+        );
+    }
+
+    #[test]
+    fn a_new_scorer_passes_at_twenty_and_knows_the_published_weights() {
+        let defaults = default_weights();
+        assert_eq!(defaults.threshold.to_string(), "20.00000");
+        assert_eq!(defaults.weights["NFTScore#50"].to_string(), "16.24600");
+        assert_eq!(defaults.weights.len(), 51);
+    }
+}

@@ -1,0 +1,92 @@
+//! What holds for any wallet.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Stamps with distinct names, among few nullifiers so that they meet.
+fn stamps() -> impl Strategy<Value = Vec<Stamp>> {
+    let one = (0_i64..6, 1_i64..12, prop::collection::btree_set(0_u8..8, 1..4));
+    prop::collection::vec(one, 0..6).prop_map(|all| {
+        let names = ["A", "B", "C", "D", "Z", "Unknown"];
+        let pairs = names.into_iter().zip(all);
+        pairs
+            .map(|(provider, (issued, until, nullifiers))| {
+                let nullifiers: Vec<_> = nullifiers.iter().map(|number| format!("n{number}")).collect();
+                Stamp { issued_at: day(issued), ..stamp(provider, until, &nullifiers.join(" ")) }
+            })
+            .collect()
+    })
+}
+
+fn claims() -> impl Strategy<Value = Vec<Claim>> {
+    prop::collection::btree_map(0_u8..8, (1_u8..4, 1_i64..12), 0..8).prop_map(|all| {
+        all.into_iter().map(|(n, (holder, until))| claim(&format!("n{n}"), holder, until)).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_score_is_the_sum_of_what_the_stamps_contribute(
+        stamps in stamps(), claims in claims(), now in 0_i64..12,
+    ) {
+        let found = settled(now, &stamps, &claims);
+        prop_assert_eq!(found.score, found.stamps.iter().map(|entry| entry.score).sum());
+        prop_assert_eq!(found.passing, found.score >= decimal("20"));
+    }
+
+    #[test]
+    fn another_stamp_never_lowers_the_score(stamps in stamps(), claims in claims(), now in 0_i64..12) {
+        let mut before = Decimal::ZERO;
+        for count in 0..=stamps.len() {
+            let score = settled(now, &stamps[..count], &claims).score;
+            prop_assert!(score >= before);
+            before = score;
+        }
+    }
+
+    #[test]
+    fn the_order_of_stamps_and_claims_never_matters(
+        (stamps, shuffled) in stamps().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+        (claims, mixed) in claims().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+        now in 0_i64..12,
+    ) {
+        prop_assert_eq!(settled(now, &stamps, &claims), settled(now, &shuffled, &mixed));
+    }
+
+    #[test]
+    fn nothing_changes_before_valid_until(stamps in stamps(), claims in claims(), now in 0_i64..12) {
+        let found = settled(now, &stamps, &claims);
+        let later = (now + 1..14).take_while(|later| day(*later) < found.valid_until);
+        for later in later {
+            let then = settled(later, &stamps, &claims);
+            prop_assert_eq!((then.score, &then.stamps), (found.score, &found.stamps));
+        }
+    }
+
+    #[test]
+    fn no_nullifier_that_another_address_holds_is_claimed(
+        stamps in stamps(), claims in claims(), now in 0_i64..12,
+    ) {
+        for new in settled(now, &stamps, &claims).claims {
+            let held = claims.iter().find(|claim| claim.nullifier == new.nullifier);
+            prop_assert!(held.is_none_or(|held| held.address == wallet(1) || held.expires_at <= day(now)));
+            prop_assert!(new.expires_at > day(now));
+        }
+    }
+
+    #[test]
+    fn settling_again_after_writing_the_claims_changes_nothing(
+        stamps in stamps(), claims in claims(), now in 0_i64..12,
+    ) {
+        let first = settled(now, &stamps, &claims);
+        let mut written: Vec<Claim> = claims
+            .into_iter()
+            .filter(|old| first.claims.iter().all(|new| new.nullifier != old.nullifier))
+            .collect();
+        written.extend(first.claims.iter().cloned());
+        let again = settled(now, &stamps, &written);
+        prop_assert_eq!(again.claims.len(), 0);
+        prop_assert_eq!((again.score, again.stamps), (first.score, first.stamps));
+    }
+}

@@ -1,0 +1,80 @@
+//! How many credentials one core verifies, beside what the recovery of the signer alone costs.
+//!
+//! `cargo bench -p pyxis-scoring --bench credential`
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_scoring::credential::parse_and_verify_for_its_subject;
+use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
+
+const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+/// Different credentials, so that no branch or cache line knows the answer.
+const COUNT: u8 = 64;
+
+fn main() {
+    divan::main();
+}
+
+fn each<T>(issue: impl Fn(&Claim<'_>) -> T) -> Vec<T> {
+    let claim = |i| Claim {
+        address: EvmAddress([i; 20]),
+        provider: "GitcoinContributorStatistics#totalContributionAmountGte#10",
+        nullifiers: &["v0.0.0:eu7RH6ZXAtRhUm3wQ3jfMVYoJ18sXynFm2AvsjsT9FQ="],
+        issued_at: UnixMillis(NOW.0 - 1000),
+        expires_at: UnixMillis(NOW.0 + 1000),
+    };
+    (0..COUNT).map(|i| issue(&claim(i))).collect()
+}
+
+fn verify_all(bencher: Bencher<'_, '_>, credentials: &[String]) {
+    bencher.counter(ItemsCount::new(credentials.len())).bench_local(|| {
+        for text in credentials {
+            let verified = parse_and_verify_for_its_subject(black_box(text), NOW, |_| true);
+            black_box(verified.expect("a good credential"));
+        }
+    });
+}
+
+/// The floor: k256 and nothing else.
+#[divan::bench]
+fn bare_recovery(bencher: Bencher<'_, '_>) {
+    let issuer = Eip712Issuer::new(&SeededEntropy::new(1));
+    let signed: Vec<([u8; 32], Signature, RecoveryId)> = (0..COUNT)
+        .map(|i| {
+            let hash = [i; 32];
+            let text = issuer.sign_hash(&hash);
+            let digits = |from: usize| u8::from_str_radix(&text[from..from + 2], 16).expect("hexadecimal");
+            let bytes: Vec<u8> = (0..64).map(|i| digits(2 + 2 * i)).collect();
+            let recovery = RecoveryId::from_byte(digits(130) - 27).expect("27 or 28");
+            (hash, Signature::from_slice(&bytes).expect("a signature"), recovery)
+        })
+        .collect();
+    bencher.counter(ItemsCount::new(signed.len())).bench_local(|| {
+        for (hash, signature, recovery) in &signed {
+            let key = VerifyingKey::recover_from_prehash(black_box(hash), signature, *recovery);
+            black_box(key.expect("a key"));
+        }
+    });
+}
+
+#[divan::bench]
+fn eip712_with_nullifiers(bencher: Bencher<'_, '_>) {
+    let issuer = Eip712Issuer::new(&SeededEntropy::new(1));
+    verify_all(bencher, &each(|claim| issuer.issue(claim)));
+}
+
+#[divan::bench]
+fn eip712_of_the_older_form(bencher: Bencher<'_, '_>) {
+    let issuer = Eip712Issuer::new(&SeededEntropy::new(1));
+    verify_all(bencher, &each(|claim| issuer.issue_older_form(claim)));
+}
+
+#[divan::bench]
+fn ed25519(bencher: Bencher<'_, '_>) {
+    let issuer = Ed25519Issuer::new(&SeededEntropy::new(1));
+    verify_all(bencher, &each(|claim| issuer.issue(claim)));
+}

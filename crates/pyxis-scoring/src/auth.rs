@@ -1,0 +1,54 @@
+//! Who asks (Spec 1, Authentication).
+
+use http::{HeaderMap, HeaderName};
+use pyxis_core::entropy::hex;
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::api_keys;
+use pyxis_store::scores::KeyHead;
+use pyxis_store::usage::Surface;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::limits::{Budget, limit_of_stamps};
+use crate::state::State;
+
+/// The header of the key.
+pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// A key in force, and its workspace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) can_read: bool,
+    pub(crate) can_write: bool,
+    pub(crate) can_read_history: bool,
+}
+
+/// The digest under which the key of a request is stored. A missing key is like a wrong one.
+pub(crate) fn key_hash(headers: &HeaderMap) -> Result<String> {
+    let mut keys = headers.get_all(X_API_KEY).iter();
+    let (Some(key), None) = (keys.next(), keys.next()) else { return Err(Error::InvalidKey) };
+    if key.is_empty() { Err(Error::InvalidKey) } else { Ok(hex(&Sha256::digest(key.as_bytes()))) }
+}
+
+/// The caller of a request to a Stamps endpoint, counted.
+pub(crate) async fn caller(state: &State, headers: &HeaderMap) -> Result<(Caller, Budget)> {
+    let hash = key_hash(headers)?;
+    let row = api_keys::find(&state.store, &hash).await?.filter(|row| row.revoked_at.is_none());
+    let row = row.ok_or(Error::InvalidKey)?;
+    let limit = limit_of_stamps(row.stamps_tier, row.stamps_limit);
+    let budget = state.limiter.admit(row.id, Surface::Stamps, limit, state.now()).await?;
+    let caller = Caller {
+        workspace: row.workspace_id,
+        can_read: row.can_read,
+        can_write: row.can_write,
+        can_read_history: row.can_read_history,
+    };
+    Ok((caller, budget))
+}
+
+/// The same for a key that was found together with something else.
+pub(crate) async fn admit(state: &State, head: &KeyHead) -> Result<Budget> {
+    let limit = limit_of_stamps(head.stamps_tier, head.stamps_limit);
+    state.limiter.admit(head.id, Surface::Stamps, limit, state.now()).await
+}

@@ -1,0 +1,160 @@
+//! What a credential says, read and checked for form and dates. Nothing of it is believed before the
+//! proof is checked, and the proof must cover every field that is read here.
+
+use std::time::Duration;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::stamp::{Nullifier, StampName};
+
+use super::did::{self, Issuer};
+use super::json::{Node, Object};
+use super::rejection::Rejection;
+
+/// How far an issuer's clock may be ahead of ours.
+pub const CLOCK_SKEW: Duration = Duration::from_mins(5);
+/// Most nullifiers of one credential.
+pub const MAX_NULLIFIERS: usize = 32;
+/// The context that makes a JSON document a credential of version 1.
+pub(super) const CREDENTIALS_CONTEXT: &str = "https://www.w3.org/2018/credentials/v1";
+
+pub(super) struct Claims {
+    pub(super) issuer: Issuer,
+    pub(super) address: EvmAddress,
+    pub(super) provider: StampName,
+    pub(super) nullifiers: Vec<Nullifier>,
+    pub(super) issued_at: UnixMillis,
+    pub(super) expires_at: UnixMillis,
+}
+
+impl Claims {
+    pub(super) fn read(document: &Object<'_>) -> Result<Self, Rejection> {
+        let first = document.list("@context")?.first().and_then(Node::as_text);
+        let types = document.list("type")?;
+        if first != Some(CREDENTIALS_CONTEXT)
+            || !types.iter().any(|name| name.as_text() == Some("VerifiableCredential"))
+        {
+            return Err(Rejection::NotACredential);
+        }
+        let inner = |rejection: Rejection| rejection.within("credentialSubject");
+        let subject = document.object("credentialSubject")?;
+        Ok(Self {
+            issuer: Issuer::parse(document.text("issuer")?)?,
+            address: did::holder(subject.text("id").map_err(inner)?).ok_or(Rejection::InvalidSubject)?,
+            provider: provider(subject).map_err(inner)?,
+            nullifiers: nullifiers(subject).map_err(inner)?,
+            issued_at: date(document, "issuanceDate")?,
+            expires_at: date(document, "expirationDate")?,
+        })
+    }
+
+    pub(super) fn check_dates(&self, now: UnixMillis) -> Result<(), Rejection> {
+        if self.expires_at <= self.issued_at {
+            return Err(Rejection::ExpiresBeforeIssuance);
+        }
+        if self.issued_at > now.plus(CLOCK_SKEW) {
+            return Err(Rejection::IssuedInFuture { at: self.issued_at });
+        }
+        if self.expires_at <= now {
+            return Err(Rejection::Expired { at: self.expires_at });
+        }
+        Ok(())
+    }
+}
+
+fn provider(subject: &Object<'_>) -> Result<StampName, Rejection> {
+    subject.text("provider")?.parse().map_err(|_| Rejection::InvalidProvider)
+}
+
+/// `nullifiers`, or `hash` of older credentials; never both.
+fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
+    let invalid = |expected| Rejection::InvalidNullifiers { expected };
+    let list = match (subject.get("nullifiers"), subject.get("hash")) {
+        (Some(Node::List(list)), None) => list.as_slice(),
+        (None, Some(hash)) => std::slice::from_ref(hash),
+        (Some(_), None) => return Err(invalid("nullifiers must be a list of texts")),
+        (None, None) => return Err(invalid("nullifiers (or the older hash) must be there")),
+        (Some(_), Some(_)) => return Err(invalid("there must be nullifiers or the older hash, not both")),
+    };
+    if list.is_empty() || list.len() > MAX_NULLIFIERS {
+        return Err(invalid("there must be 1 to 32"));
+    }
+    let mut nullifiers: Vec<Nullifier> = Vec::with_capacity(list.len());
+    for node in list {
+        let nullifier: Nullifier = node
+            .as_text()
+            .and_then(|text| text.parse().ok())
+            .ok_or(invalid("each must be a text of 1 to 256 printable bytes"))?;
+        if nullifiers.contains(&nullifier) {
+            return Err(invalid("all must be different"));
+        }
+        nullifiers.push(nullifier);
+    }
+    Ok(nullifiers)
+}
+
+/// The date `field`, which must be there.
+pub(super) fn date(object: &Object<'_>, field: &str) -> Result<UnixMillis, Rejection> {
+    let text = object.text(field)?;
+    Some(text)
+        .filter(|text| is_rfc3339(text))
+        .and_then(UnixMillis::parse_rfc3339)
+        .ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
+}
+
+/// Whether `text` has the form of RFC 3339: the parser also reads other forms of ISO 8601.
+fn is_rfc3339(text: &str) -> bool {
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    let Some((start, rest)) = text.as_bytes().split_at_checked(FORM.len()) else { return false };
+    let fits = |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let rest = match rest.strip_prefix(b".") {
+        Some(fraction) => {
+            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if !(1..=9).contains(&digits) {
+                return false;
+            }
+            &fraction[digits..]
+        }
+        None => rest,
+    };
+    start.iter().zip(FORM).all(fits)
+        && match rest {
+            b"Z" => true,
+            [b'+' | b'-', offset @ ..] => offset.len() == 5 && offset.iter().zip(b"00:00").all(fits),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_rfc_3339_and_no_others() {
+        for text in [
+            "2024-01-18T15:20:18.055Z",
+            "2025-11-20T13:12:09.615116194Z",
+            "2026-02-18T13:12:09Z",
+            "2026-02-18T13:12:09+02:00",
+        ] {
+            assert!(is_rfc3339(text), "{text}");
+            assert!(UnixMillis::parse_rfc3339(text).is_some(), "{text}");
+        }
+        for text in [
+            "",
+            "2026-02-18",
+            "20260218T131209Z",
+            "2026-02-18 13:12:09Z",
+            "2026-02-18T13:12:09",
+            "2026-02-18T13:12:09.Z",
+            "2026-02-18T13:12:09.0000000000Z",
+            "2026-02-18T13:12Z",
+            "2026-02-18T13:12:09+0200",
+            "2026-02-18T13:12:09Z[Europe/Berlin]",
+            "+002026-02-18T13:12:09Z",
+            "2026-02-18T13:12:0\u{663}Z",
+        ] {
+            assert!(!is_rfc3339(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `EthereumEip712Signature2021`: the credential is EIP-712 typed data, and the proof carries the types.
+
+use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
+use pyxis_core::address::EvmAddress;
+
+use super::eip712::{self, Hash, Types};
+use super::json::{Node, Object};
+use super::rejection::Rejection;
+
+const PRIMARY: &str = "Document";
+const DOMAIN_NAME: &str = "VerifiableCredential";
+
+/// Checks the signature of `issuer` over `document`, and gives the hash that was signed.
+pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Hash, Rejection> {
+    let Some(Node::Object(proof)) = document.get_mut("proof") else {
+        return Err(Rejection::form("proof", "an object"));
+    };
+    // What cannot be signed leaves the proof; what stays is the document that was signed.
+    let Some(Node::Object(data)) = proof.remove("eip712Domain") else {
+        return Err(Rejection::form("proof.eip712Domain", "an object"));
+    };
+    let signature = proof.remove("proofValue");
+    let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
+    let hash = typed_data_hash(&data, &document)?;
+    if recover(&hash, &signature) == Some(issuer) { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
+}
+
+fn typed_data_hash(data: &Object<'_>, document: &Object<'_>) -> Result<Hash, Rejection> {
+    let place = |rejection: Rejection| rejection.within("proof.eip712Domain");
+    data.only(&["domain", "primaryType", "types"]).map_err(place)?;
+    let domain = data.object("domain").map_err(place)?;
+    check_domain(domain)?;
+    if data.text("primaryType").map_err(place)? != PRIMARY {
+        return Err(Rejection::InvalidTypedData { reason: "primaryType is not Document" });
+    }
+    let types = Types::parse(data.object("types").map_err(place)?)?;
+    check_texts(&types)?;
+    eip712::signing_hash(&types, domain, PRIMARY, document)
+}
+
+/// A signature for another purpose must not pass as one on a credential.
+fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
+    let fits = domain.iter().all(|(name, value)| match name {
+        "name" => value.as_text() == Some(DOMAIN_NAME),
+        "version" => matches!(value, Node::Text(_)),
+        "chainId" => matches!(value, Node::Integer(1..)),
+        _ => false,
+    });
+    if fits && domain.get("name").is_some() { Ok(()) } else { Err(Rejection::WrongDomain) }
+}
+
+/// What is read as text must be signed as text. As `bytes` or `address`, two spellings share a hash.
+fn check_texts(types: &Types<'_>) -> Result<(), Rejection> {
+    let subject = types.member_type(PRIMARY, "credentialSubject");
+    let proof = types.member_type(PRIMARY, "proof");
+    let fields = [
+        (Some(PRIMARY), &["issuer", "issuanceDate", "expirationDate"][..], "string"),
+        (Some(PRIMARY), &["type", "@context"], "string[]"),
+        (subject, &["id", "provider", "hash"], "string"),
+        (subject, &["nullifiers"], "string[]"),
+        (proof, &["type", "proofPurpose", "verificationMethod", "created"], "string"),
+    ];
+    for (owner, members, expected) in fields {
+        let written = |member: &&str| owner.and_then(|owner| types.member_type(owner, member));
+        // One that is not there at all is found when the document is compared with its types.
+        if members.iter().filter_map(written).any(|written| written != expected) {
+            return Err(Rejection::InvalidTypedData {
+                reason: "a text of the credential is not signed as string",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// `0x`, r, s and v. Of the two signatures that follow from each other only the one with the low s.
+fn parse_signature(text: Option<&str>) -> Result<(Signature, RecoveryId), Rejection> {
+    let malformed = Rejection::MalformedSignature {
+        expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
+    };
+    let bytes = text.filter(|text| text.len() == 132).and_then(eip712::hex);
+    let Some([signature @ .., v]) = bytes.as_deref() else { return Err(malformed) };
+    let (Some(recovery), Ok(signature)) = (recovery(*v), Signature::from_slice(signature)) else {
+        return Err(malformed);
+    };
+    if signature.normalize_s() != signature {
+        return Err(Rejection::HighS);
+    }
+    Ok((signature, recovery))
+}
+
+/// 27 and 28 as Ethereum writes it, 0 and 1 as some libraries do.
+fn recovery(v: u8) -> Option<RecoveryId> {
+    match v {
+        0 | 27 => Some(RecoveryId::new(false, false)),
+        1 | 28 => Some(RecoveryId::new(true, false)),
+        _ => None,
+    }
+}
+
+/// The address whose key made the signature.
+fn recover(hash: &Hash, (signature, recovery): &(Signature, RecoveryId)) -> Option<EvmAddress> {
+    let key = VerifyingKey::recover_from_prehash(hash, signature, *recovery).ok()?;
+    let point = key.to_sec1_point(false);
+    let hash = eip712::keccak(point.as_bytes().get(1..)?);
+    hash[12..].try_into().ok().map(EvmAddress)
+}
+
+#[cfg(test)]
+mod tests;

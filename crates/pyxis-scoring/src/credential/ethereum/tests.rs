@@ -1,0 +1,158 @@
+//! Credentials that are signed well, by a key we hold, over typed data that should not be believed.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use serde_json::{Value, json};
+
+use super::super::eip712::{Types, signing_hash};
+use super::super::json::{self, Node};
+use super::super::{Rejection, Verified, parse_and_verify_for_its_subject};
+
+const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+
+fn issuer() -> Eip712Issuer {
+    Eip712Issuer::new(&SeededEntropy::new(5))
+}
+
+/// A credential with `change` done to it before it is signed by whatever types it then carries.
+fn signed(change: impl FnOnce(&mut Value)) -> String {
+    let claim = Claim {
+        address: pyxis_core::address::EvmAddress([7; 20]),
+        provider: "Discord",
+        nullifiers: &["n"],
+        issued_at: NOW.minus(std::time::Duration::from_mins(1)),
+        expires_at: NOW.plus(std::time::Duration::from_mins(1)),
+    };
+    let mut value: Value = serde_json::from_str(&issuer().issue(&claim)).unwrap();
+    change(&mut value);
+    let hash = hash(&value.to_string());
+    value["proof"]["proofValue"] = issuer().sign_hash(&hash).into();
+    value.to_string()
+}
+
+fn hash(text: &str) -> [u8; 32] {
+    let mut document = json::parse(text).unwrap();
+    let Some(Node::Object(proof)) = document.get_mut("proof") else { panic!("a proof") };
+    proof.remove("proofValue");
+    let Some(Node::Object(data)) = proof.remove("eip712Domain") else { panic!("typed data") };
+    let types = Types::parse(data.object("types").unwrap()).unwrap();
+    signing_hash(&types, data.object("domain").unwrap(), data.text("primaryType").unwrap(), &document)
+        .unwrap()
+}
+
+fn verify(text: &str) -> Result<Verified, Rejection> {
+    parse_and_verify_for_its_subject(text, NOW, |issuer_did| issuer_did == issuer().did())
+}
+
+fn code(text: &str) -> &'static str {
+    verify(text).map_or_else(|rejection| rejection.code(), |_| "verified")
+}
+
+fn types(value: &mut Value) -> &mut Value {
+    &mut value["proof"]["eip712Domain"]["types"]
+}
+
+/// The type of a member of a type.
+fn member<'v>(value: &'v mut Value, owner: &str, name: &str) -> &'v mut Value {
+    let members = types(value)[owner].as_array_mut().unwrap();
+    &mut members.iter_mut().find(|member| member["name"] == name).unwrap()["type"]
+}
+
+#[test]
+fn further_properties_count_if_they_are_signed() {
+    let text = signed(|value| {
+        value["credentialSubject"]["level"] = json!({"name": "gold", "points": 3, "flags": [true]});
+        types(value)["CredentialSubject"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"name": "level", "type": "Level"}));
+        types(value)["Level"] = json!([
+            {"name": "name", "type": "string"},
+            {"name": "points", "type": "uint8"},
+            {"name": "flags", "type": "bool[]"},
+        ]);
+    });
+    assert_eq!(code(&text), "verified");
+    assert_eq!(code(&text.replace("\"points\":3", "\"points\":4")), "signature_mismatch");
+    assert_eq!(code(&text.replace("[true]", "[false]")), "signature_mismatch");
+}
+
+#[test]
+fn the_domain_may_name_a_version_and_a_chain_and_nothing_else() {
+    let with = |name: &'static str, kind: &'static str, content: Value| {
+        signed(|value| {
+            value["proof"]["eip712Domain"]["domain"][name] = content;
+            types(value)["EIP712Domain"].as_array_mut().unwrap().push(json!({"name": name, "type": kind}));
+        })
+    };
+    let chain = with("chainId", "uint256", json!(1));
+    assert_eq!(code(&chain), "verified");
+    assert_eq!(code(&chain.replace("\"chainId\":1", "\"chainId\":2")), "signature_mismatch");
+    assert_eq!(code(&with("version", "string", json!("1"))), "verified");
+    assert_eq!(code(&with("chainId", "uint256", json!(0))), "wrong_domain");
+    let contract = with("verifyingContract", "address", json!("0x0000000000000000000000000000000000000001"));
+    assert_eq!(code(&contract), "wrong_domain");
+    assert_eq!(
+        code(&signed(|value| value["proof"]["eip712Domain"]["domain"]["name"] = json!("Mail"))),
+        "wrong_domain"
+    );
+}
+
+/// `0xAB` and `0xab` are the same bytes, and would be two Stamps with one signature.
+#[test]
+fn a_name_that_is_not_signed_as_text_is_refused() {
+    let text = signed(|value| {
+        value["credentialSubject"]["provider"] = json!("0xab");
+        *member(value, "CredentialSubject", "provider") = json!("bytes");
+    });
+    assert_eq!(code(&text), "invalid_typed_data");
+    assert_eq!(hash(&text), hash(&text.replace("\"0xab\"", "\"0xAB\"")));
+    let text = signed(|value| {
+        value["credentialSubject"]["nullifiers"] = json!(["0xab"]);
+        *member(value, "CredentialSubject", "nullifiers") = json!("bytes[]");
+    });
+    assert_eq!(code(&text), "invalid_typed_data");
+    let text = signed(|value| {
+        value["proof"]["created"] = json!("0xab");
+        *member(value, "Proof", "created") = json!("bytes1");
+    });
+    assert_ne!(code(&text), "verified");
+}
+
+#[test]
+fn a_property_that_the_types_leave_out_is_refused_though_the_signature_fits() {
+    for (owner, name) in [
+        ("CredentialSubject", "provider"),
+        ("CredentialSubject", "id"),
+        ("CredentialSubject", "nullifiers"),
+        ("Document", "issuer"),
+        ("Document", "expirationDate"),
+        ("Proof", "verificationMethod"),
+    ] {
+        let place = match owner {
+            "CredentialSubject" => "/credentialSubject",
+            "Proof" => "/proof",
+            _ => "",
+        };
+        let mut kept = Value::Null;
+        let without = signed(|value| {
+            let object = value.pointer_mut(place).unwrap().as_object_mut().unwrap();
+            kept = object.remove(name).unwrap();
+            types(value)[owner].as_array_mut().unwrap().retain(|member| member["name"] != name);
+        });
+        let mut value: Value = serde_json::from_str(&without).unwrap();
+        value.pointer_mut(place).unwrap()[name] = kept;
+        assert_eq!(code(&value.to_string()), "unsigned_property", "{owner}.{name}");
+    }
+}
+
+#[test]
+fn a_signature_made_under_another_primary_type_is_refused() {
+    let text = signed(|value| {
+        value["proof"]["eip712Domain"]["primaryType"] = json!("Permit");
+        let document = types(value).as_object_mut().unwrap().remove("Document").unwrap();
+        types(value)["Permit"] = document;
+    });
+    assert_eq!(code(&text), "invalid_typed_data");
+}

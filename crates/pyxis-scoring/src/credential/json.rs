@@ -1,0 +1,271 @@
+//! JSON as a credential needs it: every key once, bounded, texts borrowed from the input.
+//!
+//! Not `serde_json::Value`: that keeps the last of two equal keys, copies every text, and has to be
+//! walked again.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+
+use super::rejection::{Rejection, shortened};
+
+/// Longest credential, in bytes.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// Deepest nesting; a credential with typed data has seven levels.
+pub const MAX_DEPTH: usize = 16;
+/// Most members of one object.
+pub const MAX_MEMBERS: usize = 64;
+
+#[derive(Debug)]
+pub(super) enum Node<'a> {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// A fraction, or beyond 64 bits. No credential has one, so its value does not matter.
+    OtherNumber,
+    Text(Cow<'a, str>),
+    List(Vec<Node<'a>>),
+    Object(Object<'a>),
+}
+
+/// Members in the order of the input, every key once. Few enough that a search from the front is best.
+#[derive(Debug)]
+pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+
+/// Reads a text that is one object.
+pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
+    if text.len() > MAX_BYTES {
+        return Err(Rejection::TooLarge { max: MAX_BYTES });
+    }
+    let failure = Cell::new(None);
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = json
+        .deserialize_map(Nodes { depth: 0, failure: &failure })
+        .and_then(|node| json.end().map(|()| node))
+        .map_err(|error| failure.take().unwrap_or_else(|| malformed(&error)))?;
+    match object {
+        Node::Object(object) => Ok(object),
+        _ => Err(Rejection::MalformedJson { line: 1, column: 1 }),
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> Rejection {
+    Rejection::MalformedJson { line: error.line(), column: error.column() }
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn get(&self, key: &str) -> Option<&Node<'a>> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Node<'a>> {
+        self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    pub(super) fn remove(&mut self, key: &str) -> Option<Node<'a>> {
+        let position = self.0.iter().position(|(name, _)| name == key)?;
+        Some(self.0.swap_remove(position).1)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
+        self.0.iter().map(|(name, node)| (&**name, node))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The member `key`, which must be there.
+    pub(super) fn member(&self, key: &str) -> Result<&Node<'a>, Rejection> {
+        self.get(key).ok_or_else(|| Rejection::missing(key))
+    }
+
+    /// The text `key`, which must be there.
+    pub(super) fn text(&self, key: &str) -> Result<&str, Rejection> {
+        match self.member(key)? {
+            Node::Text(text) => Ok(text),
+            _ => Err(Rejection::form(key, "a text")),
+        }
+    }
+
+    /// The list `key`, which must be there.
+    pub(super) fn list(&self, key: &str) -> Result<&[Node<'a>], Rejection> {
+        match self.member(key)? {
+            Node::List(list) => Ok(list),
+            _ => Err(Rejection::form(key, "a list")),
+        }
+    }
+
+    /// The object `key`, which must be there.
+    pub(super) fn object(&self, key: &str) -> Result<&Self, Rejection> {
+        match self.member(key)? {
+            Node::Object(object) => Ok(object),
+            _ => Err(Rejection::form(key, "an object")),
+        }
+    }
+
+    /// Refuses members that are not among `known`.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Rejection> {
+        match self.iter().find(|(name, _)| !known.contains(name)) {
+            Some((name, _)) => Err(Rejection::unsigned(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Node<'_> {
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a value at `depth`. Serde's errors carry only text, so our own go through `failure`.
+#[derive(Clone, Copy)]
+struct Nodes<'f> {
+    depth: usize,
+    failure: &'f Cell<Option<Rejection>>,
+}
+
+impl Nodes<'_> {
+    fn fail<E: Error>(self, rejection: Rejection) -> E {
+        self.failure.set(Some(rejection));
+        E::custom("refused")
+    }
+
+    fn deeper<E: Error>(self) -> Result<Self, E> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.fail(Rejection::TooComplex));
+        }
+        Ok(Self { depth: self.depth + 1, ..self })
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for Nodes<'_> {
+    type Value = Node<'a>;
+
+    fn deserialize<D: serde::Deserializer<'a>>(self, json: D) -> Result<Node<'a>, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Nodes<'_> {
+    type Value = Node<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node<'a>, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node<'a>, E> {
+        Ok(Node::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node<'a>, E> {
+        Ok(Node::Integer(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node<'a>, E> {
+        Ok(i64::try_from(value).map_or(Node::OtherNumber, Node::Integer))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Node<'a>, E> {
+        Ok(Node::OtherNumber)
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Node<'a>, E> {
+        Ok(Node::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node<'a>, E> {
+        Ok(Node::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<Node<'a>, A::Error> {
+        let inner = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(inner)? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Node<'a>, A::Error> {
+        let inner = self.deeper()?;
+        let mut object: Vec<(Cow<'a, str>, Node<'a>)> = Vec::with_capacity(2);
+        while let Some(Key(key)) = members.next_key()? {
+            if object.len() == MAX_MEMBERS {
+                return Err(self.fail(Rejection::TooComplex));
+            }
+            if object.iter().any(|(other, _)| *other == key) {
+                return Err(self.fail(Rejection::DuplicateKey { key: shortened(&key) }));
+            }
+            object.push((key, members.next_value_seed(inner)?));
+        }
+        Ok(Node::Object(Object(object)))
+    }
+}
+
+/// A key, borrowed unless it has escapes. A plain `Cow` always copies.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> &'static str {
+        parse(text).map_or_else(|rejection| rejection.code(), |_| "fine")
+    }
+
+    #[test]
+    fn values_are_read_and_texts_borrowed() {
+        let object = parse(r#" {"a":"x","b":[1,-1,true,null],"c":{"d\u0065":"\n"},"e":1.5} "#).unwrap();
+        assert!(matches!(object.get("a"), Some(Node::Text(Cow::Borrowed("x")))));
+        assert!(matches!(
+            object.list("b").unwrap(),
+            [Node::Integer(1), Node::Integer(-1), Node::Bool(true), Node::Null]
+        ));
+        assert_eq!(object.object("c").unwrap().text("de").unwrap(), "\n");
+        assert!(matches!(object.get("e"), Some(Node::OtherNumber)));
+    }
+
+    #[test]
+    fn a_key_that_occurs_twice_is_refused_however_it_is_spelled() {
+        assert_eq!(code(r#"{"a":1,"a":1}"#), "duplicate_key");
+        assert_eq!(code(r#"{"a":1,"\u0061":2}"#), "duplicate_key");
+        assert_eq!(code(r#"{"x":[{"a":1,"b":2,"a":3}]}"#), "duplicate_key");
+    }
+
+    #[test]
+    fn what_is_not_one_object_is_malformed() {
+        for text in ["", "{", "[]", "\"x\"", "{} {}", "{\"a\":\"\\ud800\"}", "{\"a\":1e999}", "nul"] {
+            assert_eq!(code(text), "malformed_json", "{text}");
+        }
+        assert_eq!(parse("{\n  x").unwrap_err(), Rejection::MalformedJson { line: 2, column: 3 });
+    }
+
+    #[test]
+    fn size_depth_and_members_are_bounded() {
+        let nested =
+            |levels: usize| format!("{}{{}}{}", "{\"a\":".repeat(levels - 1), "}".repeat(levels - 1));
+        assert_eq!(code(&nested(MAX_DEPTH)), "fine");
+        assert_eq!(code(&nested(MAX_DEPTH + 1)), "too_complex");
+        assert_eq!(code(&format!("{{\"a\":{}", "[".repeat(60_000))), "too_complex");
+        let wide = |members: usize| {
+            let members: Vec<String> = (0..members).map(|i| format!("\"k{i}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert_eq!(code(&wide(MAX_MEMBERS)), "fine");
+        assert_eq!(code(&wide(MAX_MEMBERS + 1)), "too_complex");
+        assert_eq!(code(&format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BYTES))), "too_large");
+    }
+}

@@ -1,0 +1,141 @@
+//! The transactions that keep Stamps, claims and scores in step.
+//!
+//! Every one of them locks in the same order: digests, the address, all nullifiers at once. What a score is,
+//! [`pyxis_core::score::settle`] says; here it is only fed and stored.
+
+mod ingest;
+mod many;
+mod rescore;
+mod revoke;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::{Input, Record, Settled, Stamp, settle};
+use pyxis_core::stamp::Nullifier;
+use pyxis_store::scorers::Terms;
+use pyxis_store::scores::NewScore;
+use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, stamps};
+
+use crate::error::{Error, Result};
+
+pub use ingest::{Outcome, ingest, remove};
+pub use many::ingest_many;
+pub use rescore::rescore;
+pub use revoke::{Revocation, revoke};
+
+/// Attempts before a transaction that others keep disturbing is given up.
+const ATTEMPTS: usize = 8;
+
+/// Whose score in which scorer.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The scorer, one of the workspace.
+    pub scorer: ScorerId,
+    /// The address.
+    pub address: EvmAddress,
+}
+
+/// Computes and stores a score; its record as JSON. `None`: the address never had a Stamp, and nothing is
+/// stored for it. With `answer` the score is about to be answered, and becomes history.
+pub async fn score(store: &Store, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
+    for _ in 0..ATTEMPTS {
+        let mut tx = store.begin().await?;
+        if !holders::lock(&mut tx, place.workspace, place.address).await? {
+            return Ok(None);
+        }
+        let stamps = live(&mut tx, place.workspace, place.address, now).await?;
+        claims::lock(&mut tx, place.workspace, nullifiers(&stamps)).await?;
+        if let Some(body) = settle_in(&mut tx, place, &stamps, now, answer).await? {
+            tx.commit().await?;
+            return Ok(Some(body));
+        }
+    }
+    Err(Error::Busy)
+}
+
+/// The record of an address that never had a Stamp.
+pub async fn nothing(store: &Store, place: Place, now: UnixMillis) -> Result<String> {
+    let terms = terms(store.clone(), place).await?;
+    Ok(record(place.address, &terms, now, &settled(place.address, &[], &[], &terms, now)))
+}
+
+/// The score as it would be stored, and what it is made of; stores nothing.
+pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, Settled)> {
+    let rows = stamps::live_of(store, place.workspace, place.address, now).await?;
+    let stamps: Vec<Stamp> = rows.into_iter().map(Stamp::from).collect();
+    let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
+    let held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
+    let terms = terms(store.clone(), place).await?;
+    let settled = settled(place.address, &stamps, &held, &terms, now);
+    Ok((terms, settled))
+}
+
+/// Settles and stores one score, with address and nullifiers locked; `None` if another took a claim
+/// meanwhile: roll back and begin again.
+async fn settle_in(
+    tx: &mut Tx,
+    place: Place,
+    stamps: &[Stamp],
+    now: UnixMillis,
+    answer: bool,
+) -> Result<Option<String>> {
+    let Place { workspace, scorer, address } = place;
+    let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
+    let wanted: Vec<Nullifier> = nullifiers(stamps).cloned().collect();
+    let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
+    let settled = settled(address, stamps, &held, &terms, now);
+    if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
+        return Ok(None);
+    }
+    let body = record(address, &terms, now, &settled);
+    let new = NewScore {
+        scorer,
+        address,
+        score: settled.score,
+        computed_at: now,
+        valid_until: settled.valid_until,
+        revision: terms.revision,
+        in_history: answer,
+        body: body.clone(),
+    };
+    scores::put(&mut *tx, workspace, &new).await?;
+    if answer {
+        score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;
+    }
+    Ok(Some(body))
+}
+
+async fn terms(store: Store, place: Place) -> Result<Terms> {
+    scorers::terms(&store, place.workspace, place.scorer).await?.ok_or(Error::NoScorer)
+}
+
+async fn live(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+) -> Result<Vec<Stamp>> {
+    Ok(stamps::live_of(&mut *tx, workspace, address, now).await?.into_iter().map(Stamp::from).collect())
+}
+
+fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {
+    stamps.iter().flat_map(|stamp| &stamp.nullifiers)
+}
+
+fn settled(
+    address: EvmAddress,
+    stamps: &[Stamp],
+    claims: &[pyxis_core::score::Claim],
+    terms: &Terms,
+    now: UnixMillis,
+) -> Settled {
+    let Terms { weights, threshold, .. } = terms;
+    settle(&Input { address, stamps, claims, weights, threshold: *threshold, now })
+}
+
+fn record(address: EvmAddress, terms: &Terms, computed_at: UnixMillis, settled: &Settled) -> String {
+    Record { address, threshold: terms.threshold, computed_at, settled }.to_json()
+}

@@ -1,0 +1,196 @@
+//! Stamps in and out.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::Stamp;
+use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_store::stamps::{NewStamp, StampRow};
+use pyxis_store::{Store, Tx, claims, holders, revocations, scores, stamps};
+
+use super::{ATTEMPTS, Place, nullifiers, settle_in};
+use crate::credential::Verified;
+use crate::error::{Error, Result};
+
+/// What became of a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is the first of its name.
+    Accepted,
+    /// It took the place of an older one.
+    Replaced,
+    /// It was there already.
+    Unchanged,
+    /// A newer one of its name is there, or is among those that came with it.
+    Superseded,
+    /// Its issuer revoked it.
+    Revoked,
+}
+
+/// Stores credentials of one address and settles its scores in the scorers that know it; what became of
+/// each.
+pub async fn ingest(
+    store: &Store,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    credentials: &[Verified],
+    now: UnixMillis,
+) -> Result<Vec<Outcome>> {
+    for _ in 0..ATTEMPTS {
+        let mut tx = store.begin().await?;
+        if let Some(outcomes) = ingest_in(&mut tx, workspace, address, credentials, now).await? {
+            tx.commit().await?;
+            return Ok(outcomes);
+        }
+    }
+    Err(Error::Busy)
+}
+
+pub(super) async fn ingest_in(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    credentials: &[Verified],
+    now: UnixMillis,
+) -> Result<Option<Vec<Outcome>>> {
+    let digests: Vec<_> = credentials.iter().map(|credential| credential.digest).collect();
+    if credentials.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
+    holders::ensure(tx, workspace, address, now).await?;
+    let mut stored = stamps::all_of(&mut *tx, workspace, address).await?;
+    let touched = touched_nullifiers(&stored, credentials);
+    claims::lock(tx, workspace, &touched).await?;
+    let mut outcomes = Vec::with_capacity(credentials.len());
+    for credential in credentials {
+        let outcome = if revoked.contains(&credential.digest) {
+            Outcome::Revoked
+        } else {
+            place_one(tx, workspace, &mut stored, credential, now).await?
+        };
+        outcomes.push(outcome);
+    }
+    if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced)) {
+        let brought: Vec<Nullifier> =
+            credentials.iter().flat_map(|credential| credential.nullifiers.clone()).collect();
+        if !settle_known(tx, workspace, address, &brought, now).await? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(outcomes))
+}
+
+/// Nullifiers of what is there and of what comes: the claims on all of them are settled.
+fn touched_nullifiers(stored: &[StampRow], credentials: &[Verified]) -> Vec<Nullifier> {
+    let there = stored.iter().flat_map(|stamp| &stamp.nullifiers);
+    there.chain(credentials.iter().flat_map(|credential| &credential.nullifiers)).cloned().collect()
+}
+
+async fn place_one(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    stored: &mut Vec<StampRow>,
+    credential: &Verified,
+    now: UnixMillis,
+) -> Result<Outcome> {
+    let new = new_stamp(credential, now);
+    let found = stored.iter().position(|stamp| stamp.provider == credential.provider);
+    let (id, outcome) = match found.map(|index| stored.swap_remove(index)) {
+        None => (stamps::insert(tx, workspace, &new).await?, Outcome::Accepted),
+        Some(old) if old.digest == new.digest => {
+            stored.push(old);
+            return Ok(Outcome::Unchanged);
+        }
+        Some(old) if (old.issued_at, old.digest) > (new.issued_at, new.digest) => {
+            stored.push(old);
+            return Ok(Outcome::Superseded);
+        }
+        Some(old) => {
+            let id = stamps::replace(tx, workspace, &old, &new).await?.ok_or(Error::Busy)?;
+            (id, Outcome::Replaced)
+        }
+    };
+    stored.push(row_of(id, new));
+    Ok(outcome)
+}
+
+pub(super) fn new_stamp(credential: &Verified, now: UnixMillis) -> NewStamp {
+    NewStamp {
+        address: credential.address,
+        provider: credential.provider.clone(),
+        issuer: credential.issuer.clone(),
+        issued_at: credential.issued_at,
+        expires_at: credential.expires_at,
+        digest: credential.digest,
+        nullifiers: credential.nullifiers.clone(),
+        received_at: now,
+        credential: credential.credential.clone(),
+    }
+}
+
+fn row_of(id: i64, new: NewStamp) -> StampRow {
+    StampRow {
+        id,
+        address: new.address,
+        provider: new.provider,
+        issuer: new.issuer,
+        issued_at: new.issued_at,
+        expires_at: new.expires_at,
+        digest: new.digest,
+        nullifiers: new.nullifiers,
+        received_at: new.received_at,
+    }
+}
+
+/// Settles the scores of an address whose Stamps changed, in the scorers that know it, and marks those of
+/// others that show something of it; `false`: begin again.
+pub(super) async fn settle_known(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    changed: &[Nullifier],
+    now: UnixMillis,
+) -> Result<bool> {
+    let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
+    if !scorers.is_empty() {
+        let stamps: Vec<Stamp> =
+            stamps::live_of(&mut *tx, workspace, address, now).await?.into_iter().map(Stamp::from).collect();
+        for scorer in scorers {
+            let place = Place { workspace, scorer, address };
+            if settle_in(tx, place, &stamps, now, false).await?.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, changed).await?;
+    scores::mark_stale(tx, workspace, &others).await?;
+    Ok(true)
+}
+
+/// Removes a Stamp for its holder; whether there was one. Claims stay until the credential would have
+/// expired: one credential must not hop between wallets.
+pub async fn remove(
+    store: &Store,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    provider: &StampName,
+    now: UnixMillis,
+) -> Result<bool> {
+    for _ in 0..ATTEMPTS {
+        let mut tx = store.begin().await?;
+        if !holders::lock(&mut tx, workspace, address).await? {
+            return Ok(false);
+        }
+        let stored = stamps::all_of(&mut tx, workspace, address).await?;
+        let Some(stamp) = stored.iter().find(|stamp| stamp.provider == *provider) else { return Ok(false) };
+        let all: Vec<Stamp> = stored.iter().cloned().map(Stamp::from).collect();
+        claims::lock(&mut tx, workspace, nullifiers(&all)).await?;
+        stamps::remove(&mut tx, workspace, stamp).await?;
+        if settle_known(&mut tx, workspace, address, &stamp.nullifiers, now).await? {
+            tx.commit().await?;
+            return Ok(true);
+        }
+    }
+    Err(Error::Busy)
+}

@@ -1,0 +1,35 @@
+//! Every stored score of a scorer, computed anew.
+
+use pyxis_core::clock::Clock;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_store::{Store, scores};
+
+use super::{Place, score};
+use crate::error::Result;
+
+/// Addresses read at once.
+const PAGE: u32 = 500;
+
+/// Computes the stored scores of a scorer anew; how many. `progress` is told how many are done.
+///
+/// A score that was computed is not history until it is answered. Interrupted, it may be run again.
+pub async fn rescore(
+    store: &Store,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    clock: &dyn Clock,
+    mut progress: impl FnMut(u64),
+) -> Result<u64> {
+    let mut done = 0;
+    let mut after = None;
+    loop {
+        let page = scores::addresses(store, workspace, scorer, after, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(done) };
+        after = Some(*last);
+        for address in page {
+            score(store, Place { workspace, scorer, address }, clock.now(), false).await?;
+            done += 1;
+            progress(done);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Revocation by the issuer, keyed by what was signed.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::{SigningDigest, Stamp};
+use pyxis_core::stamp::Nullifier;
+use pyxis_store::claims::Held;
+use pyxis_store::revocations::RevocationRow;
+use pyxis_store::stamps::StampRow;
+use pyxis_store::{Store, Tx, claims, holders, revocations, stamps};
+
+use super::ingest::settle_known;
+use super::{ATTEMPTS, nullifiers};
+use crate::error::{Error, Result};
+
+/// What a revocation did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// Whether the credential was not revoked before.
+    pub new: bool,
+    /// Whether a Stamp was removed.
+    pub removed: bool,
+}
+
+/// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
+/// nullifier takes them again.
+pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
+    for _ in 0..ATTEMPTS {
+        let mut tx = store.begin().await?;
+        // With the digest locked nobody can bring the credential in any more.
+        let new = revocations::insert(&mut tx, workspace, revocation).await?;
+        let now = revocation.revoked_at;
+        let (removed, settled) = match stored(&mut tx, workspace, &revocation.digest).await? {
+            Some(stamp) => (true, take_out(&mut tx, workspace, &stamp, now).await?),
+            // A Stamp that its holder removed may have left claims behind.
+            None => (false, release_left(&mut tx, workspace, &revocation.digest, now).await?),
+        };
+        if settled {
+            tx.commit().await?;
+            return Ok(Revocation { new, removed });
+        }
+    }
+    Err(Error::Busy)
+}
+
+/// The Stamp of a credential, its holder locked. It may go while that is waited for.
+async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Option<StampRow>> {
+    let Some(stamp) = stamps::find_by_digest(&mut *tx, workspace, digest).await? else { return Ok(None) };
+    holders::lock(tx, workspace, stamp.address).await?;
+    Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
+}
+
+async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {
+    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?;
+    let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
+    claims::lock(tx, workspace, nullifiers(&all)).await?;
+    stamps::remove(tx, workspace, stamp).await?;
+    let held = claims::of_digest(&mut *tx, workspace, &stamp.digest).await?;
+    release(tx, workspace, &held).await?;
+    settle_known(tx, workspace, stamp.address, &stamp.nullifiers, now).await
+}
+
+async fn release_left(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    digest: &SigningDigest,
+    now: UnixMillis,
+) -> Result<bool> {
+    let held = claims::of_digest(&mut *tx, workspace, digest).await?;
+    let Some(address) = held.first().map(|held| held.claim.address) else { return Ok(true) };
+    let mut left: Vec<Nullifier> = held.iter().map(|held| held.claim.nullifier.clone()).collect();
+    left.sort_unstable();
+    left.dedup();
+    holders::lock(tx, workspace, address).await?;
+    let all = stamps::all_of(&mut *tx, workspace, address).await?;
+    let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
+    claims::lock(tx, workspace, nullifiers(&all).chain(&left)).await?;
+    release(tx, workspace, &held).await?;
+    settle_known(tx, workspace, address, &left, now).await
+}
+
+/// Ends claims. Where the holder has another live Stamp with the nullifier, settling claims it again.
+async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[Held]) -> Result<()> {
+    for held in held {
+        if !claims::release(&mut *tx, workspace, held).await? {
+            return Err(Error::Busy);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! What can go wrong, and the one place that turns it into an answer (decisions, HTTP).
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use pyxis_store::StoreError;
+use serde_json::{Value, json};
+
+use crate::limits::Budget;
+
+/// Any error, as a cause.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// A result of scoring.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request has no other answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No key, or not one that is in force.
+    #[error("invalid API key")]
+    InvalidKey,
+    /// The key may not do this.
+    #[error("invalid permissions for action")]
+    Forbidden,
+    /// The workspace of the key has no such scorer.
+    #[error("no such scorer")]
+    NoScorer,
+    /// Not an address.
+    #[error("invalid address")]
+    InvalidAddress,
+    /// Outside 1 to 1000.
+    #[error("invalid limit")]
+    InvalidLimit,
+    /// Not one that this server gave.
+    #[error("invalid token")]
+    InvalidToken,
+    /// A parameter is missing or malformed.
+    #[error("invalid parameter: {}", .0.name)]
+    Parameter(Parameter),
+    /// A body that is no JSON, too long, or of the wrong shape.
+    #[error("invalid body: {detail}")]
+    Body {
+        /// 400, 413 or 422.
+        status: StatusCode,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// Too many requests in this window.
+    #[error("rate limited")]
+    RateLimited(Budget),
+    /// The request took too long.
+    #[error("timed out")]
+    TimedOut,
+    /// Others kept changing the same rows.
+    #[error("too busy")]
+    Busy,
+    /// The database does not answer.
+    #[error("the database does not answer")]
+    Unavailable(#[source] StoreError),
+    /// Ours.
+    #[error("internal error")]
+    Internal(#[source] BoxError),
+}
+
+/// A parameter that does not read as what it should be.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// `path` or `query`.
+    pub place: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of failure.
+    pub kind: &'static str,
+    /// What to do.
+    pub message: &'static str,
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::Unavailable(error),
+            // Another transaction was first.
+            StoreError::Conflict { .. } => Self::Busy,
+            other => Self::Internal(Box::new(other)),
+        }
+    }
+}
+
+impl Error {
+    /// A body that is JSON, but not what was asked for.
+    pub(crate) fn unprocessable(detail: String) -> Self {
+        Self::Body { status: StatusCode::UNPROCESSABLE_ENTITY, detail }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::InvalidKey => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::NoScorer => StatusCode::NOT_FOUND,
+            Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
+            Self::Parameter(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Body { status, .. } => *status,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+            Self::Busy | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn detail(&self) -> Value {
+        match self {
+            Self::InvalidKey => "Invalid API Key.".into(),
+            Self::Forbidden => "Invalid permissions for action.".into(),
+            Self::NoScorer => "No scorer matches the given criteria.".into(),
+            Self::InvalidAddress => "Invalid address.".into(),
+            Self::InvalidLimit => "Invalid limit.".into(),
+            Self::InvalidToken => "Invalid token.".into(),
+            Self::Parameter(wrong) => json!([{
+                "type": wrong.kind, "loc": [wrong.place, wrong.name], "msg": wrong.message
+            }]),
+            Self::Body { detail, .. } => detail.as_str().into(),
+            Self::RateLimited(_) => "You have been rate limited!".into(),
+            Self::TimedOut => "Request timed out.".into(),
+            Self::Busy | Self::Unavailable(_) => "The service is not available. Try again later.".into(),
+            Self::Internal(_) => "Internal server error.".into(),
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        if status.is_server_error() {
+            let cause = std::error::Error::source(&self).map(ToString::to_string);
+            tracing::warn!(error = %self, cause, "scoring request failed");
+        }
+        let body = json!({ "detail": self.detail() }).to_string();
+        let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
+        if let Self::RateLimited(budget) = &self {
+            budget.write(response.headers_mut());
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(budget.reset_secs.max(1)));
+        }
+        response
+    }
+}

@@ -1,0 +1,19 @@
+//! Scoring (Spec 1): credentials in, scores out.
+//!
+//! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
+//! in step, `routes` answers.
+
+mod auth;
+pub mod credential;
+pub mod engine;
+mod error;
+pub mod import;
+mod limits;
+mod routes;
+mod state;
+mod token;
+
+pub use error::{BoxError, Error, Result};
+pub use limits::{limit_of_models, limit_of_stamps};
+pub use routes::router;
+pub use state::{Config, Parts, State};

@@ -1,0 +1,86 @@
+//! The endpoints of Spec 1 and what was added to them.
+
+mod catalogue;
+mod earlier;
+mod explain;
+mod history;
+mod parameters;
+mod score;
+mod scores;
+mod stamps;
+mod write;
+
+use std::future::Future;
+
+use axum::Router;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use tower_http::cors::{Any, CorsLayer};
+
+use crate::auth::{self, Caller, X_API_KEY};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Every route of scoring.
+pub fn router(state: State) -> Router {
+    let mut router = Router::new()
+        .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
+        .route("/v2/stamps/{scorer_id}/score/{address}/history", get(history::get_history))
+        .route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores))
+        .route(
+            "/v2/stamps/{address}",
+            get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
+        )
+        .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
+    if state.config.earlier_paths {
+        router = router.merge(earlier::router());
+    }
+    router.layer(cors()).with_state(state)
+}
+
+/// Any page may read with a key of its own; only servers write.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::HEAD])
+        .allow_headers([X_API_KEY, header::CONTENT_TYPE])
+        .expose_headers([
+            header::RETRY_AFTER,
+            "ratelimit-limit".parse().expect("a header name"),
+            "ratelimit-remaining".parse().expect("a header name"),
+            "ratelimit-reset".parse().expect("a header name"),
+        ])
+}
+
+/// Finds and counts the caller, then works; the whole of it within the time that a request may take
+/// (Spec 1, Errors 2). Dropped work is cancelled in the database too.
+async fn respond<F, W>(state: &State, headers: &HeaderMap, work: F) -> Response
+where
+    F: FnOnce(Caller) -> W,
+    W: Future<Output = Result<Response>>,
+{
+    within(state, async {
+        let (caller, budget) = auth::caller(state, headers).await?;
+        let mut response = work(caller).await.unwrap_or_else(IntoResponse::into_response);
+        budget.write(response.headers_mut());
+        Ok(response)
+    })
+    .await
+}
+
+async fn within(state: &State, work: impl Future<Output = Result<Response>>) -> Response {
+    match tokio::time::timeout(state.config.request_timeout, work).await {
+        Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
+        Err(_) => Error::TimedOut.into_response(),
+    }
+}
+
+/// An answer that is JSON already.
+fn json(body: impl Into<Bytes>) -> Response {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    let mut response = Response::new(axum::body::Body::from(body.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}

@@ -1,0 +1,143 @@
+//! The paths of the earlier version, in the earlier shapes (Spec 1, Versioning). Deprecated: each answer
+//! names its successor.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::ScorerId;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::parameters::{self, Segments};
+use super::score::{current, known_scorer};
+use super::write::read_json;
+use super::{catalogue, json, respond, stamps};
+use crate::auth::Caller;
+use crate::engine::Place;
+use crate::error::{Error, Result};
+use crate::state::State;
+
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+
+pub(super) fn router() -> Router<State> {
+    Router::new()
+        .route("/registry/score/{scorer_id}/{address}", get(get_score))
+        .route("/registry/submit-passport", post(submit))
+        .route("/registry/stamps/{address}", get(list_stamps))
+        .route("/registry/stamp-metadata", get(get_catalogue))
+}
+
+/// `GET /registry/score/{scorer_id}/{address}`.
+async fn get_score(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
+    let answer = respond(&state, &headers, async |caller| {
+        score(&state, caller, segments.scorer(), segments.address()).await
+    })
+    .await;
+    succeeded(answer, "/v2/stamps/{scorer_id}/score/{address}")
+}
+
+#[derive(Deserialize)]
+struct Submission {
+    address: String,
+    scorer_id: Value,
+}
+
+/// `POST /registry/submit-passport`: there is nothing to submit any more, the score is just computed.
+async fn submit(Extract(state): Extract<State>, headers: HeaderMap, body: Body) -> Response {
+    let answer = respond(&state, &headers, async |caller| {
+        let Submission { address, scorer_id } = read_json(body, 16 * 1024).await?;
+        let number = match scorer_id {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let address = address.parse().map_err(|_| Error::InvalidAddress);
+        score(&state, caller, parameters::scorer(&number, "body"), address).await
+    })
+    .await;
+    succeeded(answer, "/v2/stamps/{scorer_id}/score/{address}")
+}
+
+/// `GET /registry/stamps/{address}`.
+async fn list_stamps(
+    state: Extract<State>,
+    segments: Segments,
+    query: RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    succeeded(stamps::list_stamps(state, segments, query, headers).await, "/v2/stamps/{address}")
+}
+
+/// `GET /registry/stamp-metadata`.
+async fn get_catalogue(state: Extract<State>, headers: HeaderMap) -> Response {
+    succeeded(catalogue::get_catalogue(state, headers).await, "/v2/stamps/metadata")
+}
+
+async fn score(
+    state: &State,
+    caller: Caller,
+    scorer: Result<ScorerId>,
+    address: Result<EvmAddress>,
+) -> Result<Response> {
+    if let Err(error @ Error::Parameter(_)) = scorer {
+        return Err(error);
+    }
+    if !caller.can_read {
+        return Err(Error::Forbidden);
+    }
+    let scorer = known_scorer(state, caller.workspace, scorer?).await?;
+    let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
+    earlier(&current(state, place, scorer.revision).await?).map(json)
+}
+
+/// A record in the shape before `passing_score`, `dedup` and the expiry of each Stamp.
+fn earlier(record: &str) -> Result<String> {
+    let broken = |error: serde_json::Error| Error::Internal(error.into());
+    let mut record: Map<String, Value> = serde_json::from_str(record).map_err(broken)?;
+    let mut take = |name: &str| record.remove(name).unwrap_or_default();
+    let (score, threshold, passing) = (take("score"), take("threshold"), take("passing_score"));
+    let stamps = match take("stamps") {
+        Value::Object(stamps) => stamps,
+        _ => Map::new(),
+    };
+    let mut stamp_scores = Map::new();
+    for (name, stamp) in stamps {
+        stamp_scores.insert(name, number(&stamp["score"])?);
+    }
+    let shape = serde_json::json!({
+        "address": take("address"),
+        "score": score,
+        "status": "DONE",
+        "last_score_timestamp": take("last_score_timestamp"),
+        "expiration_date": take("expiration_timestamp"),
+        "evidence": {
+            "type": "ThresholdScoreCheck",
+            "success": passing,
+            "rawScore": number(&score)?,
+            "threshold": number(&threshold)?,
+        },
+        "error": take("error"),
+        "stamp_scores": stamp_scores,
+    });
+    Ok(shape.to_string())
+}
+
+/// A decimal text as a JSON number.
+fn number(text: &Value) -> Result<Value> {
+    let text = text.as_str().unwrap_or("0");
+    let raw = RawValue::from_string(text.to_owned()).map_err(|error| Error::Internal(error.into()))?;
+    serde_json::to_value(raw).map_err(|error| Error::Internal(error.into()))
+}
+
+fn succeeded(mut response: Response, successor: &str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(DEPRECATION, HeaderValue::from_static("true"));
+    if let Ok(link) = HeaderValue::try_from(format!("<{successor}>; rel=\"successor-version\"")) {
+        headers.insert(header::LINK, link);
+    }
+    response
+}

@@ -1,0 +1,63 @@
+//! `?explain=true`: why a score is what it is.
+
+use std::collections::BTreeMap;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::engine::{self, Place};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// The record with `explain` beside it.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    record: BTreeMap<&'a str, &'a RawValue>,
+    explain: Explanation,
+}
+
+#[derive(Serialize)]
+struct Explanation {
+    revision: i64,
+    threshold: Decimal,
+    /// By how much the score passes, or what it lacks (negative).
+    margin: String,
+    /// When time alone will change the score; null if never.
+    valid_until: Option<String>,
+    stamps: BTreeMap<String, Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    weight: Decimal,
+    contribution: Decimal,
+    reason: &'static str,
+}
+
+/// `body` and what its Stamps contribute and why, as of now.
+pub(super) async fn explained(state: &State, place: Place, body: &str) -> Result<String> {
+    let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
+    let (terms, settled) = engine::preview(&state.store, place, state.now()).await?;
+    let stamps = settled.stamps.iter().map(|entry| {
+        let weight = terms.weights.get(&entry.provider).copied();
+        let reason = match (entry.dedup, weight) {
+            (true, _) => "another address verified the same credential first",
+            (false, None) => "this scorer gives the Stamp no weight",
+            (false, Some(_)) => "counts",
+        };
+        let line = Line { weight: weight.unwrap_or_default(), contribution: entry.score, reason };
+        (entry.provider.to_string(), line)
+    });
+    let explain = Explanation {
+        revision: terms.revision,
+        threshold: terms.threshold,
+        margin: Decimal::from_units(settled.score.units() - terms.threshold.units()).to_string(),
+        valid_until: (settled.valid_until < UnixMillis(i64::MAX))
+            .then(|| settled.valid_until.to_iso_micros()),
+        stamps: stamps.collect(),
+    };
+    serde_json::to_string(&Explained { record, explain }).map_err(|error| Error::Internal(error.into()))
+}

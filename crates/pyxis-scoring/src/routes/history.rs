@@ -1,0 +1,37 @@
+//! `GET …/history`: the score that was last answered before a moment (Spec 1, Endpoints 2).
+
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use pyxis_store::score_history;
+
+use super::parameters::{Query, Segments};
+use super::score::known_scorer;
+use super::{json, respond};
+use crate::error::Error;
+use crate::state::State;
+
+/// One record, or none.
+pub(crate) async fn get_history(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let scorer = segments.scorer();
+        if let Err(error @ Error::Parameter(_)) = scorer {
+            return Err(error);
+        }
+        let before = Query::read(query.as_deref()).created_at()?;
+        if !caller.can_read_history {
+            return Err(Error::Forbidden);
+        }
+        let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
+        let address = segments.address()?;
+        let found =
+            score_history::latest_before(&state.store, caller.workspace, scorer.id, address, before).await?;
+        Ok(json(format!("{{\"items\":[{}]}}", found.unwrap_or_default())))
+    })
+    .await
+}

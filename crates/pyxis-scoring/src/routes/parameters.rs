@@ -1,0 +1,195 @@
+//! Path and query, read strictly: what does not read as it should is refused before anything happens.
+
+use std::borrow::Cow;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::ScorerId;
+
+use crate::error::{Error, Parameter, Result};
+
+/// The segments of the path, decoded; `None` where that failed. Never rejects: the key is looked at first.
+pub(crate) struct Segments(Option<Vec<(String, String)>>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segments {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let found = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        Ok(Self(found.ok().map(|Path(segments)| segments)))
+    }
+}
+
+impl Segments {
+    fn find(&self, name: &str) -> Option<&str> {
+        self.0.as_ref()?.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// `{address}`.
+    pub(crate) fn address(&self) -> Result<EvmAddress> {
+        let text = self.find("address").ok_or(Error::InvalidAddress)?;
+        text.parse().map_err(|_| Error::InvalidAddress)
+    }
+
+    /// `{scorer_id}`: 422 for what is no integer, 404 for an integer that no scorer has.
+    pub(crate) fn scorer(&self) -> Result<ScorerId> {
+        scorer(self.find("scorer_id").unwrap_or_default(), "path")
+    }
+}
+
+/// A scorer's number.
+pub(crate) fn scorer(text: &str, place: &'static str) -> Result<ScorerId> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::Parameter(Parameter {
+            place,
+            name: "scorer_id",
+            kind: "int_parsing",
+            message: "Input should be a valid integer, unable to parse string as an integer",
+        }));
+    }
+    text.parse().map_err(|_| Error::NoScorer)
+}
+
+/// The parameters of a query.
+pub(crate) struct Query<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
+
+impl<'q> Query<'q> {
+    pub(crate) fn read(query: Option<&'q str>) -> Self {
+        Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
+    }
+
+    /// The value of a parameter; where it stands several times, the last.
+    pub(crate) fn find(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| &**value)
+    }
+
+    /// Every value of a parameter.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| &**value)
+    }
+
+    /// A switch, off by default.
+    pub(crate) fn switch(&self, name: &'static str) -> Result<bool> {
+        match self.find(name).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(Error::Parameter(Parameter {
+                place: "query",
+                name,
+                kind: "bool_parsing",
+                message: "Input should be a valid boolean: true or false",
+            })),
+        }
+    }
+
+    /// `limit`: 1 to `most`, which is also the default.
+    pub(crate) fn limit(&self, most: u32) -> Result<u32> {
+        let Some(text) = self.find("limit") else { return Ok(most) };
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Error::Parameter(Parameter {
+                place: "query",
+                name: "limit",
+                kind: "int_parsing",
+                message: "Input should be a valid integer, unable to parse string as an integer",
+            }));
+        }
+        match text.parse::<u32>() {
+            Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
+            _ => Err(Error::InvalidLimit),
+        }
+    }
+
+    /// `created_at`: `YYYY-MM-DD`, which is its start in UTC, or `YYYY-MM-DDThh:mm:ss.sssZ`.
+    pub(crate) fn created_at(&self) -> Result<UnixMillis> {
+        let Some(text) = self.find("created_at") else {
+            return Err(created_at("missing", "Field required"));
+        };
+        moment(text).ok_or_else(|| {
+            created_at(
+                "datetime_parsing",
+                "Input should be a date (YYYY-MM-DD) or a time in UTC (YYYY-MM-DDThh:mm:ss.sssZ)",
+            )
+        })
+    }
+}
+
+fn created_at(kind: &'static str, message: &'static str) -> Error {
+    Error::Parameter(Parameter { place: "query", name: "created_at", kind, message })
+}
+
+/// One of the two forms, and no other: digits where digits belong.
+fn moment(text: &str) -> Option<UnixMillis> {
+    let form = |form: &str| {
+        text.len() == form.len()
+            && text.bytes().zip(form.bytes()).all(|(byte, place)| match place {
+                b'0' => byte.is_ascii_digit(),
+                other => byte == other,
+            })
+    };
+    if form("0000-00-00") {
+        let date: Date = text.parse().ok()?;
+        let start = date.at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        return Some(UnixMillis(start.timestamp().as_millisecond()));
+    }
+    let timed = form("0000-00-00T00:00:00.000Z") || form("0000-00-00T00:00:00Z");
+    let at: Timestamp = if timed { text.parse().ok()? } else { return None };
+    Some(UnixMillis(at.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn created_at_takes_a_date_or_a_time_in_utc_and_nothing_else() {
+        let at = |text| moment(text).map(UnixMillis::to_rfc3339);
+        assert_eq!(at("2024-02-29").as_deref(), Some("2024-02-29T00:00:00.000Z"));
+        assert_eq!(at("2024-02-29T10:20:30.456Z").as_deref(), Some("2024-02-29T10:20:30.456Z"));
+        for text in [
+            "",
+            "yesterday",
+            "2024-2-9",
+            "2023-02-29",
+            "2024-13-01",
+            "2024-02-29T10:20:30.456",
+            "2024-02-29T10:20:30.456+01:00",
+            "2024-02-29 10:20:30.456Z",
+            "2024-02-29T25:00:00.000Z",
+            "+024-02-29",
+            "2024-02-29T10:20:30.4567Z",
+        ] {
+            assert_eq!(moment(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_outside_its_bounds_is_another_error_than_one_that_is_no_number() {
+        let limit = |query| Query::read(Some(query)).limit(1000);
+        assert_eq!(limit("").unwrap(), 1000);
+        assert_eq!(limit("limit=3").unwrap(), 3);
+        assert_eq!(limit("limit=1000").unwrap(), 1000);
+        for query in ["limit=0", "limit=-1", "limit=1001", "limit=99999999999999999999"] {
+            assert!(matches!(limit(query), Err(Error::InvalidLimit)), "{query}");
+        }
+        for query in ["limit=abc", "limit=", "limit=1.5", "limit=-"] {
+            assert!(matches!(limit(query), Err(Error::Parameter(_))), "{query}");
+        }
+    }
+
+    #[test]
+    fn a_scorer_that_is_no_integer_is_malformed_and_one_that_cannot_exist_is_not_found() {
+        for text in ["abc", "", "1.0", "1e3", "0x1"] {
+            assert!(matches!(scorer(text, "path"), Err(Error::Parameter(_))), "{text:?}");
+        }
+        for text in ["0", "-1", "99999999999999999999"] {
+            assert!(matches!(scorer(text, "path"), Err(Error::NoScorer)), "{text:?}");
+        }
+        assert_eq!(scorer("335", "path").unwrap().get(), 335);
+    }
+}

@@ -1,0 +1,125 @@
+//! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read where nothing changed.
+
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_store::scores::{self, Lookup, Stored};
+use pyxis_store::{holders, scorers};
+
+use super::parameters::{Query, Segments};
+use super::{json, respond, within};
+use crate::auth::{self, Caller};
+use crate::engine::{self, Place};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// The latest score.
+pub(crate) async fn get_score(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    match (segments.scorer(), segments.address(), query) {
+        (Ok(scorer), Ok(address), None) => within(&state, plain(&state, &headers, scorer, address)).await,
+        (scorer, address, query) => {
+            respond(&state, &headers, async |caller| {
+                with_query(&state, caller, scorer, address, query.as_deref()).await
+            })
+            .await
+        }
+    }
+}
+
+/// The way of nearly every request.
+async fn plain(
+    state: &State,
+    headers: &HeaderMap,
+    scorer: ScorerId,
+    address: EvmAddress,
+) -> Result<Response> {
+    let hash = auth::key_hash(headers)?;
+    let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
+    let budget = auth::admit(state, &found.key).await?;
+    let mut response =
+        latest(state, found, scorer, address).await.unwrap_or_else(IntoResponse::into_response);
+    budget.write(response.headers_mut());
+    Ok(response)
+}
+
+async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddress) -> Result<Response> {
+    if !found.key.can_read {
+        return Err(Error::Forbidden);
+    }
+    let revision = found.revision.ok_or(Error::NoScorer)?;
+    let place = Place { workspace: found.key.workspace_id, scorer, address };
+    let now = state.now();
+    match found.stored {
+        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored).await,
+        _ => computed(state, place, now).await,
+    }
+    .map(json)
+}
+
+/// The body of a stored score, which the first answer makes history.
+async fn answered(state: &State, place: Place, stored: Stored) -> Result<String> {
+    let Place { workspace, scorer, address } = place;
+    if !stored.in_history {
+        scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?;
+    }
+    Ok(stored.body)
+}
+
+/// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
+async fn computed(state: &State, place: Place, now: UnixMillis) -> Result<String> {
+    if holders::known(&state.store, place.workspace, &[place.address]).await?.is_empty() {
+        return engine::nothing(&state.store, place, now).await;
+    }
+    match engine::score(&state.store, place, now, true).await? {
+        Some(body) => Ok(body),
+        None => engine::nothing(&state.store, place, now).await,
+    }
+}
+
+/// The same with parameters, or with something to complain about: parameters, permission, scorer, address.
+async fn with_query(
+    state: &State,
+    caller: Caller,
+    scorer: Result<ScorerId>,
+    address: Result<EvmAddress>,
+    query: Option<&str>,
+) -> Result<Response> {
+    if let Err(error @ Error::Parameter(_)) = scorer {
+        return Err(error);
+    }
+    let explain = Query::read(query).switch("explain")?;
+    if !caller.can_read {
+        return Err(Error::Forbidden);
+    }
+    let scorer = known_scorer(state, caller.workspace, scorer?).await?;
+    let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
+    let body = current(state, place, scorer.revision).await?;
+    if explain { Ok(json(super::explain::explained(state, place, &body).await?)) } else { Ok(json(body)) }
+}
+
+/// The scorer, if the workspace has it.
+pub(super) async fn known_scorer(
+    state: &State,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+) -> Result<scorers::ScorerRow> {
+    scorers::find(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)
+}
+
+/// The body of the latest score, computed if need be, and answered.
+pub(super) async fn current(state: &State, place: Place, revision: i64) -> Result<String> {
+    let now = state.now();
+    let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
+    match stored.map(|found| found.stored) {
+        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored).await,
+        _ => computed(state, place, now).await,
+    }
+}

@@ -1,0 +1,105 @@
+//! `POST /v2/stamps/{scorer_id}/scores`: up to 1,000 addresses at once (decisions, Beyond).
+
+use std::collections::HashMap;
+
+use axum::body::Body;
+use axum::extract::State as Extract;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_store::{holders, scores};
+use serde::Deserialize;
+
+use super::parameters::Segments;
+use super::score::known_scorer;
+use super::write::read_json;
+use super::{json, respond};
+use crate::engine::{self, Place};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Most addresses in one request.
+const MOST: usize = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    addresses: Vec<String>,
+}
+
+/// The score records, in the order of the addresses. They make no history.
+pub(crate) async fn list_scores(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let scorer = segments.scorer();
+        if let Err(error @ Error::Parameter(_)) = scorer {
+            return Err(error);
+        }
+        let asked: Asked = read_json(body, 64 * 1024).await?;
+        if asked.addresses.len() > MOST {
+            return Err(Error::unprocessable(format!("addresses: at most {MOST}")));
+        }
+        if !caller.can_read {
+            return Err(Error::Forbidden);
+        }
+        let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
+        let addresses =
+            asked.addresses.iter().map(|text| text.parse()).collect::<Result<Vec<EvmAddress>, _>>();
+        let addresses = addresses.map_err(|_| Error::InvalidAddress)?;
+        let place = |address| Place { workspace: caller.workspace, scorer: scorer.id, address };
+        let bodies = bodies(&state, &addresses, place, scorer.revision).await?;
+        let length = bodies.values().map(|body| body.len() + 1).sum::<usize>() + 16;
+        let mut text = String::with_capacity(length);
+        text.push_str("{\"items\":[");
+        for (index, address) in addresses.iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            text.push_str(&bodies[address]);
+        }
+        text.push_str("]}");
+        Ok(json(text))
+    })
+    .await
+}
+
+/// The record of each address: stored ones by one read, the rest computed.
+async fn bodies(
+    state: &State,
+    addresses: &[EvmAddress],
+    place: impl Fn(EvmAddress) -> Place,
+    revision: i64,
+) -> Result<HashMap<EvmAddress, String>> {
+    let now = state.now();
+    let mut wanted = addresses.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let Some(Place { workspace, scorer, .. }) = wanted.first().map(|first| place(*first)) else {
+        return Ok(HashMap::new());
+    };
+    let stored = scores::of_many(&state.store, workspace, scorer, &wanted).await?;
+    let mut bodies: HashMap<EvmAddress, String> = stored
+        .into_iter()
+        .filter(|found| found.stored.is_fresh(revision, now))
+        .map(|found| (found.address, found.stored.body))
+        .collect();
+    wanted.retain(|address| !bodies.contains_key(address));
+    let known = holders::known(&state.store, workspace, &wanted).await?;
+    for address in wanted {
+        let computed = if known.contains(&address) {
+            engine::score(&state.store, place(address), now, false).await?
+        } else {
+            None
+        };
+        let body = match computed {
+            Some(body) => body,
+            None => engine::nothing(&state.store, place(address), now).await?,
+        };
+        bodies.insert(address, body);
+    }
+    Ok(bodies)
+}

@@ -1,0 +1,157 @@
+//! `GET /v2/stamps/{address}`: pages of verified Stamps.
+
+use std::collections::HashMap;
+
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::catalogue::Platform;
+use pyxis_store::stamps::{self, Cursor};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::catalogue::platforms;
+use super::parameters::{Query, Segments};
+use super::{json, respond};
+use crate::auth::Caller;
+use crate::error::{Error, Result};
+use crate::state::State;
+use crate::token;
+
+/// Stamps on a page, at most and by default.
+const PAGE: u32 = 1000;
+const VERSION: &str = "1.0.0";
+
+#[derive(Serialize)]
+struct Page<'a> {
+    next: Option<String>,
+    prev: Option<String>,
+    items: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    version: &'static str,
+    /// Byte for byte as it came.
+    credential: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Metadata<'a>>,
+}
+
+/// Of the catalogue; `{}` for a Stamp that it does not know.
+#[derive(Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform: Option<&'a PlatformHead<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PlatformHead<'a> {
+    id: &'a str,
+    icon: &'a str,
+    name: &'a str,
+    description: &'a str,
+    #[serde(rename = "connectMessage")]
+    connect_message: &'a str,
+}
+
+/// A page, newest first.
+pub(crate) async fn list_stamps(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let query = Query::read(query.as_deref());
+        let with_metadata = query.switch("include_metadata")?;
+        let limit = query.limit(PAGE)?;
+        if !caller.can_read {
+            return Err(Error::Forbidden);
+        }
+        let address = segments.address()?;
+        let cursor = cursor(&state, &caller, address, query.find("token"))?;
+        page(&state, &caller, address, cursor, limit, with_metadata).await
+    })
+    .await
+}
+
+fn cursor(state: &State, caller: &Caller, address: EvmAddress, token: Option<&str>) -> Result<Cursor> {
+    let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Cursor::First) };
+    token::read(&state.token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
+}
+
+async fn page(
+    state: &State,
+    caller: &Caller,
+    address: EvmAddress,
+    cursor: Cursor,
+    limit: u32,
+    with_metadata: bool,
+) -> Result<Response> {
+    let (store, now) = (&state.store, state.now());
+    let found = stamps::page(store, caller.workspace, address, now, cursor, limit).await?;
+    let (mut next, mut prev) = (None, None);
+    if let (Some(newest), Some(oldest)) = (found.first(), found.last()) {
+        for (beyond, token) in [(Cursor::Older(oldest.id), &mut next), (Cursor::Newer(newest.id), &mut prev)]
+        {
+            if stamps::exists_beyond(store, caller.workspace, address, now, beyond).await? {
+                *token = Some(token::write(&state.token_key, caller.workspace, address, beyond));
+            }
+        }
+    }
+    let catalogue = if with_metadata { platforms(state, caller.workspace).await? } else { Vec::new().into() };
+    let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::of).collect();
+    let known = metadata(&catalogue, &heads);
+    let items = found
+        .iter()
+        .map(|stamp| {
+            let credential = serde_json::from_str(&stamp.credential);
+            Ok(Item {
+                version: VERSION,
+                credential: credential.map_err(|error| Error::Internal(error.into()))?,
+                metadata: with_metadata
+                    .then(|| known.get(stamp.provider.as_str()).copied().unwrap_or_default()),
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let page = Page { next, prev, items };
+    Ok(json(serde_json::to_vec(&page).map_err(|error| Error::Internal(error.into()))?))
+}
+
+impl<'a> PlatformHead<'a> {
+    fn of(platform: &'a Platform) -> Self {
+        let Platform { id, icon, name, description, connect_message, .. } = platform;
+        Self { id, icon, name, description, connect_message }
+    }
+}
+
+/// What the catalogue says of each Stamp, by name.
+fn metadata<'a>(catalogue: &'a [Platform], heads: &'a [PlatformHead<'a>]) -> HashMap<&'a str, Metadata<'a>> {
+    let mut known = HashMap::new();
+    for (platform, head) in catalogue.iter().zip(heads) {
+        for group in &platform.groups {
+            for entry in &group.stamps {
+                let metadata = Metadata {
+                    group: Some(&group.name),
+                    platform: Some(head),
+                    name: Some(entry.name.as_str()),
+                    description: Some(&entry.description),
+                    hash: Some(&entry.hash),
+                };
+                known.insert(entry.name.as_str(), metadata);
+            }
+        }
+    }
+    known
+}

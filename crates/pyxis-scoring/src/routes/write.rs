@@ -1,0 +1,163 @@
+//! Stamps in and out by the holder's application (decisions, Credentials in).
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::stamp::StampName;
+use pyxis_store::issuers;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::parameters::{Query, Segments};
+use super::{json, respond};
+use crate::credential::{self, Rejection, Verified};
+use crate::engine::{self, Outcome};
+use crate::error::{Error, Parameter, Result};
+use crate::state::State;
+
+/// Most credentials in one request.
+const MOST: usize = 200;
+/// Longest body, in bytes.
+const MAX_BODY: usize = 4 * 1024 * 1024;
+
+#[derive(Serialize)]
+struct Item<'a> {
+    /// The Stamp, where the credential was believed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a StampName>,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ItemError>,
+}
+
+#[derive(Serialize)]
+struct ItemError {
+    code: &'static str,
+    detail: String,
+}
+
+/// `POST /v2/stamps/{address}`: an array of credentials; what became of each, in their order.
+pub(crate) async fn add_stamps(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let texts: Vec<Box<RawValue>> = read_json(body, MAX_BODY).await?;
+        if texts.len() > MOST {
+            return Err(Error::unprocessable(format!("at most {MOST} credentials in one request")));
+        }
+        if !caller.can_write {
+            return Err(Error::Forbidden);
+        }
+        let address = segments.address()?;
+        let now = state.now();
+        let checked = check(&state, caller.workspace, address, texts, now).await?;
+        let believed: Vec<Verified> = checked.iter().filter_map(|one| one.as_ref().ok().cloned()).collect();
+        let outcomes = engine::ingest(&state.store, caller.workspace, address, &believed, now).await?;
+        let mut outcomes = outcomes.into_iter();
+        let items: Vec<Item<'_>> = checked.iter().map(|one| item(one, &mut outcomes)).collect();
+        let body = serde_json::json!({ "items": items }).to_string();
+        Ok(json(body))
+    })
+    .await
+}
+
+/// Signatures are checked on a thread that may take its time.
+async fn check(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    texts: Vec<Box<RawValue>>,
+    now: UnixMillis,
+) -> Result<Vec<Result<Verified, Rejection>>> {
+    let trusted = issuers::list(&state.store, workspace).await?;
+    let work = move || {
+        let listed = |did: &str| trusted.iter().any(|issuer| issuer.did == did);
+        texts
+            .iter()
+            .map(|text| credential::parse_and_verify(text.get(), address, now, listed))
+            .collect::<Vec<_>>()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.into()))
+}
+
+fn item<'a>(
+    checked: &'a Result<Verified, Rejection>,
+    outcomes: &mut impl Iterator<Item = Outcome>,
+) -> Item<'a> {
+    let refused = |provider, code, detail: String| Item {
+        provider,
+        status: "rejected",
+        error: Some(ItemError { code, detail }),
+    };
+    let verified = match checked {
+        Ok(verified) => verified,
+        Err(rejection) => return refused(None, rejection.code(), rejection.to_string()),
+    };
+    let provider = Some(&verified.provider);
+    let status = match outcomes.next() {
+        Some(Outcome::Accepted) => "accepted",
+        Some(Outcome::Replaced) => "replaced",
+        Some(Outcome::Unchanged) => "unchanged",
+        Some(Outcome::Superseded) => {
+            let detail = "a credential issued later is there already".to_owned();
+            return refused(provider, "superseded", detail);
+        }
+        Some(Outcome::Revoked) | None => {
+            return refused(provider, "revoked", "its issuer revoked this credential".to_owned());
+        }
+    };
+    Item { provider, status, error: None }
+}
+
+/// `DELETE /v2/stamps/{address}?provider=…`: removes the Stamps named; how many were there.
+pub(crate) async fn remove_stamps(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let query = Query::read(query.as_deref());
+        let names = query.all("provider").map(str::parse).collect::<Result<Vec<StampName>, _>>();
+        let names = names.ok().filter(|names| !names.is_empty()).ok_or(Error::Parameter(Parameter {
+            place: "query",
+            name: "provider",
+            kind: "missing",
+            message: "Name the Stamps to remove: ?provider=NAME, with # written %23; it may stand several times",
+        }))?;
+        if !caller.can_write {
+            return Err(Error::Forbidden);
+        }
+        let address = segments.address()?;
+        let mut removed = 0;
+        for name in &names {
+            let was_there =
+                engine::remove(&state.store, caller.workspace, address, name, state.now()).await?;
+            removed += u32::from(was_there);
+        }
+        Ok(json(format!("{{\"removed\":{removed}}}")))
+    })
+    .await
+}
+
+/// A body of at most `most` bytes.
+pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
+    let bytes = axum::body::to_bytes(body, most).await.map_err(|_| Error::Body {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        detail: format!("The body is longer than {most} bytes, or broke off."),
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => Error::unprocessable(error.to_string()),
+        _ => {
+            Error::Body { status: StatusCode::BAD_REQUEST, detail: format!("The body is not JSON: {error}") }
+        }
+    })
+}

@@ -1,0 +1,98 @@
+//! What every part of scoring shares.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::entropy::Entropy;
+use pyxis_core::secret::SecretBytes;
+use pyxis_http::Managers;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditKeys;
+
+use crate::limits::Limiter;
+
+/// Settings of scoring.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// How long a request may take before it is aborted (Spec 1, Errors).
+    pub request_timeout: Duration,
+    /// Whether the paths of the earlier version answer.
+    pub earlier_paths: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { request_timeout: Duration::from_mins(1), earlier_paths: true }
+    }
+}
+
+/// The parts that scoring is made of.
+pub struct Parts {
+    /// The database.
+    pub store: Store,
+    /// Keys of the audit trail, on which every administrative change is.
+    pub audit_keys: AuditKeys,
+    /// Who may manage.
+    pub managers: Arc<dyn Managers>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Signs page tokens; every node has the same.
+    pub token_key: SecretBytes,
+    /// Settings.
+    pub config: Config,
+}
+
+/// A cheap handle on everything that scoring needs.
+#[derive(Clone)]
+pub struct State(Arc<Inner>);
+
+/// What [`State`] points to.
+pub struct Inner {
+    /// The database.
+    pub store: Store,
+    /// Keys of the audit trail, on which every administrative change is.
+    pub audit_keys: AuditKeys,
+    /// Who may manage.
+    pub managers: Arc<dyn Managers>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Settings.
+    pub config: Config,
+    pub(crate) limiter: Limiter,
+    pub(crate) token_key: SecretBytes,
+}
+
+impl State {
+    /// Puts the parts together.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { store, audit_keys, managers, clock, entropy, token_key, config } = parts;
+        Self(Arc::new(Inner {
+            limiter: Limiter::new(store.clone()),
+            store,
+            audit_keys,
+            managers,
+            clock,
+            entropy,
+            config,
+            token_key,
+        }))
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}

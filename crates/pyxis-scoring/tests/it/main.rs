@@ -1,0 +1,65 @@
+//! Credentials, from their text to what was signed.
+#![expect(clippy::unwrap_used, reason = "a test fails where an expectation does")]
+
+mod hostile;
+mod issued;
+mod mutation;
+mod public;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify};
+use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
+use serde_json::Value;
+
+const HOLDER: EvmAddress = EvmAddress([0xab; 20]);
+const NULLIFIERS: &[&str] = &["v0:first:0x01", "v1:second:0x02"];
+const DAY: i64 = 24 * 60 * 60 * 1000;
+/// The moment at which the tests check what they issued the day before.
+const NOW: UnixMillis = UnixMillis(1_767_225_600_250);
+
+fn claim() -> Claim<'static> {
+    Claim {
+        address: HOLDER,
+        provider: "Discord",
+        nullifiers: NULLIFIERS,
+        issued_at: UnixMillis(NOW.0 - DAY),
+        expires_at: UnixMillis(NOW.0 + DAY),
+    }
+}
+
+fn eip712() -> Eip712Issuer {
+    Eip712Issuer::new(&SeededEntropy::new(1))
+}
+
+fn ed25519() -> Ed25519Issuer {
+    Ed25519Issuer::new(&SeededEntropy::new(2))
+}
+
+/// A credential of each proof type and form.
+fn issued(claim: &Claim<'_>) -> [String; 4] {
+    [
+        eip712().issue(claim),
+        eip712().issue_older_form(claim),
+        ed25519().issue(claim),
+        ed25519().issue_older_form(claim),
+    ]
+}
+
+/// What becomes of `text` presented by the usual holder at the usual time, with both issuers trusted.
+fn check(text: &str) -> Result<Verified, Rejection> {
+    let trusted = [eip712().did(), ed25519().did()];
+    parse_and_verify(text, HOLDER, NOW, |issuer| trusted.iter().any(|trusted| trusted == issuer))
+}
+
+fn code(text: &str) -> &'static str {
+    check(text).map_or_else(|rejection| rejection.code(), |_| "verified")
+}
+
+/// `text` with what `change` does to it.
+fn changed(text: &str, change: impl FnOnce(&mut Value)) -> String {
+    let mut value = serde_json::from_str(text).unwrap();
+    change(&mut value);
+    value.to_string()
+}

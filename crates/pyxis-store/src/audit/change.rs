@@ -1,0 +1,29 @@
+//! An administrative change: what is changed, its record and the news of it commit together.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::clock::UnixMillis;
+
+use super::{AuditKeys, Record, append_in};
+use crate::{Event, StoreError, Tx};
+
+/// Records the change that `tx` made and commits it. `detail` is a JSON object; it and `credential` hold
+/// no secret.
+pub async fn commit_change(
+    mut tx: Tx,
+    keys: &AuditKeys,
+    now: UnixMillis,
+    actor: &Actor,
+    kind: &'static str,
+    credential: Option<&str>,
+    detail: String,
+) -> Result<(), StoreError> {
+    let mut record = Record::new(now, kind);
+    record.workspace_id = Some(actor.workspace);
+    record.actor.clone_from(&actor.id);
+    record.actor_name.clone_from(&actor.name);
+    record.credential = credential.map(str::to_owned);
+    record.detail = detail;
+    append_in(&mut tx, keys, &[record]).await?;
+    tx.notify(Event::Configuration);
+    tx.commit().await
+}

@@ -1,0 +1,151 @@
+//! Claims: whose a nullifier is in a scorer (decisions, Deduplication). Independent scorers are
+//! independent.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::{Claim, SigningDigest};
+use pyxis_core::stamp::Nullifier;
+
+use crate::db::{Bind, FromRow, Row, Rows, sql};
+use crate::scorers::own_scorer;
+use crate::{Executor, StoreError, Tx, locks};
+
+impl FromRow for Claim {
+    const TABLE: &'static str = "claims";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            nullifier: row.take("nullifier")?,
+            address: row.take("address")?,
+            digest: row.take("digest")?,
+            expires_at: row.take("expires_at")?,
+        })
+    }
+}
+
+/// A claim and its scorer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The scorer.
+    pub scorer: ScorerId,
+    /// The claim.
+    pub claim: Claim,
+}
+
+impl FromRow for Held {
+    const TABLE: &'static str = "claims";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { scorer: row.take("scorer_id")?, claim: Claim::from_row(row)? })
+    }
+}
+
+/// Locks nullifiers until the transaction ends: nobody else settles a score, takes in or revokes a
+/// credential with one of them in between. Call it once in a transaction, with all of them.
+pub async fn lock<'a>(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    nullifiers: impl IntoIterator<Item = &'a Nullifier>,
+) -> Result<(), StoreError> {
+    let values = nullifiers.into_iter().map(|nullifier| nullifier.as_str().as_bytes());
+    locks::hold(tx, "claim", workspace, values).await
+}
+
+/// The claims on some nullifiers in a scorer, ended ones too.
+pub async fn of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    nullifiers: &[Nullifier],
+) -> Result<Vec<Claim>, StoreError> {
+    if nullifiers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql(concat!(
+        "SELECT nullifier, address, digest, expires_at FROM claims WHERE scorer_id = ",
+        own_scorer!()
+    ));
+    executor.all(query.bind(workspace).bind(scorer).and_in(engine, "nullifier", nullifiers)).await
+}
+
+/// The claims behind which a credential stands, in any scorer.
+pub async fn of_digest(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    digest: &SigningDigest,
+) -> Result<Vec<Held>, StoreError> {
+    let query = sql("SELECT scorer_id, nullifier, address, digest, expires_at FROM claims \
+         WHERE workspace_id = $1 AND digest = $2 ORDER BY scorer_id, nullifier");
+    executor.all(query.bind(workspace).bind(digest)).await
+}
+
+/// Takes or extends claims; whether all of them. One that is another address's and has not ended is left
+/// alone: then roll back and settle again.
+pub async fn take(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    now: UnixMillis,
+    claims: &[Claim],
+) -> Result<bool, StoreError> {
+    let row = |claim: &Claim| {
+        vec![
+            scorer.bind(),
+            (&claim.nullifier).bind(),
+            workspace.bind(),
+            claim.address.bind(),
+            claim.digest.bind(),
+            claim.expires_at.bind(),
+            now.bind(),
+        ]
+    };
+    let rows: Rows = claims.iter().map(row).collect();
+    let touched = tx
+        .execute_each(
+            "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, digest, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (scorer_id, nullifier) DO UPDATE \
+             SET address = excluded.address, digest = excluded.digest, expires_at = excluded.expires_at \
+             WHERE claims.address = excluded.address OR claims.expires_at <= $7"
+                .into(),
+            rows,
+        )
+        .await?;
+    Ok(touched == claims.len() as u64)
+}
+
+/// Puts another credential of the same holder behind a claim; whether `held` is still what is there.
+pub async fn repoint(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    held: &Held,
+    digest: &SigningDigest,
+    expires_at: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE claims SET digest = $1, expires_at = $2 WHERE workspace_id = $3 \
+         AND scorer_id = $4 AND nullifier = $5 AND address = $6 AND digest = $7")
+    .bind(digest)
+    .bind(expires_at)
+    .bind(workspace)
+    .bind(held.scorer)
+    .bind(&held.claim.nullifier)
+    .bind(held.claim.address)
+    .bind(held.claim.digest);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Ends a claim; whether `held` is still what is there.
+pub async fn release(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    held: &Held,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM claims WHERE workspace_id = $1 AND scorer_id = $2 AND nullifier = $3 \
+         AND address = $4 AND digest = $5")
+    .bind(workspace)
+    .bind(held.scorer)
+    .bind(&held.claim.nullifier)
+    .bind(held.claim.address)
+    .bind(held.claim.digest);
+    Ok(executor.execute(query).await? == 1)
+}

@@ -1,0 +1,47 @@
+//! Addresses that have, or once had, a Stamp. The row of an address is what everybody locks who changes
+//! its Stamps or its scores.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+
+use crate::db::sql;
+use crate::{Executor, StoreError, Tx};
+
+/// Adds the address unless it is there, and locks it. Whoever locks several does so in their order.
+pub async fn ensure(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO holders (workspace_id, address, since_at) VALUES ($1, $2, $3) \
+         ON CONFLICT DO NOTHING");
+    if tx.execute(query.bind(workspace).bind(address).bind(now)).await? == 0 {
+        lock(tx, workspace, address).await?;
+    }
+    Ok(())
+}
+
+/// Locks the address until the transaction ends; whether it ever had a Stamp.
+pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> Result<bool, StoreError> {
+    let find = sql("SELECT since_at FROM holders WHERE workspace_id = $1 AND address = $2");
+    let query = find.bind(workspace).bind(address);
+    let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
+    Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
+}
+
+/// Those of some addresses that ever had a Stamp: at most a few thousand at once.
+pub async fn known(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+) -> Result<Vec<EvmAddress>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
+    let found = executor.all(query.bind(workspace).and_in(engine, "address", addresses)).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}

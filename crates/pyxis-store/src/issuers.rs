@@ -1,0 +1,50 @@
+//! Issuers whose credentials a workspace believes. A change raises the generation.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+
+use crate::db::{row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// An issuer.
+    pub IssuerRow: "issuers", issuer_columns {
+        /// Its DID.
+        did: String,
+        /// Name for people.
+        name: String,
+        /// When it was listed.
+        created_at: UnixMillis,
+    }
+}
+
+/// Lists an issuer, or renames it.
+pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &IssuerRow) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO issuers (workspace_id, did, name, created_at) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (workspace_id, did) DO UPDATE SET name = excluded.name");
+    let query = query.bind(workspace).bind(&new.did).bind(&new.name).bind(new.created_at);
+    executor.execute(query).await.map(|_| ())
+}
+
+/// Takes an issuer off the list; whether it was there. Stamps that it issued stay until revoked.
+pub async fn remove(executor: impl Executor, workspace: WorkspaceId, did: &str) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM issuers WHERE workspace_id = $1 AND did = $2");
+    Ok(executor.execute(query.bind(workspace).bind(did)).await? == 1)
+}
+
+/// Whether an issuer is listed: a point read.
+pub async fn is_listed(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    did: &str,
+) -> Result<bool, StoreError> {
+    let query = sql("SELECT created_at FROM issuers WHERE workspace_id = $1 AND did = $2");
+    Ok(executor.optional::<(UnixMillis,)>(query.bind(workspace).bind(did)).await?.is_some())
+}
+
+/// The issuers of a workspace, by DID.
+pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<IssuerRow>, StoreError> {
+    let query =
+        sql(concat!("SELECT ", issuer_columns!(), " FROM issuers WHERE workspace_id = $1 ORDER BY did"));
+    executor.all(query.bind(workspace)).await
+}

@@ -1,0 +1,129 @@
+//! What a request waits for reads through indexes: SQLite says how it would run each statement.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
+use pyxis_core::stamp::Nullifier;
+
+use crate::db::{FromRow, Query, Rows};
+use crate::stamps::Cursor;
+use crate::{
+    DatabaseUrl, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers, revocations,
+    score_history, scorers, scores, stamps, usage,
+};
+
+/// Notes statements and runs none.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<String>>);
+
+impl Recorder {
+    fn note<T>(&self, text: &str) -> Result<T, StoreError> {
+        self.0.lock().unwrap().push(text.to_owned());
+        Err(StoreError::Aborted)
+    }
+}
+
+impl Executor for &Recorder {
+    fn engine(&self) -> crate::Engine {
+        crate::Engine::Sqlite
+    }
+
+    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+        self.note(query.text())
+    }
+
+    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        self.note(query.text())
+    }
+
+    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+        self.note(query.text())
+    }
+
+    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+        self.note(query.text())
+    }
+
+    async fn execute_each(self, text: Cow<'static, str>, _: Rows) -> Result<u64, StoreError> {
+        self.note(&text)
+    }
+}
+
+/// The statements behind what requests, ingest and scoring ask.
+async fn statements() -> Vec<String> {
+    let recorder = Recorder::default();
+    let (at, address, digest) = (UnixMillis(0), EvmAddress([0; 20]), [0; 32]);
+    let ws = WorkspaceId::new(at, &SeededEntropy::new(1));
+    let key = ApiKeyId::new(&SeededEntropy::new(2));
+    let scorer: ScorerId = "1".parse().unwrap();
+    let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(), "b".parse().unwrap()];
+    let r = &recorder;
+    let _ = scores::look_up(r, "hash", scorer, address).await;
+    let _ = api_keys::find(r, "hash").await;
+    let _ = api_keys::find_by_id(r, ws, key).await;
+    let _ = scorers::terms(r, ws, scorer).await;
+    let _ = holders::known(r, ws, &[address]).await;
+    let _ = issuers::is_listed(r, ws, "did").await;
+    let _ = revocations::find(r, ws, &digest).await;
+    let _ = stamps::live_of(r, ws, address, at).await;
+    let _ = stamps::find(r, ws, address, &"A".parse().unwrap()).await;
+    let _ = stamps::find_by_digest(r, ws, &digest).await;
+    let _ = stamps::others_with_nullifiers(r, ws, address, &nullifiers).await;
+    for cursor in [Cursor::First, Cursor::Older(1), Cursor::Newer(1)] {
+        let _ = stamps::page(r, ws, address, at, cursor, 1).await;
+        let _ = stamps::exists_beyond(r, ws, address, at, cursor).await;
+    }
+    let _ = claims::of(r, ws, scorer, &nullifiers).await;
+    let _ = claims::of_digest(r, ws, &digest).await;
+    let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
+    let _ = scores::scorers_of(r, ws, address).await;
+    let _ = scores::addresses(r, ws, scorer, Some(address), 1).await;
+    let _ = score_history::latest_before(r, ws, scorer, address, at).await;
+    let _ = usage::windows(r, ws, key, at, at).await;
+    recorder.0.into_inner().unwrap()
+}
+
+#[tokio::test]
+async fn no_statement_that_a_request_waits_for_scans_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+    store.migrate().await.unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let statements = statements().await;
+    assert_eq!(statements.len(), 24);
+    for text in statements {
+        let steps = plan(&connection, &text);
+        assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{text}\n{steps:#?}");
+        // A page is read in its order, not sorted out of everything.
+        let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
+        assert!(!(sorts && text.contains("LIMIT")), "{text}\n{steps:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_for_a_score_is_three_index_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+    store.migrate().await.unwrap();
+    let first = statements().await.swap_remove(0);
+    let steps = plan(&rusqlite::Connection::open(&path).unwrap(), &first);
+    assert_eq!(steps.len(), 3, "{steps:#?}");
+    for (step, (table, by)) in
+        steps.iter().zip([("k", "key_hash=?"), ("s", "rowid=?"), ("c", "scorer_id=? AND address=?")])
+    {
+        assert!(step.starts_with(&format!("SEARCH {table} USING")) && step.contains(by), "{step}");
+    }
+}
+
+/// The steps by which SQLite would run a statement.
+fn plan(connection: &rusqlite::Connection, text: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+    statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().unwrap()
+}

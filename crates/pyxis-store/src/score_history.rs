@@ -1,0 +1,42 @@
+//! Scores that were answered, as they were answered (Spec 1, History response).
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+
+use crate::db::sql;
+use crate::{Executor, StoreError};
+
+/// Keeps a score record. One that was computed at the same moment is replaced.
+pub async fn insert(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    computed_at: UnixMillis,
+    body: &str,
+) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) \
+         VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (scorer_id, address, computed_at) DO UPDATE SET body = excluded.body")
+    .bind(scorer)
+    .bind(address)
+    .bind(computed_at)
+    .bind(workspace)
+    .bind(body);
+    executor.execute(query).await.map(|_| ())
+}
+
+/// The latest score record that was computed before a moment.
+pub async fn latest_before(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    before: UnixMillis,
+) -> Result<Option<String>, StoreError> {
+    let query = sql("SELECT body FROM score_history WHERE workspace_id = $1 AND scorer_id = $2 \
+         AND address = $3 AND computed_at < $4 ORDER BY computed_at DESC LIMIT 1");
+    let found = executor.optional(query.bind(workspace).bind(scorer).bind(address).bind(before)).await?;
+    Ok(found.map(|(body,)| body))
+}

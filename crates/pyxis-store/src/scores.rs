@@ -1,0 +1,200 @@
+//! Stored scores: the latest of each address in each scorer, as it is answered (Spec 1, Score record).
+
+mod lookup;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+
+use crate::db::{Bind, FromRow, Row, Rows, row, sql};
+use crate::scorers::own_scorer;
+use crate::{Executor, Store, StoreError, Tx};
+
+pub use lookup::{KeyHead, Lookup, look_up};
+
+row! {
+    /// A stored score.
+    pub Stored: "scores", stored_columns {
+        /// When it was computed.
+        computed_at: UnixMillis,
+        /// When time alone changes it.
+        valid_until: UnixMillis,
+        /// The scorer's revision that it was computed by.
+        revision: i64,
+        /// Whether something else changed that it depends on.
+        stale: bool,
+        /// Whether it was answered, and so belongs to history.
+        in_history: bool,
+        /// The score record as JSON.
+        body: String,
+    }
+}
+
+impl Stored {
+    /// Whether this is still the score, in a scorer that is at `revision`.
+    pub fn is_fresh(&self, revision: i64, now: UnixMillis) -> bool {
+        !self.stale && now < self.valid_until && self.revision == revision
+    }
+}
+
+/// A score to store.
+#[derive(Clone, Debug)]
+pub struct NewScore {
+    /// Scorer.
+    pub scorer: ScorerId,
+    /// Address.
+    pub address: EvmAddress,
+    /// The score.
+    pub score: Decimal,
+    /// When it was computed.
+    pub computed_at: UnixMillis,
+    /// When time alone changes it.
+    pub valid_until: UnixMillis,
+    /// The scorer's revision that it was computed by.
+    pub revision: i64,
+    /// Whether it is about to be answered. Its row of history is the caller's to add, in the same
+    /// transaction.
+    pub in_history: bool,
+    /// The score record as JSON.
+    pub body: String,
+}
+
+/// Stores a score in the place of the one before. The address must be locked (see [`crate::holders`]).
+pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore) -> Result<(), StoreError> {
+    let query = sql(
+        "INSERT INTO scores (scorer_id, address, workspace_id, score, computed_at, valid_until, revision, \
+         stale, in_history, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         ON CONFLICT (scorer_id, address) DO UPDATE SET score = excluded.score, \
+         computed_at = excluded.computed_at, valid_until = excluded.valid_until, \
+         revision = excluded.revision, stale = excluded.stale, in_history = excluded.in_history, \
+         body = excluded.body",
+    )
+    .bind(new.scorer)
+    .bind(new.address)
+    .bind(workspace)
+    .bind(new.score)
+    .bind(new.computed_at)
+    .bind(new.valid_until)
+    .bind(new.revision)
+    .bind(false)
+    .bind(new.in_history)
+    .bind(&new.body);
+    executor.execute(query).await.map(|_| ())
+}
+
+/// Makes a stored score history, unless it is already or another has taken its place; whether it was
+/// this call that did.
+pub async fn mark_in_history(
+    store: &Store,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    computed_at: UnixMillis,
+) -> Result<bool, StoreError> {
+    let keep = sql("INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) \
+         SELECT scorer_id, address, computed_at, workspace_id, body FROM scores WHERE workspace_id = $1 \
+         AND scorer_id = $2 AND address = $3 AND computed_at = $4 AND in_history = $5 ON CONFLICT DO NOTHING");
+    let mark = sql("UPDATE scores SET in_history = $1 WHERE workspace_id = $2 AND scorer_id = $3 \
+         AND address = $4 AND computed_at = $5 AND in_history = $6");
+    let keep = keep.bind(workspace).bind(scorer).bind(address).bind(computed_at).bind(false);
+    let mark = mark.bind(true).bind(workspace).bind(scorer).bind(address).bind(computed_at).bind(false);
+    let touched = store.execute_all(vec![keep, mark]).await?;
+    Ok(touched.last() == Some(&1))
+}
+
+/// Notes that something changed which scores of some addresses depend on, in every scorer.
+pub async fn mark_stale(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+) -> Result<(), StoreError> {
+    // One by one in their order, so that two transactions do not wait for each other in a circle.
+    let mut addresses = addresses.to_vec();
+    addresses.sort_unstable();
+    let row = |address: &EvmAddress| vec![true.bind(), workspace.bind(), address.bind(), false.bind()];
+    let rows: Rows = addresses.iter().map(row).collect();
+    tx.execute_each(
+        "UPDATE scores SET stale = $1 WHERE workspace_id = $2 AND address = $3 AND stale = $4".into(),
+        rows,
+    )
+    .await?;
+    Ok(())
+}
+
+/// The scorers that have scored an address.
+pub async fn scorers_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<Vec<ScorerId>, StoreError> {
+    let query =
+        sql("SELECT scorer_id FROM scores WHERE workspace_id = $1 AND address = $2 ORDER BY scorer_id");
+    let found = executor.all(query.bind(workspace).bind(address)).await?;
+    Ok(found.into_iter().map(|(scorer,)| scorer).collect())
+}
+
+/// Addresses that a scorer has scored, in their order, after one of them: what rescoring walks through.
+pub async fn addresses(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    after: Option<EvmAddress>,
+    limit: u32,
+) -> Result<Vec<EvmAddress>, StoreError> {
+    let query = sql(concat!("SELECT address FROM scores WHERE scorer_id = ", own_scorer!()))
+        .bind(workspace)
+        .bind(scorer)
+        .push_if(" AND address > ?", after)
+        .then(" ORDER BY address")
+        .limit(limit);
+    let found = executor.all(query).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
+/// How many addresses a scorer has scored.
+pub async fn count(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+) -> Result<i64, StoreError> {
+    let query = sql(concat!("SELECT count(*) FROM scores WHERE scorer_id = ", own_scorer!()));
+    Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
+}
+
+/// A stored score and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredOf {
+    /// The address.
+    pub address: EvmAddress,
+    /// Its score.
+    pub stored: Stored,
+}
+
+impl FromRow for StoredOf {
+    const TABLE: &'static str = "scores";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { address: row.take("address")?, stored: Stored::from_row(row)? })
+    }
+}
+
+/// The stored scores of some addresses, in the order of the addresses: at most a few thousand at once.
+pub async fn of_many(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    addresses: &[EvmAddress],
+) -> Result<Vec<StoredOf>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query =
+        sql(concat!("SELECT address, ", stored_columns!(), " FROM scores WHERE scorer_id = ", own_scorer!()))
+            .bind(workspace)
+            .bind(scorer)
+            .and_in(engine, "address", addresses)
+            .then(" ORDER BY address");
+    executor.all(query).await
+}

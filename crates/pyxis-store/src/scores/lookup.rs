@@ -1,0 +1,87 @@
+//! The one read of a request for a score.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
+
+use super::Stored;
+use crate::db::{FromRow, Query, Row, sql};
+use crate::{Executor, StoreError};
+
+/// What a key may do, as far as a request for a score asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyHead {
+    /// The key.
+    pub id: ApiKeyId,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// Tier of the Stamps endpoints.
+    pub stamps_tier: i64,
+    /// Limit of its own.
+    pub stamps_limit: Option<i64>,
+    /// Whether it reads scores and Stamps.
+    pub can_read: bool,
+    /// Whether it reads history.
+    pub can_read_history: bool,
+}
+
+/// What a request for a score needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The key.
+    pub key: KeyHead,
+    /// The scorer's revision; `None` if the key's workspace has no such scorer.
+    pub revision: Option<i64>,
+    /// The stored score.
+    pub stored: Option<Stored>,
+}
+
+impl FromRow for Lookup {
+    const TABLE: &'static str = "api_keys";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let key = KeyHead {
+            id: row.take("id")?,
+            workspace_id: row.take("workspace_id")?,
+            stamps_tier: row.take("stamps_tier")?,
+            stamps_limit: row.take("stamps_limit")?,
+            can_read: row.take("can_read")?,
+            can_read_history: row.take("can_read_history")?,
+        };
+        let revision = row.take("revision")?;
+        let computed_at: Option<_> = row.take("computed_at")?;
+        let stored = computed_at.map(|computed_at| {
+            Ok(Stored {
+                computed_at,
+                valid_until: row.take("valid_until")?,
+                revision: row.take("revision")?,
+                stale: row.take("stale")?,
+                in_history: row.take("in_history")?,
+                body: row.take("body")?,
+            })
+        });
+        Ok(Self { key, revision, stored: stored.transpose()? })
+    }
+}
+
+/// The key of a hash, unless it is unknown or revoked, and through its workspace the scorer and the
+/// stored score: one statement, three index reads.
+pub async fn look_up(
+    executor: impl Executor,
+    key_hash: &str,
+    scorer: ScorerId,
+    address: EvmAddress,
+) -> Result<Option<Lookup>, StoreError> {
+    executor.optional(query(key_hash, scorer, address)).await
+}
+
+fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {
+    sql("SELECT k.id, k.workspace_id, k.stamps_tier, k.stamps_limit, k.can_read, k.can_read_history, \
+         s.revision, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
+         FROM api_keys k \
+         LEFT JOIN scorers s ON s.workspace_id = k.workspace_id AND s.id = $1 \
+         LEFT JOIN scores c ON c.scorer_id = s.id AND c.address = $2 \
+         WHERE k.key_hash = $3 AND k.revoked_at IS NULL")
+    .bind(scorer)
+    .bind(address)
+    .bind(key_hash)
+}

@@ -1,0 +1,220 @@
+//! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
+
+mod many;
+mod page;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::SigningDigest;
+use pyxis_core::stamp::{Nullifier, StampName};
+
+use crate::db::{Bind, Rows, row, sql};
+use crate::{Executor, StoreError, Tx};
+
+pub use many::insert_many;
+pub use page::{Cursor, PageItem, exists_beyond, page};
+
+row! {
+    /// A Stamp without its credential.
+    pub StampRow: "stamps", stamp_columns {
+        /// Number, higher than that of every Stamp that was stored before.
+        id: i64,
+        /// Holder.
+        address: EvmAddress,
+        /// Name.
+        provider: StampName,
+        /// Who issued it, a DID.
+        issuer: String,
+        /// Start of validity.
+        issued_at: UnixMillis,
+        /// End of validity.
+        expires_at: UnixMillis,
+        /// What the issuer signed.
+        digest: SigningDigest,
+        /// What it shares with other credentials for the same account.
+        nullifiers: Vec<Nullifier>,
+        /// When it came in.
+        received_at: UnixMillis,
+    }
+}
+
+impl From<StampRow> for pyxis_core::score::Stamp {
+    fn from(row: StampRow) -> Self {
+        Self {
+            provider: row.provider,
+            digest: row.digest,
+            issued_at: row.issued_at,
+            expires_at: row.expires_at,
+            nullifiers: row.nullifiers,
+        }
+    }
+}
+
+/// A Stamp to store. Its holder must be locked (see [`crate::holders::ensure`]).
+#[derive(Clone, Debug)]
+pub struct NewStamp {
+    /// Holder.
+    pub address: EvmAddress,
+    /// Name.
+    pub provider: StampName,
+    /// Who issued it, a DID.
+    pub issuer: String,
+    /// Start of validity.
+    pub issued_at: UnixMillis,
+    /// End of validity.
+    pub expires_at: UnixMillis,
+    /// What the issuer signed.
+    pub digest: SigningDigest,
+    /// What it shares with other credentials for the same account.
+    pub nullifiers: Vec<Nullifier>,
+    /// The present moment.
+    pub received_at: UnixMillis,
+    /// The credential, byte for byte.
+    pub credential: String,
+}
+
+/// Stores a Stamp; its number. `Conflict` when the address has one of that name.
+pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Result<i64, StoreError> {
+    let query =
+        sql("INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, \
+         nullifiers, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING \
+         RETURNING id")
+        .bind(workspace)
+        .bind(new.address)
+        .bind(&new.provider)
+        .bind(&new.issuer)
+        .bind(new.issued_at)
+        .bind(new.expires_at)
+        .bind(new.digest)
+        .bind(&new.nullifiers)
+        .bind(new.received_at);
+    let Some((id,)) = tx.returning(query).await?.pop() else {
+        return Err(StoreError::Conflict { constraint: None });
+    };
+    let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential) VALUES ($1, $2)");
+    tx.execute(credential.bind(id).bind(&new.credential)).await?;
+    let rows = nullifier_rows(workspace, new.address, &new.provider, &new.nullifiers);
+    tx.execute_each(
+        "INSERT INTO stamp_nullifiers (workspace_id, nullifier, address, provider) \
+         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+            .into(),
+        rows,
+    )
+    .await?;
+    Ok(id)
+}
+
+/// Stores a Stamp in the place of another of the same address and name; its number, or `None` if that
+/// one is no longer there.
+pub async fn replace(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    old: &StampRow,
+    new: &NewStamp,
+) -> Result<Option<i64>, StoreError> {
+    if !remove(tx, workspace, old).await? {
+        return Ok(None);
+    }
+    insert(tx, workspace, new).await.map(Some)
+}
+
+/// Removes a Stamp with its credential; whether it was there. Claims stay: they are not the holder's to
+/// give up.
+pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM stamps WHERE workspace_id = $1 AND id = $2");
+    if tx.execute(query.bind(workspace).bind(stamp.id)).await? == 0 {
+        return Ok(false);
+    }
+    let rows = nullifier_rows(workspace, stamp.address, &stamp.provider, &stamp.nullifiers);
+    tx.execute_each(
+        "DELETE FROM stamp_nullifiers WHERE workspace_id = $1 AND nullifier = $2 AND address = $3 \
+         AND provider = $4"
+            .into(),
+        rows,
+    )
+    .await?;
+    Ok(true)
+}
+
+/// The Stamp of a name.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    provider: &StampName,
+) -> Result<Option<StampRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        stamp_columns!(),
+        " FROM stamps WHERE workspace_id = $1 AND address = $2 AND provider = $3"
+    ));
+    executor.optional(query.bind(workspace).bind(address).bind(provider)).await
+}
+
+/// The Stamp of a credential.
+pub async fn find_by_digest(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    digest: &SigningDigest,
+) -> Result<Option<StampRow>, StoreError> {
+    let query =
+        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
+    executor.optional(query.bind(workspace).bind(digest)).await
+}
+
+/// Every Stamp of an address, expired ones too, by name.
+pub async fn all_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<Vec<StampRow>, StoreError> {
+    live_of(executor, workspace, address, UnixMillis(i64::MIN)).await
+}
+
+/// The Stamps of an address that have not expired, by name. Some may only become valid later.
+pub async fn live_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+) -> Result<Vec<StampRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        stamp_columns!(),
+        " FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 ORDER BY provider"
+    ));
+    executor.all(query.bind(workspace).bind(address).bind(now)).await
+}
+
+/// Other addresses that have a Stamp with one of some nullifiers, in their order.
+pub async fn others_with_nullifiers(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    nullifiers: &[Nullifier],
+) -> Result<Vec<EvmAddress>, StoreError> {
+    if nullifiers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query =
+        sql("SELECT DISTINCT address FROM stamp_nullifiers WHERE workspace_id = $1 AND address <> $2")
+            .bind(workspace)
+            .bind(address)
+            .and_in(engine, "nullifier", nullifiers)
+            .then(" ORDER BY address");
+    let found = executor.all(query).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
+fn nullifier_rows(
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    provider: &StampName,
+    nullifiers: &[Nullifier],
+) -> Rows {
+    let row =
+        |nullifier: &Nullifier| vec![workspace.bind(), nullifier.bind(), address.bind(), provider.bind()];
+    nullifiers.iter().map(row).collect()
+}

@@ -1,0 +1,88 @@
+//! Pages of an address's Stamps, newest first, stable while others come and go.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::stamp::StampName;
+
+use crate::db::{Query, row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// A Stamp as it is listed.
+    pub PageItem: "stamps", page_columns {
+        /// Number.
+        id: i64,
+        /// Name.
+        provider: StampName,
+        /// The credential, byte for byte.
+        credential: String,
+    }
+}
+
+/// Where a page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// The newest Stamps.
+    First,
+    /// Those just older than the Stamp of this number, which need not exist any more.
+    Older(i64),
+    /// Those just newer.
+    Newer(i64),
+}
+
+/// A page of the Stamps that count at `now`, newest first wherever it lies.
+pub async fn page(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+    cursor: Cursor,
+    limit: u32,
+) -> Result<Vec<PageItem>, StoreError> {
+    let query = page_query(workspace, address, now, cursor).limit(limit);
+    let mut items: Vec<PageItem> = executor.all(query).await?;
+    if matches!(cursor, Cursor::Newer(_)) {
+        items.reverse();
+    }
+    Ok(items)
+}
+
+pub(super) fn page_query(
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+    cursor: Cursor,
+) -> Query {
+    let query = sql(concat!(
+        "SELECT ",
+        page_columns!(),
+        " FROM stamps JOIN stamp_credentials ON stamp_id = id WHERE workspace_id = $1 AND address = $2 \
+         AND expires_at > $3 AND issued_at <= $3"
+    ));
+    beyond(query.bind(workspace).bind(address).bind(now), cursor)
+}
+
+/// Whether there is a Stamp at `cursor`.
+pub async fn exists_beyond(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+    cursor: Cursor,
+) -> Result<bool, StoreError> {
+    let query = sql("SELECT id FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 \
+         AND issued_at <= $3")
+    .bind(workspace)
+    .bind(address)
+    .bind(now);
+    Ok(executor.optional::<(i64,)>(beyond(query, cursor).limit(1)).await?.is_some())
+}
+
+fn beyond(query: Query, cursor: Cursor) -> Query {
+    match cursor {
+        Cursor::First => query.then(" ORDER BY id DESC"),
+        Cursor::Older(than) => query.push(" AND id < ? ORDER BY id DESC", than),
+        Cursor::Newer(than) => query.push(" AND id > ? ORDER BY id", than),
+    }
+}

@@ -1,0 +1,114 @@
+//! Requests of API keys, counted in windows of a quarter of an hour (Spec 1, Limits).
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
+
+use crate::db::{row, sql, stored_enum};
+use crate::{Executor, StoreError, Tx};
+
+stored_enum! {
+    /// What is counted apart.
+    pub Surface {
+        /// The Stamps endpoints, of every version.
+        Stamps = "stamps",
+        /// The models endpoint.
+        Models = "models",
+    }
+}
+
+/// Requests of one key that came at about the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// The key.
+    pub key: ApiKeyId,
+    /// Where they came.
+    pub surface: Surface,
+    /// Start of the window.
+    pub window_start: UnixMillis,
+    /// How many, at least one.
+    pub requests: i64,
+    /// How many the window admits.
+    pub limit: i64,
+    /// The present moment.
+    pub now: UnixMillis,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// How many of the batch were admitted.
+    pub admitted: i64,
+    /// How many were in the window altogether.
+    pub used: i64,
+}
+
+/// Counts a batch and admits what fits: one statement, exact whoever else counts.
+pub async fn count(executor: impl Executor, batch: &Batch) -> Result<Counted, StoreError> {
+    let first = batch.requests.min(batch.limit).max(0);
+    let query = sql("INSERT INTO usage_windows AS u \
+         (api_key_id, surface, window_start_at, admitted, previous, refused, last_at) \
+         VALUES ($1, $2, $3, $4, 0, $5, $6) \
+         ON CONFLICT (api_key_id, surface, window_start_at) DO UPDATE SET \
+         admitted = u.admitted + CASE WHEN u.admitted >= $7 THEN 0 \
+         WHEN u.admitted + $8 > $7 THEN $7 - u.admitted ELSE $8 END, \
+         refused = u.refused + CASE WHEN u.admitted >= $7 THEN $8 \
+         WHEN u.admitted + $8 > $7 THEN u.admitted + $8 - $7 ELSE 0 END, \
+         previous = u.admitted, \
+         last_at = CASE WHEN u.last_at > $6 THEN u.last_at ELSE $6 END \
+         RETURNING admitted, previous")
+    .bind(batch.key)
+    .bind(batch.surface)
+    .bind(batch.window_start)
+    .bind(first)
+    .bind(batch.requests - first)
+    .bind(batch.now)
+    .bind(batch.limit)
+    .bind(batch.requests)
+    // Exact over restarts and crashes; a power cut may give back the requests of its last moments.
+    .relaxed();
+    let (used, previous): (i64, i64) = executor.returning(query).await?.pop().ok_or(StoreError::Aborted)?;
+    Ok(Counted { admitted: used - previous, used })
+}
+
+row! {
+    /// A window of a key.
+    pub WindowRow: "usage_windows", window_columns {
+        /// What was counted.
+        surface: Surface,
+        /// Its start.
+        window_start_at: UnixMillis,
+        /// Requests that were admitted.
+        admitted: i64,
+        /// Requests that were refused.
+        refused: i64,
+        /// The last request.
+        last_at: UnixMillis,
+    }
+}
+
+/// The windows of a key that start in `from..to`, oldest first.
+pub async fn windows(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    key: ApiKeyId,
+    from: UnixMillis,
+    to: UnixMillis,
+) -> Result<Vec<WindowRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        window_columns!(),
+        " FROM usage_windows WHERE api_key_id = \
+         (SELECT id FROM api_keys WHERE workspace_id = $1 AND id = $2) \
+         AND window_start_at >= $3 AND window_start_at < $4 ORDER BY window_start_at, surface"
+    ));
+    executor.all(query.bind(workspace).bind(key).bind(from).bind(to)).await
+}
+
+/// Removes windows that started before; how many. The last use of their keys is kept.
+pub async fn purge(tx: &mut Tx, before: UnixMillis) -> Result<u64, StoreError> {
+    let keep = sql("UPDATE api_keys SET last_used_at = \
+         (SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id) \
+         WHERE id IN (SELECT api_key_id FROM usage_windows WHERE window_start_at < $1)");
+    tx.execute(keep.bind(before)).await?;
+    tx.execute(sql("DELETE FROM usage_windows WHERE window_start_at < $1").bind(before)).await
+}

@@ -1,0 +1,113 @@
+//! Claims: one address for each nullifier and scorer, whatever happens at once.
+
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::Claim;
+use pyxis_store::claims::{self, Held};
+
+use crate::support::{
+    World, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, nullifiers,
+};
+
+fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
+    Claim {
+        nullifier: nullifier.parse().unwrap(),
+        address: address(holder),
+        digest: [holder; 32],
+        expires_at: at(until),
+    }
+}
+
+async fn take(world: &World, scorer: ScorerId, now: i64, claims: &[Claim]) -> bool {
+    let mut tx = world.store.begin().await.unwrap();
+    claims::lock(&mut tx, world.ws, claims.iter().map(|claim| &claim.nullifier)).await.unwrap();
+    let taken = claims::take(&mut tx, world.ws, scorer, at(now), claims).await.unwrap();
+    if taken {
+        tx.commit().await.unwrap();
+    }
+    taken
+}
+
+async fn holders(world: &World, scorer: ScorerId, of: &str) -> Vec<Claim> {
+    let mut found = claims::of(&world.store, world.ws, scorer, &nullifiers(of)).await.unwrap();
+    found.sort_by(|a, b| a.nullifier.cmp(&b.nullifier));
+    found
+}
+
+contract! {
+    async fn a_claim_is_kept_until_it_ends(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        assert!(take(world, scorer, 0, &[claim("n1", 1, 10), claim("n2", 1, 10)]).await);
+        assert!(!take(world, scorer, 9, &[claim("n2", 2, 50), claim("n3", 2, 50)]).await);
+        assert_eq!(holders(world, scorer, "n1 n2 n3").await, [claim("n1", 1, 10), claim("n2", 1, 10)]);
+        assert!(take(world, scorer, 9, &[claim("n1", 1, 20)]).await);
+        assert!(take(world, scorer, 10, &[claim("n2", 2, 50)]).await);
+        assert_eq!(holders(world, scorer, "n1 n2").await, [claim("n1", 1, 20), claim("n2", 2, 50)]);
+        assert!(holders(world, scorer, "").await.is_empty());
+    }
+
+    async fn independent_scorers_are_independent(world: &World) {
+        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+        assert!(take(world, one, 0, &[claim("n", 1, 10)]).await);
+        assert!(take(world, two, 0, &[claim("n", 2, 10)]).await);
+        assert_eq!(holders(world, one, "n").await, [claim("n", 1, 10)]);
+        assert_eq!(holders(world, two, "n").await, [claim("n", 2, 10)]);
+        let other = add_workspace(&world.store, "other").await;
+        assert!(claims::of(&world.store, other, one, &nullifiers("n")).await.unwrap().is_empty());
+        let mut tx = world.store.begin().await.unwrap();
+        assert!(claims::take(&mut tx, other, one, at(99), &[claim("m", 1, 100)]).await.is_err());
+    }
+
+    async fn an_ended_claim_goes_to_exactly_one_of_many(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        assert!(take(world, scorer, 0, &[claim("n", 1, 10)]).await);
+        let taken = at_once(8, |number| {
+            let (store, ws) = (world.store.clone(), world.ws);
+            async move {
+                let mut tx = store.begin().await.unwrap();
+                let holder = u8::try_from(number).unwrap() + 2;
+                let taken = claims::take(&mut tx, ws, scorer, at(10), &[claim("n", holder, 50)]).await.unwrap();
+                if taken {
+                    tx.commit().await.unwrap();
+                }
+                taken
+            }
+        })
+        .await;
+        assert!(exactly_one(taken));
+    }
+
+    async fn locks_that_overlap_are_taken_in_one_order(world: &World) {
+        let names = ["a b c d", "d c b a", "c a", "b d"];
+        let done = at_once(32, |number| {
+            let (store, ws) = (world.store.clone(), world.ws);
+            async move {
+                let mut tx = store.begin().await.unwrap();
+                claims::lock(&mut tx, ws, &nullifiers(names[number % 4])).await.unwrap();
+                tokio::task::yield_now().await;
+                tx.commit().await.is_ok()
+            }
+        })
+        .await;
+        assert!(done.into_iter().all(|done| done));
+    }
+
+    async fn a_revoked_credential_gives_up_its_claims_or_hands_them_over(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+        assert!(take(world, one, 0, &[claim("n1", 1, 10), claim("n2", 1, 10)]).await);
+        assert!(take(world, two, 0, &[claim("n1", 1, 10), claim("n1x", 2, 10)]).await);
+        let held = claims::of_digest(store, ws, &[1; 32]).await.unwrap();
+        let wanted = [(one, "n1"), (one, "n2"), (two, "n1")]
+            .map(|(scorer, nullifier)| Held { scorer, claim: claim(nullifier, 1, 10) });
+        assert_eq!(held, wanted);
+        assert!(claims::release(store, ws, &held[0]).await.unwrap());
+        assert!(!claims::release(store, ws, &held[0]).await.unwrap());
+        assert!(claims::repoint(store, ws, &held[1], &[9; 32], at(5)).await.unwrap());
+        assert!(!claims::repoint(store, ws, &held[1], &[9; 32], at(5)).await.unwrap());
+        assert!(!claims::release(store, ws, &held[1]).await.unwrap());
+        let other = add_workspace(store, "other").await;
+        assert!(!claims::release(store, other, &held[2]).await.unwrap());
+        assert!(claims::of_digest(store, other, &[1; 32]).await.unwrap().is_empty());
+        assert_eq!(holders(world, one, "n1 n2").await, [Claim { digest: [9; 32], ..claim("n2", 1, 5) }]);
+    }
+}

@@ -1,0 +1,156 @@
+//! Stored scores, their history, and the one read of a request.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{ApiKeyId, ScorerId};
+use pyxis_store::api_keys::ApiKeyRow;
+use pyxis_store::scores::{self, NewScore, Stored};
+use pyxis_store::{api_keys, score_history};
+
+use crate::support::{
+    NOW, World, add_key, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, new_score,
+};
+
+async fn put(world: &World, new: &NewScore) {
+    scores::put(&world.store, world.ws, new).await.unwrap();
+}
+
+async fn stored(world: &World, scorer: ScorerId, number: u8) -> Option<Stored> {
+    let found = scores::of_many(&world.store, world.ws, scorer, &[address(number)]).await.unwrap();
+    found.into_iter().next().map(|found| found.stored)
+}
+
+async fn history(world: &World, scorer: ScorerId, before: i64) -> Option<String> {
+    score_history::latest_before(&world.store, world.ws, scorer, address(1), at(before)).await.unwrap()
+}
+
+contract! {
+    async fn one_read_finds_key_scorer_and_score(world: &World) {
+        let store = &world.store;
+        let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);
+        let look_up = async |hash: &str, scorer, number| {
+            scores::look_up(store, hash, scorer, address(number)).await.unwrap()
+        };
+        assert_eq!(look_up("unknown", scorer, 1).await, None);
+        let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
+        assert_eq!((found.key.id, found.key.workspace_id, found.key.stamps_tier), (key.id, world.ws, 1));
+        assert_eq!((found.key.can_read, found.key.can_read_history), (true, false));
+        assert_eq!((found.revision, found.stored), (Some(1), None));
+
+        put(world, &new_score(scorer, 1)).await;
+        let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
+        assert_eq!(found.stored, stored(world, scorer, 1).await);
+        let body = found.stored.unwrap();
+        assert_eq!((body.body.as_str(), body.computed_at, body.valid_until), ("{\"of\":1}", NOW, at(1000)));
+        assert_eq!((body.revision, body.stale, body.in_history), (1, false, false));
+        assert_eq!(look_up(&key.key_hash, scorer, 2).await.unwrap().stored, None);
+
+        let elsewhere = "999".parse().unwrap();
+        let found = look_up(&key.key_hash, elsewhere, 1).await.unwrap();
+        assert_eq!((found.revision, found.stored), (None, None));
+        assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());
+        assert_eq!(look_up(&key.key_hash, scorer, 1).await, None);
+    }
+
+    async fn a_key_of_another_workspace_finds_no_scorer(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        put(world, &new_score(scorer, 1)).await;
+        let key = ApiKeyRow {
+            id: ApiKeyId::new(&OsEntropy),
+            workspace_id: add_workspace(&world.store, "other").await,
+            key_hash: "elsewhere".to_owned(),
+            ..add_key(world).await
+        };
+        api_keys::insert(&world.store, &key).await.unwrap();
+        let found = scores::look_up(&world.store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
+        assert_eq!((found.revision, found.stored), (None, None));
+    }
+
+    async fn a_score_is_fresh_until_something_changes_it(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        put(world, &new_score(scorer, 1)).await;
+        let score = stored(world, scorer, 1).await.unwrap();
+        assert!(score.is_fresh(1, at(999)));
+        assert!(!score.is_fresh(1, at(1000)) && !score.is_fresh(2, NOW));
+        let mut tx = world.store.begin().await.unwrap();
+        scores::mark_stale(&mut tx, world.ws, &[address(2), address(1)]).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(!stored(world, scorer, 1).await.unwrap().is_fresh(1, NOW));
+        put(world, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
+        let again = stored(world, scorer, 1).await.unwrap();
+        assert!(again.is_fresh(1, NOW) && again.body == "{}");
+    }
+
+    async fn an_address_is_stale_in_every_scorer_of_its_workspace(world: &World) {
+        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+        for (scorer, number) in [(one, 1), (two, 1), (two, 2)] {
+            put(world, &new_score(scorer, number)).await;
+        }
+        assert_eq!(scores::scorers_of(&world.store, world.ws, address(1)).await.unwrap(), [one, two]);
+        assert_eq!(scores::scorers_of(&world.store, world.ws, address(2)).await.unwrap(), [two]);
+        let other = add_workspace(&world.store, "other").await;
+        for (workspace, stale) in [(other, false), (world.ws, true)] {
+            let mut tx = world.store.begin().await.unwrap();
+            scores::mark_stale(&mut tx, workspace, &[address(1)]).await.unwrap();
+            tx.commit().await.unwrap();
+            for scorer in [one, two] {
+                assert_eq!(stored(world, scorer, 1).await.unwrap().stale, stale);
+            }
+        }
+        assert!(!stored(world, two, 2).await.unwrap().stale);
+    }
+
+    async fn one_of_many_readers_makes_a_score_history(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        put(world, &new_score(scorer, 1)).await;
+        let marked = at_once(8, |_| {
+            let (store, ws) = (world.store.clone(), world.ws);
+            async move { scores::mark_in_history(&store, ws, scorer, address(1), NOW).await.unwrap() }
+        })
+        .await;
+        assert!(exactly_one(marked));
+        assert!(stored(world, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(world, scorer, 1).await.as_deref(), Some("{\"of\":1}"));
+        assert_eq!(history(world, scorer, 0).await, None);
+        put(world, &NewScore { computed_at: at(5), body: "5".to_owned(), ..new_score(scorer, 1) }).await;
+        assert!(!scores::mark_in_history(&world.store, world.ws, scorer, address(1), NOW).await.unwrap());
+        assert!(!stored(world, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(world, scorer, 99).await.as_deref(), Some("{\"of\":1}"));
+        let other = add_workspace(&world.store, "other").await;
+        assert!(!scores::mark_in_history(&world.store, other, scorer, address(1), at(5)).await.unwrap());
+    }
+
+    async fn history_answers_the_latest_strictly_before(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        for (millis, body) in [(10, "a"), (20, "b"), (20, "b2")] {
+            score_history::insert(&world.store, world.ws, scorer, address(1), at(millis), body).await.unwrap();
+        }
+        assert_eq!(history(world, scorer, 10).await, None);
+        assert_eq!(history(world, scorer, 20).await.as_deref(), Some("a"));
+        assert_eq!(history(world, scorer, 21).await.as_deref(), Some("b2"));
+        let other = add_workspace(&world.store, "other").await;
+        let elsewhere = score_history::latest_before(&world.store, other, scorer, address(1), at(99)).await;
+        assert_eq!(elsewhere.unwrap(), None);
+    }
+
+    async fn scores_are_walked_through_by_address_and_read_by_the_thousand(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let (scorer, empty) = (add_scorer(world, "s").await, add_scorer(world, "empty").await);
+        for number in [5, 1, 3] {
+            put(world, &new_score(scorer, number)).await;
+        }
+        let first = scores::addresses(store, ws, scorer, None, 2).await.unwrap();
+        assert_eq!(first, [address(1), address(3)]);
+        assert_eq!(scores::addresses(store, ws, scorer, Some(first[1]), 2).await.unwrap(), [address(5)]);
+        assert_eq!(scores::count(store, ws, scorer).await.unwrap(), 3);
+        assert_eq!(scores::count(store, ws, empty).await.unwrap(), 0);
+        let wanted: Vec<_> = (0..1000_u16).map(|n| EvmAddress([u8::try_from(n % 250).unwrap(); 20])).collect();
+        let found = scores::of_many(store, ws, scorer, &wanted).await.unwrap();
+        assert_eq!(found.iter().map(|of| of.address).collect::<Vec<_>>(), [address(1), address(3), address(5)]);
+        assert!(scores::of_many(store, ws, empty, &wanted).await.unwrap().is_empty());
+        assert!(scores::of_many(store, ws, scorer, &[]).await.unwrap().is_empty());
+        let other = add_workspace(store, "other").await;
+        assert!(scores::of_many(store, other, scorer, &wanted).await.unwrap().is_empty());
+        assert!(scores::put(store, other, &new_score(scorer, 9)).await.is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! Holders, Stamps and revocations.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_store::revocations::{self, RevocationRow};
+use pyxis_store::stamps::{Cursor, NewStamp, exists_beyond, page};
+use pyxis_store::{Page, holders, stamps};
+
+use crate::support::{
+    NOW, World, add_stamp, add_workspace, address, at, at_once, contract, exactly_one, new_stamp, nullifiers,
+};
+
+/// Numbers of the Stamps of a page at `NOW`.
+async fn numbers(world: &World, cursor: Cursor, limit: u32) -> Vec<i64> {
+    let items = page(&world.store, world.ws, address(1), NOW, cursor, limit).await.unwrap();
+    items.into_iter().map(|item| item.id).collect()
+}
+
+async fn others(world: &World, number: u8, with: &str) -> Vec<EvmAddress> {
+    stamps::others_with_nullifiers(&world.store, world.ws, address(number), &nullifiers(with)).await.unwrap()
+}
+
+fn revocation(digest: [u8; 32], millis: i64) -> RevocationRow {
+    RevocationRow { digest, revoked_at: at(millis), revoked_by: "ann".to_owned(), reason: None }
+}
+
+contract! {
+    async fn an_address_is_known_once_it_had_a_stamp(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let mut tx = store.begin().await.unwrap();
+        assert!(!holders::lock(&mut tx, ws, address(1)).await.unwrap());
+        holders::ensure(&mut tx, ws, address(1), NOW).await.unwrap();
+        holders::ensure(&mut tx, ws, address(1), at(1)).await.unwrap();
+        assert!(holders::lock(&mut tx, ws, address(1)).await.unwrap());
+        tx.commit().await.unwrap();
+        let known = holders::known(store, ws, &[address(2), address(1)]).await.unwrap();
+        assert_eq!(known, [address(1)]);
+        let other = add_workspace(store, "other").await;
+        assert!(holders::known(store, other, &[address(1)]).await.unwrap().is_empty());
+        assert!(holders::known(store, ws, &[]).await.unwrap().is_empty());
+    }
+
+    async fn a_thousand_addresses_are_asked_for_at_once(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let many: Vec<_> = (0..1000_u16).map(|n| {
+            let mut bytes = [0; 20];
+            bytes[..2].copy_from_slice(&n.to_be_bytes());
+            EvmAddress(bytes)
+        }).collect();
+        let mut tx = store.begin().await.unwrap();
+        for address in many.iter().step_by(10) {
+            holders::ensure(&mut tx, ws, *address, NOW).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(holders::known(store, ws, &many).await.unwrap().len(), 100);
+    }
+
+    async fn a_stamp_is_stored_with_its_credential_byte_for_byte(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let new = new_stamp(1, "A#5", "n1 n2");
+        let row = add_stamp(world, &new).await;
+        assert_eq!((row.address, &row.provider, &row.nullifiers), (new.address, &new.provider, &new.nullifiers));
+        assert_eq!((row.digest, row.issued_at, row.expires_at, row.received_at), (new.digest, NOW, at(1000), NOW));
+        let items = page(store, ws, address(1), NOW, Cursor::First, 9).await.unwrap();
+        assert_eq!((&items[0].provider, &items[0].credential), (&new.provider, &new.credential));
+        assert_eq!(stamps::find_by_digest(store, ws, &new.digest).await.unwrap(), Some(row.clone()));
+        let other = add_workspace(store, "other").await;
+        assert!(stamps::find_by_digest(store, other, &new.digest).await.unwrap().is_none());
+        assert!(stamps::find(store, other, address(1), &new.provider).await.unwrap().is_none());
+        assert!(stamps::all_of(store, other, address(1)).await.unwrap().is_empty());
+        let mut tx = store.begin().await.unwrap();
+        assert!(stamps::insert(&mut tx, ws, &new).await.unwrap_err().is_conflict());
+    }
+
+    async fn many_new_stamps_are_stored_like_single_ones(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let many = [new_stamp(1, "A", "n1 n2"), new_stamp(1, "B", "n2"), new_stamp(2, "A", "n3")];
+        let mut tx = store.begin().await.unwrap();
+        stamps::insert_many(&mut tx, ws, &many, NOW).await.unwrap();
+        stamps::insert_many(&mut tx, ws, &[], NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(holders::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
+        let rows = stamps::all_of(store, ws, address(1)).await.unwrap();
+        let found: Vec<_> = rows.iter().map(|row| (row.provider.as_str(), row.nullifiers.len())).collect();
+        assert_eq!(found, [("A", 2), ("B", 1)]);
+        assert_eq!(others(world, 3, "n2 n3").await, [address(1), address(2)]);
+        let items = page(store, ws, address(2), NOW, Cursor::First, 9).await.unwrap();
+        assert_eq!(items[0].credential, many[2].credential);
+        let mut tx = store.begin().await.unwrap();
+        assert!(stamps::insert_many(&mut tx, ws, &many, NOW).await.is_err());
+    }
+
+    async fn a_stamp_lives_until_just_before_its_expiry(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        add_stamp(world, &new_stamp(1, "B", "b")).await;
+        add_stamp(world, &NewStamp { expires_at: at(5), ..new_stamp(1, "A", "a") }).await;
+        add_stamp(world, &NewStamp { issued_at: at(3), ..new_stamp(1, "C", "c") }).await;
+        let names = async |millis| {
+            let live = stamps::live_of(store, ws, address(1), at(millis)).await.unwrap();
+            live.iter().map(|stamp| stamp.provider.to_string()).collect::<String>()
+        };
+        assert_eq!((names(4).await, names(5).await, names(1000).await), ("ABC".into(), "BC".into(), String::new()));
+        assert_eq!(stamps::all_of(store, ws, address(1)).await.unwrap().len(), 3);
+        let listed = async |millis| page(store, ws, address(1), at(millis), Cursor::First, 9).await.unwrap().len();
+        assert_eq!((listed(0).await, listed(3).await, listed(5).await, listed(1000).await), (2, 3, 2, 0));
+    }
+
+    async fn one_of_many_replaces_a_stamp(world: &World) {
+        let old = add_stamp(world, &new_stamp(1, "A", "n1 n2")).await;
+        let replaced = at_once(8, |number| {
+            let (store, ws, old) = (world.store.clone(), world.ws, old.clone());
+            async move {
+                let mut tx = store.begin().await.unwrap();
+                holders::ensure(&mut tx, ws, old.address, NOW).await.unwrap();
+                let number = u8::try_from(number).unwrap();
+                let new = NewStamp { digest: [100 + number; 32], nullifiers: nullifiers("n2 n3"), ..new_stamp(1, "A", "x") };
+                let id = stamps::replace(&mut tx, ws, &old, &new).await.unwrap();
+                tx.commit().await.unwrap();
+                id.is_some_and(|id| id > old.id)
+            }
+        })
+        .await;
+        assert!(exactly_one(replaced));
+        assert!(others(world, 2, "n1").await.is_empty());
+        assert_eq!(others(world, 2, "n2 n3").await, [address(1)]);
+        assert_eq!(numbers(world, Cursor::First, 9).await.len(), 1);
+    }
+
+    async fn a_removed_stamp_leaves_nothing_behind(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let stamp = add_stamp(world, &new_stamp(1, "A", "n1")).await;
+        let other = add_workspace(store, "other").await;
+        for (workspace, there) in [(other, false), (ws, true), (ws, false)] {
+            let mut tx = store.begin().await.unwrap();
+            assert_eq!(stamps::remove(&mut tx, workspace, &stamp).await.unwrap(), there);
+            tx.commit().await.unwrap();
+        }
+        assert!(others(world, 2, "n1").await.is_empty());
+        assert!(numbers(world, Cursor::First, 9).await.is_empty());
+        // Neither its number nor its name stays taken.
+        assert!(add_stamp(world, &new_stamp(1, "A", "n1")).await.id > stamp.id);
+    }
+
+    async fn others_with_a_nullifier_are_found_whatever_their_stamp(world: &World) {
+        add_stamp(world, &new_stamp(3, "A", "n1 n2")).await;
+        add_stamp(world, &new_stamp(3, "B", "n1")).await;
+        add_stamp(world, &new_stamp(2, "C", "n2 n4")).await;
+        add_stamp(world, &new_stamp(1, "A", "n1")).await;
+        assert_eq!(others(world, 1, "n1 n2 n3").await, [address(2), address(3)]);
+        assert_eq!(others(world, 1, "n4").await, [address(2)]);
+        assert!(others(world, 2, "n4").await.is_empty());
+        assert!(others(world, 1, "").await.is_empty());
+    }
+
+    async fn pages_meet_without_gap_or_overlap_while_others_come_in(world: &World) {
+        let mut all = Vec::new();
+        for provider in ["A", "B", "C", "D", "E"] {
+            all.push(add_stamp(world, &new_stamp(1, provider, provider)).await.id);
+        }
+        add_stamp(world, &new_stamp(2, "A", "x")).await;
+        all.reverse();
+        let first = numbers(world, Cursor::First, 2).await;
+        assert_eq!(first, all[..2]);
+        let newest = add_stamp(world, &new_stamp(1, "F", "f")).await.id;
+        let second = numbers(world, Cursor::Older(first[1]), 2).await;
+        assert_eq!(second, all[2..4]);
+        assert_eq!(numbers(world, Cursor::Older(second[1]), 2).await, all[4..]);
+        assert_eq!(numbers(world, Cursor::Newer(second[0]), 2).await, all[..2]);
+        assert_eq!(numbers(world, Cursor::Newer(first[0]), 2).await, [newest]);
+        let beyond = async |cursor| exists_beyond(&world.store, world.ws, address(1), NOW, cursor).await.unwrap();
+        assert!(beyond(Cursor::Older(second[1])).await && beyond(Cursor::Newer(first[0])).await);
+        assert!(!beyond(Cursor::Older(all[4])).await && !beyond(Cursor::Newer(newest)).await);
+    }
+
+    async fn a_credential_is_revoked_once_and_by_digest(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let mut tx = store.begin().await.unwrap();
+        assert!(revocations::insert(&mut tx, ws, &revocation([1; 32], 0)).await.unwrap());
+        assert!(!revocations::insert(&mut tx, ws, &revocation([1; 32], 5)).await.unwrap());
+        assert!(revocations::insert(&mut tx, ws, &revocation([2; 32], 7)).await.unwrap());
+        let among = revocations::revoked_among(&mut tx, ws, &[[3; 32], [1; 32]]).await.unwrap();
+        assert_eq!(among, [[1; 32]]);
+        assert!(revocations::revoked_among(&mut tx, ws, &[]).await.unwrap().is_empty());
+        tx.commit().await.unwrap();
+        assert_eq!(revocations::find(store, ws, &[1; 32]).await.unwrap(), Some(revocation([1; 32], 0)));
+        let newest = revocations::list(store, ws, Page::first(1)).await.unwrap();
+        assert_eq!(newest, [revocation([2; 32], 7)]);
+        let before = Some((newest[0].revoked_at, newest[0].digest));
+        let rest = revocations::list(store, ws, Page { before, limit: 9 }).await.unwrap();
+        assert_eq!(rest, [revocation([1; 32], 0)]);
+        let other = add_workspace(store, "other").await;
+        assert!(revocations::find(store, other, &[1; 32]).await.unwrap().is_none());
+    }
+
+    async fn whoever_revokes_sees_the_stamp_that_was_being_stored(world: &World) {
+        let (store, ws) = (world.store.clone(), world.ws);
+        let new = new_stamp(1, "A", "n");
+        let mut ingest = store.begin().await.unwrap();
+        assert!(revocations::revoked_among(&mut ingest, ws, &[new.digest]).await.unwrap().is_empty());
+        let digest = new.digest;
+        let revoking = tokio::spawn(async move {
+            let mut tx = store.begin().await.unwrap();
+            revocations::insert(&mut tx, ws, &revocation(digest, 0)).await.unwrap();
+            let found = stamps::find_by_digest(&mut tx, ws, &digest).await.unwrap();
+            tx.commit().await.unwrap();
+            found.is_some()
+        });
+        tokio::task::yield_now().await;
+        holders::ensure(&mut ingest, ws, new.address, NOW).await.unwrap();
+        stamps::insert(&mut ingest, ws, &new).await.unwrap();
+        ingest.commit().await.unwrap();
+        // Either it came later and sees the Stamp, or it was never in between.
+        assert!(revoking.await.unwrap());
+    }
+}
