@@ -1,8 +1,9 @@
 //! Scoring (Spec 1): credentials in, scores out.
 //!
 //! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
-//! in step, `routes` answers.
+//! in step, `routes` answers, [`service`] is what managers do.
 
+mod api;
 mod auth;
 pub mod credential;
 pub mod engine;
@@ -10,6 +11,7 @@ mod error;
 pub mod import;
 mod limits;
 mod routes;
+pub mod service;
 mod state;
 mod token;
 

@@ -1,10 +1,16 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod scoring;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
+
+pub use scoring::{
+    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
+};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]
@@ -122,9 +128,18 @@ pub enum Command {
     /// Grants.
     #[command(subcommand)]
     Grant(GrantCommand),
-    /// Stamps: verified credentials of addresses.
+    /// Scorers: weights and thresholds.
+    #[command(subcommand)]
+    Scorer(ScorerCommand),
+    /// API keys of the scoring surface.
+    #[command(subcommand)]
+    ApiKey(ApiKeyCommand),
+    /// Stamps of an address.
     #[command(subcommand)]
     Stamps(StampsCommand),
+    /// Issuers whose credentials are believed.
+    #[command(subcommand)]
+    Issuer(IssuerCommand),
     /// The audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -139,7 +154,7 @@ pub struct Serving {
     /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// What to serve: proxy,dashboard.
+    /// What to serve: scoring,proxy,dashboard.
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }
@@ -407,30 +422,6 @@ pub enum GrantCommand {
         /// Its id.
         id: String,
     },
-}
-
-/// `pyxis stamps …`
-#[derive(Debug, Subcommand)]
-pub enum StampsCommand {
-    /// Store credentials from a file, one JSON object on each line. Interrupted, it goes on where it
-    /// stopped.
-    Import(Import),
-}
-
-/// `pyxis stamps import`
-#[derive(Debug, Args)]
-pub struct Import {
-    /// The file; - reads standard input.
-    pub file: PathBuf,
-    /// Where to write what was rejected and why; default: FILE.rejects.jsonl.
-    #[arg(long, value_name = "FILE")]
-    pub rejects: Option<PathBuf>,
-    /// Begin anew, even if an earlier run was interrupted.
-    #[arg(long)]
-    pub restart: bool,
-    /// Threads that check signatures; default: one for each core.
-    #[arg(long, value_name = "COUNT")]
-    pub threads: Option<usize>,
 }
 
 /// `pyxis audit …`
