@@ -8,6 +8,7 @@ mod auth;
 pub mod credential;
 pub mod engine;
 mod error;
+pub mod icon;
 mod limits;
 mod routes;
 pub mod service;
