@@ -102,3 +102,11 @@ find.addEventListener("input", filter);
 search.addEventListener("keydown", (event) => {
   if (event.key === "Enter") event.preventDefault();
 });
+
+// Where the chart is wider than the window, what is needed to pass is in the middle of it.
+const chart = document.querySelector(".preview .chart-scroll");
+const needed = chart?.querySelector("line.needed:not(.old)");
+if (needed) {
+  const middle = chart.getBoundingClientRect().left + chart.clientWidth / 2;
+  chart.scrollLeft += needed.getBoundingClientRect().left - middle;
+}
