@@ -2,7 +2,6 @@
 //!
 //! Routes only read the request, call one service function and shape the answer.
 
-mod amount;
 mod api_keys;
 mod catalogue;
 mod history_requests;

@@ -9,6 +9,7 @@ mod did;
 mod ed25519;
 mod eip712;
 mod ethereum;
+mod issuing;
 mod json;
 mod linked_data;
 mod recurring;
@@ -23,6 +24,7 @@ use did::Issuer;
 use json::Object;
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
+pub use issuing::{Signer, Statement};
 pub use json::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS};
 pub use rejection::Rejection;
 

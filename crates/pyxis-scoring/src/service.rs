@@ -1,6 +1,7 @@
 //! What managers do with scoring. The admin API, the dashboard and the command line are three ways to
 //! call these functions. Every change is on the audit trail.
 
+pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
 mod error;

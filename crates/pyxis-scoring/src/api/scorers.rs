@@ -9,7 +9,7 @@ use pyxis_http::{Json, Path};
 use serde::{Deserialize, Serialize};
 
 use super::Manager;
-use super::amount::{Amount, Amounts, weights};
+use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
 use crate::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use crate::service::{Error, Result};

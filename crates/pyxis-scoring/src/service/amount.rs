@@ -1,4 +1,4 @@
-//! Weights and thresholds in a body.
+//! Weights and thresholds as people and scripts write them.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
 /// A decimal number, written as text or as a JSON number: what counts is its digits.
-#[derive(Clone, Copy)]
-pub(super) struct Amount(pub(super) Decimal);
+#[derive(Clone, Copy, Debug)]
+pub struct Amount(pub Decimal);
 
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -25,10 +25,10 @@ impl<'de> Deserialize<'de> for Amount {
 }
 
 /// Weights by the name of the Stamp.
-pub(super) type Amounts = BTreeMap<StampName, Amount>;
+pub type Amounts = BTreeMap<StampName, Amount>;
 
 /// As scorers keep them.
-pub(super) fn weights(amounts: Amounts) -> Weights {
+pub fn weights(amounts: Amounts) -> Weights {
     amounts.into_iter().map(|(name, Amount(weight))| (name, weight)).collect()
 }
 
