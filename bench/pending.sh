@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What waiting costs: start-to-ready time, memory when idle, and memory with 1,000 and 10,000
-# requests that wait for a person. Loopback only.
+# What waiting costs: start-to-ready time, memory when idle, and memory with 1,000, 10,000 and 20,000
+# requests that wait for a person. Up to 10,000 the page caches of the database fill; what grows beyond
+# that is the program's own. Loopback only.
 #
 #   bench/pending.sh
 #
@@ -68,4 +69,13 @@ printf '%-16s %12d %9d %22d\n' 1000 "$one" "$(threads "$pid")" $(((one - idle) *
 pause b 9000
 ten=$(memory "$pid")
 printf '%-16s %12d %9d %22d\n' 10000 "$ten" "$(threads "$pid")" $(((ten - idle) * 1024 / 10000))
-echo "from 1,000 to 10,000: $(((ten - one) * 1024 / 9000)) bytes each"
+pause c 10000
+twenty=$(memory "$pid")
+printf '%-16s %12d %9d %22d\n' 20000 "$twenty" "$(threads "$pid")" $(((twenty - idle) * 1024 / 20000))
+echo "from 1,000 to 10,000: $(((ten - one) * 1024 / 9000)) bytes each, page caches included"
+echo "from 10,000 to 20,000: $(((twenty - ten) * 1024 / 10000)) bytes each, page caches full"
+
+stop_last
+serve_pyxis "$work/data"
+sleep 2
+echo "started again with 20,000 pending: $(memory "$pid") KiB"

@@ -20,10 +20,16 @@ export class World {
   upstream;
   agent = new Agent(this);
 
-  /** The scene of one file: it stands before the file's first test and is gone after the last. */
-  static forThisFile(env) {
+  /**
+   * The scene of one file: it stands before the file's first test and is gone after the last. `prepare` is
+   * done once it stands.
+   */
+  static forThisFile(env, prepare) {
     const world = new World();
-    before(() => world.#open(env));
+    before(async () => {
+      await world.#open(env);
+      await prepare?.();
+    });
     after(() => world.#close());
     return world;
   }

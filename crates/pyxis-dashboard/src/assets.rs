@@ -54,6 +54,8 @@ pub struct Assets {
     pub inbox: Asset,
     /// On the page of one request that waits: it is shown anew when somebody else settles it.
     pub approval: Asset,
+    /// On the page of one scorer: sums while weights are typed.
+    pub weights: Asset,
     /// The sprite.
     pub icons: Asset,
     /// The mark in the tab.
@@ -66,6 +68,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     enhance: Asset::new("enhance", "js", include_bytes!("../assets/enhance.js")),
     inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
     approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
+    weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
     icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
     mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
 });
@@ -73,7 +76,8 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        [&self.style, &self.enhance, &self.inbox, &self.approval, &self.icons, &self.mark]
+        let Self { style, enhance, inbox, approval, weights, icons, mark } = self;
+        [style, enhance, inbox, approval, weights, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -116,7 +120,7 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval] {
+        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval, &ASSETS.weights] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

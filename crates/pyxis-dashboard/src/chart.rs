@@ -2,6 +2,9 @@
 //!
 //! A chart has a title, a description and the table behind it, so nobody needs to see it to read it.
 
+pub mod histogram;
+pub mod meter;
+
 /// One kind of bar segment. `class` is `chart-1` to `chart-4` in the stylesheet.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -93,11 +96,7 @@ impl StackedBars {
             .enumerate()
             .map(|(index, bucket)| bar(&series, bucket, slot(index, buckets.len()), top))
             .collect();
-        let gridlines = [0, top / 2, top]
-            .into_iter()
-            .map(|label| Gridline { y: round(BOTTOM - scaled(label, top)), label })
-            .collect();
-        Self { title: title.to_owned(), description, series, buckets, bars, gridlines }
+        Self { title: title.to_owned(), description, series, buckets, bars, gridlines: gridlines(top) }
     }
 
     /// Whether there is nothing to draw.
@@ -114,6 +113,14 @@ impl StackedBars {
     pub fn last_label(&self) -> &str {
         self.buckets.last().map_or("", |bucket| &bucket.label)
     }
+}
+
+/// Lines at zero, half and the top.
+fn gridlines(top: u64) -> Vec<Gridline> {
+    [0, top / 2, top]
+        .into_iter()
+        .map(|label| Gridline { y: round(BOTTOM - scaled(label, top)), label })
+        .collect()
 }
 
 /// Left edge and width of a bar, with a gap of a fifth.

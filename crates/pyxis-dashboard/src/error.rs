@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::id::RequestId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway as gateway;
+use pyxis_scoring::service as scoring;
 
 use crate::notice::see_other;
 use crate::view::error::ErrorPage;
@@ -44,6 +45,9 @@ pub enum Error {
     /// A service said no.
     #[error(transparent)]
     Service(#[from] gateway::Error),
+    /// A service of scoring said no.
+    #[error(transparent)]
+    Scoring(#[from] scoring::Error),
     /// A template failed.
     #[error("the page cannot be rendered")]
     Render(#[from] askama::Error),
@@ -106,6 +110,7 @@ fn page_of(error: &Error) -> ErrorPage {
             ErrorPage::refused(503, "Too many inboxes are open. Reload this one by hand.")
         }
         Error::Service(error) => page_of_service(error),
+        Error::Scoring(error) => page_of_scoring(error),
         Error::Render(_) | Error::SignedOut { .. } | Error::Ended => ErrorPage::internal(None),
     }
 }
@@ -122,6 +127,24 @@ fn page_of_service(error: &gateway::Error) -> ErrorPage {
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
         other => ErrorPage::refused(422, &format!("It was refused: {other}.")),
+    }
+}
+
+fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
+    use scoring::Error as E;
+    match error {
+        E::NotFound(_) => ErrorPage::not_found(None),
+        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
+        E::Changed { .. } => ErrorPage::refused(
+            409,
+            "Somebody else changed it meanwhile. Nothing of yours was saved; go back and reload.",
+        ),
+        E::InvalidField { field, detail } => {
+            ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
+        }
+        E::Busy => ErrorPage::refused(503, "Others are changing the same. Nothing was changed; try again."),
+        E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
+        E::Internal(_) => ErrorPage::internal(None),
     }
 }
 

@@ -33,6 +33,12 @@ impl Fields {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.expose().as_str())
     }
 
+    /// The fields whose names begin so: the rest of the name, and the value.
+    pub(crate) fn beginning<'a>(&'a self, with: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let found = self.0.iter().map(move |(field, value)| Some((field.strip_prefix(with)?, value)));
+        found.flatten().map(|(rest, value)| (rest, value.expose().as_str()))
+    }
+
     /// Whether a checkbox is ticked.
     pub(crate) fn on(&self, name: &str) -> bool {
         !self.get(name).is_empty()

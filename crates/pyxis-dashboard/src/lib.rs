@@ -1,4 +1,5 @@
-//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings.
+//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings, and those of
+//! scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers.
 //!
 //! Two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
 //! (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns numbers and
@@ -28,6 +29,7 @@ pub mod view;
 use std::sync::Arc;
 
 use pyxis_gateway as gateway;
+use pyxis_scoring as scoring;
 use tokio::sync::{Semaphore, watch};
 
 pub use error::Error;
@@ -43,6 +45,7 @@ pub struct State(Arc<Inner>);
 /// What [`State`] points to.
 pub struct Inner {
     gateway: gateway::State,
+    scoring: Option<scoring::State>,
     cookies: cookies::Cookies,
     health: health::AuditCheck,
     streams: Arc<Semaphore>,
@@ -50,12 +53,17 @@ pub struct Inner {
 }
 
 impl State {
-    /// The pages of a proxy. Event streams end when `stopping` becomes true, so that an open inbox
-    /// does not hold up the end of the process.
-    pub fn new(gateway: gateway::State, stopping: watch::Receiver<bool>) -> Self {
+    /// The pages of a proxy, and of scoring where the same process serves it. Event streams end when
+    /// `stopping` becomes true, so that an open inbox does not hold up the end of the process.
+    pub fn new(
+        gateway: gateway::State,
+        scoring: Option<scoring::State>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
         let cookies = cookies::Cookies::for_origin(&gateway.config.base_url);
         Self(Arc::new(Inner {
             gateway,
+            scoring,
             cookies,
             health: health::AuditCheck::default(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),

@@ -79,6 +79,27 @@ notices! {
     RoleChanged = "role", true, "Role changed. The person has to sign in again.";
     LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
     OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
+    ScorerAdded = "scorer-new", true, "Added. Programs name it by its number.";
+    ScorerSaved = "scorer-saved", true, "Saved. Each score follows when it is next asked for.";
+    ScorerRemoved = "scorer-gone", true, "The scorer was removed, with its scores and their history.";
+    KeySaved = "api-key-saved", true, "Saved. It holds from the next request on.";
+    KeyRevoked = "api-key-gone", true, "Revoked. The key no longer works.";
+    HistoryAsked = "history-asked", true, "Asked. An owner or admin has to approve the use case.";
+    HistoryApproved = "history-yes", true, "Approved. The key reads history from the next request on.";
+    HistoryRefused = "history-no", true, "Refused. The key still reads no history.";
+    HistoryWithdrawn = "history-gone", true, "Withdrawn. The key no longer reads history.";
+    HistorySettled = "history-settled", false,
+        "That was settled already, by somebody else or by a change of the key; what you see is how it stands.";
+    StampRevoked = "stamp-revoked", true, "Revoked. The credential no longer counts and cannot come back in.";
+    StampRevokedBefore = "stamp-revoked-before", false, "That credential was revoked already.";
+    PlatformSaved = "platform-saved", true, "Saved. Programs read the new catalogue from now on.";
+    PlatformRemoved = "platform-gone", true, "The platform is no longer in the catalogue.";
+    LastPlatform = "last-platform", false,
+        "A catalogue needs a platform. Add another first, or go back to the built-in catalogue.";
+    CatalogueReset = "catalogue-reset", true, "The built-in catalogue is in force again.";
+    IssuerAdded = "issuer-new", true, "Listed. Credentials of this issuer are taken from now on.";
+    IssuerRenamed = "issuer-renamed", true, "The issuer was listed already; it has the new name.";
+    IssuerRemoved = "issuer-gone", true, "Removed. New credentials of this issuer are refused.";
 }
 
 impl Notice {

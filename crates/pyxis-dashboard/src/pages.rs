@@ -1,18 +1,28 @@
 //! The pages: read the request, call a service, fill a view.
 
 pub(crate) mod agents;
+mod api_key_form;
+pub(crate) mod api_keys;
 pub(crate) mod audit;
 mod audit_rows;
 mod cards;
+pub(crate) mod catalogue;
 mod credential_form;
 pub(crate) mod credentials;
 pub(crate) mod decisions;
 pub(crate) mod entrance;
+pub(crate) mod explorer;
 pub(crate) mod inbox;
+pub(crate) mod issuers;
 pub(crate) mod people;
 pub(crate) mod policies;
 mod policy_form;
+mod reach;
+mod scorer_form;
+pub(crate) mod scorers;
+mod scoring;
 pub(crate) mod settings;
+mod usage;
 mod words;
 
 use pyxis_gateway::Error as Service;

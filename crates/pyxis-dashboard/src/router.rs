@@ -4,11 +4,15 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
-use crate::pages::{agents, audit, credentials, decisions, entrance, inbox, people, policies, settings};
+use crate::pages::{
+    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, people,
+    policies, scorers, settings,
+};
 use crate::{Error, State, assets, events, form, headers, notice};
 
 /// Every page, form and file.
 pub fn router(state: State) -> Router {
+    let scoring = if state.scoring.is_some() { scoring() } else { Router::new() };
     Router::new()
         .route("/", get(async || notice::see_other("/app/inbox")))
         .route(assets::ROUTE, get(async |Path(file): Path<String>| assets::serve(&file)))
@@ -16,6 +20,7 @@ pub fn router(state: State) -> Router {
         .merge(approvals())
         .merge(access())
         .merge(record())
+        .merge(scoring)
         .route("/app", get(async || notice::see_other("/app/inbox")))
         .route("/app/{*rest}", get(async || Error::NotFound))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
@@ -78,4 +83,31 @@ fn record() -> Router<State> {
         .route("/app/audit/export.csv", get(audit::export_csv))
         .route("/app/audit/export.jsonl", get(audit::export_jsonl))
         .route("/app/settings", get(settings::page).post(settings::save))
+}
+
+fn scoring() -> Router<State> {
+    Router::new()
+        .route("/app/scorers", get(scorers::list).post(scorers::add))
+        .route("/app/new/scorer", get(scorers::new))
+        .route("/app/scorers/{id}", get(scorers::show).post(scorers::save))
+        .route("/app/scorers/{id}/preview", post(scorers::try_out))
+        .route("/app/scorers/{id}/remove", post(scorers::remove))
+        .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
+        .route("/app/new/api-key", get(api_keys::new))
+        .route("/app/api-keys/{id}", get(api_keys::show))
+        .route("/app/api-keys/{id}/edit", post(api_keys::edit))
+        .route("/app/api-keys/{id}/history", post(api_keys::ask_history))
+        .route("/app/api-keys/{id}/withdraw", post(api_keys::withdraw_history))
+        .route("/app/api-keys/{id}/revoke", post(api_keys::revoke))
+        .route("/app/history-requests/{id}/approve", post(api_keys::approve_history))
+        .route("/app/history-requests/{id}/refuse", post(api_keys::refuse_history))
+        .route("/app/explorer", get(explorer::page))
+        .route("/app/stamps/{digest}/revoke", post(explorer::revoke))
+        .route("/app/catalogue", get(catalogue::page).post(catalogue::add))
+        .route("/app/new/platform", get(catalogue::new))
+        .route("/app/catalogue/{id}", get(catalogue::show).post(catalogue::save))
+        .route("/app/catalogue/{id}/remove", post(catalogue::remove))
+        .route("/app/reset/catalogue", post(catalogue::reset))
+        .route("/app/issuers", get(issuers::list).post(issuers::add))
+        .route("/app/issuers/{did}/remove", post(issuers::remove))
 }

@@ -48,6 +48,7 @@ impl SignedIn {
             role: role_word(user.role).to_owned(),
             workspace: workspace.name,
             manager: user.role.is_manager(),
+            scoring: state.scoring.is_some(),
             pending: view::pending(&state.gateway, self.person.workspace()).await?,
             flash: self.flash.clone(),
         })

@@ -7,6 +7,7 @@
 use std::fmt::{self, Write};
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
 
 /// The escaper of all templates (`askama.toml`): HTML, with hidden characters made visible.
 #[derive(Clone, Copy, Debug, Default)]
@@ -160,6 +161,24 @@ pub fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A weight or score without zeros at its end: `16.021`, `20`.
+pub fn plain(number: Decimal) -> String {
+    number.to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A whole number with a comma after each three digits: `1,204`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// A duration in words: `30 minutes`, `1 hour`, `90 seconds`.
 pub fn duration(seconds: u64) -> String {
     match seconds {
@@ -264,6 +283,19 @@ mod tests {
         assert_eq!(size(10 << 20), "10 MiB");
         assert_eq!(size((1 << 20) - 1), "1023 KiB");
         assert_eq!(size(u64::MAX), "16777215 TiB");
+    }
+
+    #[test]
+    fn numbers_are_written_without_what_says_nothing() {
+        let decimal = |text: &str| plain(text.parse().expect("a decimal"));
+        assert_eq!(
+            [decimal("16.02100"), decimal("20"), decimal("0"), decimal("100")],
+            ["16.021", "20", "0", "100"]
+        );
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1204), grouped(1_000_000)],
+            ["0", "999", "1,204", "1,000,000"]
+        );
     }
 
     #[test]

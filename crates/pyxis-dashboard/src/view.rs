@@ -5,14 +5,18 @@
 //! Every POST form carries `csrf`; the other field names stand beside the form structs.
 
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 pub mod audit;
 pub mod body;
+pub mod catalogue;
 pub mod credentials;
 pub mod error;
+pub mod explorer;
 pub mod people;
 pub mod policies;
 pub mod routes;
+pub mod scorers;
 pub mod settings;
 pub mod sign_in;
 
@@ -33,6 +37,8 @@ pub struct Shell {
     pub workspace: String,
     /// Whether they are a workspace manager; others see no administration.
     pub manager: bool,
+    /// Whether this server scores, so that there are pages for it.
+    pub scoring: bool,
     /// Pending approvals, for the badge.
     pub pending: u64,
     /// What the last action did, shown once at the top.
@@ -65,6 +71,16 @@ pub enum Section {
     Audit,
     /// Workspace settings.
     Settings,
+    /// Scorers and their weights.
+    Scorers,
+    /// API keys of the scoring surface.
+    ApiKeys,
+    /// One address and its Stamps.
+    Explorer,
+    /// What Stamps there are.
+    Catalogue,
+    /// Who is believed.
+    Issuers,
 }
 
 /// A moment: how far away, and exactly.

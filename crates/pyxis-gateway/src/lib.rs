@@ -39,13 +39,13 @@ pub use resolve::CredentialOptions;
 pub use secret_value::SecretValue;
 pub use state::{Config, Parts, State};
 
-/// The path of [`forward`].
+/// The path of [`forward`]. The routes below spell it out: whoever reads them should see every path.
 pub const FORWARD: &str = "/forward";
 
 /// Every route of the proxy.
 pub fn router(state: State) -> Router {
     Router::new()
-        .route(FORWARD, any(|Extract(state), request| async move { forward(&state, request).await }))
+        .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))

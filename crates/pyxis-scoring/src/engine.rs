@@ -4,6 +4,7 @@
 //! [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
 mod ingest;
+mod many;
 mod rescore;
 mod revoke;
 
@@ -19,6 +20,7 @@ use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, st
 use crate::error::{Error, Result};
 
 pub use ingest::{Outcome, ingest, remove};
+pub use many::ingest_many;
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};

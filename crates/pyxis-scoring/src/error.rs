@@ -79,6 +79,8 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Unavailable(error),
+            // Another transaction was first.
+            StoreError::Conflict { .. } => Self::Busy,
             other => Self::Internal(Box::new(other)),
         }
     }

@@ -8,6 +8,8 @@ mod auth;
 pub mod credential;
 pub mod engine;
 mod error;
+pub mod icon;
+pub mod import;
 mod limits;
 mod routes;
 pub mod service;

@@ -13,6 +13,7 @@ mod write;
 use std::future::Future;
 
 use axum::Router;
+use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -21,6 +22,7 @@ use tower_http::cors::{Any, CorsLayer};
 
 use crate::auth::{self, Caller, X_API_KEY};
 use crate::error::{Error, Result};
+use crate::icon;
 use crate::state::State;
 
 /// Every route of scoring, those of managers among them.
@@ -34,11 +36,13 @@ pub fn router(state: State) -> Router {
             get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
         )
         .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
+    // A picture is loaded without a key and without CORS: by an <img>.
+    let icons = Router::new().route(icon::ROUTE, get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
         router = router.merge(earlier::router());
     }
     // Only the open endpoints are for pages of other origins.
-    router.layer(cors()).merge(crate::api::router()).with_state(state)
+    router.layer(cors()).merge(crate::api::router()).merge(icons).with_state(state)
 }
 
 /// Any page may read with a key of its own; only servers write.

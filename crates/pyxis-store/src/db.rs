@@ -107,7 +107,11 @@ impl Executor for &Store {
 
     async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
         match self.backend() {
+            Backend::Sqlite(database) if query.relaxed => {
+                database.writer().run_relaxed(move |session| session.all(&query)).await
+            }
             Backend::Sqlite(database) => database.write(move |session| session.all(&query)).await,
+            Backend::Postgres(database) if query.relaxed => database.all_relaxed(&query).await,
             Backend::Postgres(database) => database.all(&query).await,
         }
     }

@@ -1,5 +1,6 @@
 //! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
 
+mod many;
 mod page;
 
 use pyxis_core::address::EvmAddress;
@@ -11,6 +12,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use crate::db::{Bind, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
+pub use many::insert_many;
 pub use page::{Cursor, PageItem, exists_beyond, page};
 
 row! {

@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 
-pub use scoring::{AddApiKey, ApiKeyCommand, IssuerCommand, ScorerCommand, StampsCommand};
+pub use scoring::{
+    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
+};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]

@@ -7,6 +7,7 @@ mod bootstrap;
 mod credentials;
 mod database;
 mod grants;
+mod import;
 mod issuers;
 mod keys;
 mod out;
@@ -25,7 +26,7 @@ use pyxis_gateway::{self as gateway, Actor};
 use pyxis_store::workspaces::WorkspaceRow;
 
 use crate::app::{self, App};
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, StampsCommand};
 use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
 use crate::serve::default_base_url;
@@ -53,9 +54,10 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,
+        Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return scorers::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
-        Command::Stamps(command) => return stamps::run(&global, command).await,
+        Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };

@@ -143,7 +143,9 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         router = router.merge(gateway::router(app.gateway.clone()));
     }
     if app.config.surfaces.dashboard {
-        router = router.merge(dashboard::router(dashboard::State::new(app.gateway.clone(), stopped)));
+        let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
+        let state = dashboard::State::new(app.gateway.clone(), scoring, stopped);
+        router = router.merge(dashboard::router(state));
     }
     let health = Router::new()
         .route("/healthz", get(healthz))

@@ -12,12 +12,14 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_dashboard::assets::{self, CONTENT_SECURITY_POLICY};
+use pyxis_scoring::icon;
 use sample::Sample;
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let app = Router::new()
         .route(assets::ROUTE, get(|Path(file): Path<String>| async move { assets::serve(&file) }))
+        .route(icon::ROUTE, get(|Path(file): Path<String>| async move { icon::serve(&file) }))
         .route("/app/events", get(events))
         .fallback(page);
     let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;

@@ -4,12 +4,16 @@
 mod access;
 #[path = "sample/approvals.rs"]
 mod approvals;
+#[path = "sample/catalogue.rs"]
+mod catalogue;
 #[path = "sample/entrance.rs"]
 mod entrance;
 #[path = "sample/policies.rs"]
 mod policies;
 #[path = "sample/record.rs"]
 mod record;
+#[path = "sample/scoring.rs"]
+mod scoring;
 
 use askama::Template;
 use pyxis_core::clock::UnixMillis;
@@ -38,6 +42,10 @@ impl Sample {
         pages.extend(self.people_pages());
         pages.extend(self.policy_pages());
         pages.extend(self.record());
+        pages.extend(self.scorers());
+        pages.extend(self.api_keys());
+        pages.extend(self.explorer());
+        pages.extend(self.catalogue());
         pages
     }
 
@@ -61,6 +69,7 @@ impl Sample {
             role: "Owner".into(),
             workspace: self.t("Acme"),
             manager: true,
+            scoring: true,
             pending: 3,
             flash: None,
         }

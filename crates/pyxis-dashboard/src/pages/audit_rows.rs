@@ -67,6 +67,28 @@ pub(super) const EVENTS: &[(&str, &str, &[&str])] = &[
             "user.password_set",
         ],
     ),
+    (
+        "scoring",
+        "Changes of scoring",
+        &[
+            "scorer.create",
+            "scorer.terms",
+            "scorer.rename",
+            "scorer.remove",
+            "scorer.rescore",
+            "api_key.create",
+            "api_key.update",
+            "api_key.revoke",
+            "history_request.create",
+            "history_request.approve",
+            "history_request.refuse",
+            "stamp.revoke",
+            "catalogue.replace",
+            "catalogue.reset",
+            "issuer.add",
+            "issuer.remove",
+        ],
+    ),
     ("sign-ins", "Sign-ins", &["sign_in", "sign_in.failed", "sign_out"]),
 ];
 
@@ -163,13 +185,40 @@ fn event(kind: &str) -> Cow<'static, str> {
         "sign_in" => "Signed in",
         "sign_in.failed" => "Sign-in failed",
         "sign_out" => "Signed out",
-        other => return Cow::Owned(other.to_owned()),
+        other => return scoring_event(other).map_or_else(|| Cow::Owned(other.to_owned()), Cow::Borrowed),
+    })
+}
+
+fn scoring_event(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "scorer.create" => "Scorer added",
+        "scorer.terms" => "Weights changed",
+        "scorer.rename" => "Scorer renamed",
+        "scorer.remove" => "Scorer removed",
+        "scorer.rescore" => "Scores computed anew",
+        "api_key.create" => "API key added",
+        "api_key.update" => "API key changed",
+        "api_key.revoke" => "API key revoked",
+        "history_request.create" => "History asked for",
+        "history_request.approve" => "History approved",
+        "history_request.refuse" => "History refused",
+        "stamp.revoke" => "Credential revoked",
+        "catalogue.replace" => "Catalogue changed",
+        "catalogue.reset" => "Catalogue reset",
+        "issuer.add" => "Issuer added",
+        "issuer.remove" => "Issuer removed",
+        _ => return None,
     })
 }
 
 /// What a change concerns, where it is no credential.
 fn subject(detail: &Value) -> String {
-    let named = ["agent", "email", "name", "route"].iter().find_map(|key| detail[*key].as_str());
+    let named = ["agent", "email", "name", "route", "did", "digest", "api_key"]
+        .iter()
+        .find_map(|key| detail[*key].as_str());
+    if let (None, Some(scorer)) = (named, detail["scorer"].as_i64()) {
+        return format!("scorer {scorer}");
+    }
     words::short_route(named.unwrap_or("")).to_owned()
 }
 

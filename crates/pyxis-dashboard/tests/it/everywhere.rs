@@ -31,6 +31,16 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
         "/app/people",
         "/app/new/person",
         "/app/settings",
+        "/app/scorers",
+        "/app/new/scorer",
+        "/app/api-keys",
+        "/app/new/api-key",
+        "/app/explorer",
+        "/app/explorer?address=vitalik.eth&scorer=nonsense",
+        "/app/catalogue",
+        "/app/catalogue/Discord",
+        "/app/new/platform",
+        "/app/issuers",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -66,6 +76,9 @@ async fn every_answer_carries_the_same_strict_headers() {
         "/approve/none",
         "/app/agents/none",
         "/app/agents/%ff",
+        "/app/scorers/none",
+        "/app/api-keys/none",
+        "/app/catalogue/none",
         "/app/audit?q=1&q=2",
     ] {
         answers.push((path.to_owned(), browser.get(path).await));

@@ -6,4 +6,5 @@ mod approvals;
 mod doors;
 mod everywhere;
 mod pages;
+mod scoring;
 mod support;

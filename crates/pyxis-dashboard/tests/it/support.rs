@@ -15,6 +15,7 @@ use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
+use pyxis_core::secret::SecretBytes;
 use pyxis_dashboard::State;
 use pyxis_gateway::service::credentials::CredentialInput;
 use pyxis_gateway::service::{credentials, workspaces};
@@ -42,6 +43,7 @@ pub(crate) struct Team {
 /// An installation.
 pub(crate) struct World {
     pub(crate) gateway: pyxis_gateway::State,
+    pub(crate) scoring: pyxis_scoring::State,
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) pages: Router,
     proxy: Router,
@@ -69,9 +71,11 @@ impl World {
             node: NodeId::new(NOW, &OsEntropy),
             config: Config { base_url: ORIGIN_URL.to_owned(), ..Config::default() },
         });
-        let pages = pyxis_dashboard::router(State::new(gateway.clone(), watch::channel(false).1));
+        let scoring = scoring(&gateway);
+        let stopping = watch::channel(false).1;
+        let pages = pyxis_dashboard::router(State::new(gateway.clone(), Some(scoring.clone()), stopping));
         let proxy = pyxis_gateway::router(gateway.clone());
-        Self { gateway, clock, pages, proxy, _directory: directory }
+        Self { gateway, scoring, clock, pages, proxy, _directory: directory }
     }
 
     pub(crate) async fn team(&self, name: &str, owner: &str) -> Team {
@@ -104,6 +108,11 @@ impl World {
         (team, browser)
     }
 
+    /// The pages of a process that does not serve scoring.
+    pub(crate) fn without_scoring(&self) -> Router {
+        pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
+    }
+
     pub(crate) fn browser(&self) -> Browser {
         Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
     }
@@ -124,6 +133,19 @@ impl World {
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         value["txn_id"].as_str().unwrap().to_owned()
     }
+}
+
+/// Scoring on the same store.
+fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
+    pyxis_scoring::State::new(pyxis_scoring::Parts {
+        store: gateway.store.clone(),
+        audit_keys: gateway.audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        token_key: SecretBytes::new(vec![7; 32]),
+        config: pyxis_scoring::Config::default(),
+    })
 }
 
 /// What came back.
@@ -154,6 +176,11 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
+    /// The same person, whose browser reaches other pages.
+    pub(crate) fn elsewhere(self, pages: Router) -> Self {
+        Self { pages, ..self }
+    }
+
     pub(crate) async fn get(&mut self, path: &str) -> Page {
         self.send(Method::GET, path, &[], Body::empty()).await
     }

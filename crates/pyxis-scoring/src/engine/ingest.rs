@@ -46,7 +46,7 @@ pub async fn ingest(
     Err(Error::Busy)
 }
 
-async fn ingest_in(
+pub(super) async fn ingest_in(
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -115,7 +115,7 @@ async fn place_one(
     Ok(outcome)
 }
 
-fn new_stamp(credential: &Verified, now: UnixMillis) -> NewStamp {
+pub(super) fn new_stamp(credential: &Verified, now: UnixMillis) -> NewStamp {
     NewStamp {
         address: credential.address,
         provider: credential.provider.clone(),

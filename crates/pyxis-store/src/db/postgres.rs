@@ -27,6 +27,8 @@ const WAIT: Duration = Duration::from_secs(10);
 /// A pool of connections to one database.
 pub(crate) struct Database {
     pool: Pool,
+    /// For writes that need not survive the server's machine: commits do not wait for the disk.
+    relaxed: Pool,
     config: Config,
     tls: MakeRustlsConnect,
 }
@@ -34,16 +36,12 @@ pub(crate) struct Database {
 impl Database {
     /// Prepares the pool; the first connection is made when it is needed.
     pub(crate) fn open(config: Config, tls: MakeRustlsConnect, size: usize) -> Result<Self, StoreError> {
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
-        let pool = Pool::builder(manager)
-            .max_size(size.max(2))
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(WAIT))
-            .create_timeout(Some(WAIT))
-            .build()
-            .map_err(StoreError::unavailable)?;
-        Ok(Self { pool, config, tls })
+        let pool = pool_of(config.clone(), &tls, size.max(2))?;
+        let options = config.get_options().unwrap_or_default();
+        let mut hasty = config.clone();
+        hasty.options(format!("{options} -c synchronous_commit=off"));
+        let relaxed = pool_of(hasty, &tls, 2)?;
+        Ok(Self { pool, relaxed, config, tls })
     }
 
     pub(crate) const fn config(&self) -> &Config {
@@ -72,6 +70,15 @@ impl Database {
         outcome
     }
 
+    /// See [`Query::relaxed`].
+    pub(super) async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        let client = self.relaxed.get().await.map_err(StoreError::unavailable)?;
+        let loan = Loan::new(client, self.tls(), "");
+        let outcome = all(loan.client()?, query).await;
+        loan.give_back();
+        outcome
+    }
+
     pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
         let loan = self.lend("").await?;
         let outcome = execute(loan.client()?, &query.text, &query.params).await;
@@ -89,6 +96,17 @@ impl Database {
         transaction.client()?.batch_execute("BEGIN").await.map_err(failure)?;
         Ok(transaction)
     }
+}
+
+fn pool_of(config: Config, tls: &MakeRustlsConnect, size: usize) -> Result<Pool, StoreError> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    Pool::builder(Manager::from_config(config, tls.clone(), recycling))
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(WAIT))
+        .create_timeout(Some(WAIT))
+        .build()
+        .map_err(StoreError::unavailable)
 }
 
 /// A transaction on a connection of its own.

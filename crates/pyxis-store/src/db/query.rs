@@ -12,24 +12,33 @@ use crate::Engine;
 pub struct Query {
     pub(super) text: Cow<'static, str>,
     pub(super) params: Vec<Value>,
+    pub(super) relaxed: bool,
 }
 
 /// Starts a statement. Only literal text: there is no way to put a value into the text.
 pub(crate) fn sql(text: &'static str) -> Query {
     debug_assert!(ascending(text), "parameters must first appear in ascending order: {text}");
-    Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8) }
+    Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8), relaxed: false }
 }
 
 impl Query {
     /// A statement put together from names of tables and columns of the schema, never from input.
     pub(crate) const fn assembled(text: String) -> Self {
-        Self { text: Cow::Owned(text), params: Vec::new() }
+        Self { text: Cow::Owned(text), params: Vec::new(), relaxed: false }
     }
 
     /// The statement, for those who look at it instead of running it.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// On its own, this write need not survive the machine, only the process: a power cut may take back
+    /// its last moments, a crash does not.
+    #[must_use]
+    pub const fn relaxed(mut self) -> Self {
+        self.relaxed = true;
+        self
     }
 
     /// Binds the next parameter.

@@ -25,6 +25,8 @@ type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
 enum Job {
     /// One step of a group commit.
     Work(Work),
+    /// The same, where a commit need not wait for the disk.
+    Relaxed(Work),
     /// Runs outside of any transaction.
     Aside(Step),
     /// An interactive transaction.
@@ -75,11 +77,18 @@ impl Writer {
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (answer, done) = oneshot::channel();
-        self.submit(Job::Work(Box::new(move |session| {
-            let outcome = session.and_then(work);
-            Box::new(move |committed| drop(answer.send(committed.and(outcome))))
-        })))?;
+        let (work, done) = answering(work);
+        self.submit(Job::Work(work))?;
+        received(done).await
+    }
+
+    /// The same, but returns when a crash of the process can no longer undo it; a power cut still can.
+    pub(crate) async fn run_relaxed<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (work, done) = answering(work);
+        self.submit(Job::Relaxed(work))?;
         received(done).await
     }
 
@@ -142,6 +151,18 @@ impl Interactive {
     }
 }
 
+/// Work whose outcome is sent once it is known whether the commit succeeded.
+fn answering<T: Send + 'static>(
+    work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
+    let (answer, done) = oneshot::channel();
+    let work: Work = Box::new(move |session| {
+        let outcome = session.and_then(work);
+        Box::new(move |committed| drop(answer.send(committed.and(outcome))))
+    });
+    (work, done)
+}
+
 async fn received<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
     answer.await.map_err(|_| StoreError::unavailable(Closed))?
 }
@@ -151,16 +172,52 @@ fn serve(connection: &Connection, queue: &Receiver<Job>) {
     let mut put_back = None;
     while let Some(job) = put_back.take().or_else(|| queue.recv().ok()) {
         match job {
-            Job::Work(first) => put_back = commit_group(&session, first, queue),
+            Job::Work(first) => put_back = commit_group(&session, first, queue, Job::for_durable),
+            Job::Relaxed(first) => put_back = commit_relaxed(&session, first, queue),
             Job::Aside(step) => step(&session),
             Job::Begin(answer) => interact(&session, answer),
         }
     }
 }
 
+impl Job {
+    /// The work of a job that may go into a durable commit.
+    fn for_durable(self) -> Result<Work, Self> {
+        match self {
+            Self::Work(work) | Self::Relaxed(work) => Ok(work),
+            other => Err(other),
+        }
+    }
+
+    /// The work of a job that may go into a commit that does not wait for the disk.
+    fn for_relaxed(self) -> Result<Work, Self> {
+        if let Self::Relaxed(work) = self { Ok(work) } else { Err(self) }
+    }
+}
+
+/// In write-ahead mode a commit is in the file at once; only whether it is flushed is a choice.
+fn commit_relaxed(session: &Session<'_>, first: Work, queue: &Receiver<Job>) -> Option<Job> {
+    if let Err(error) = session.batch("PRAGMA synchronous = NORMAL") {
+        first(Err(error))(Ok(()));
+        return None;
+    }
+    let stopper = commit_group(session, first, queue, Job::for_relaxed);
+    if let Err(error) = session.batch("PRAGMA synchronous = FULL") {
+        tracing::error!(%error, "commits can no longer be made durable: no more writes");
+        // Better no write than one that only seems safe.
+        drop(session.batch("PRAGMA query_only = ON"));
+    }
+    stopper
+}
+
 /// Commits `first` and the work that waits behind it; returns a job of another kind that ended the
 /// group.
-fn commit_group(session: &Session<'_>, first: Work, queue: &Receiver<Job>) -> Option<Job> {
+fn commit_group(
+    session: &Session<'_>,
+    first: Work,
+    queue: &Receiver<Job>,
+    fits: fn(Job) -> Result<Work, Job>,
+) -> Option<Job> {
     if let Err(error) = session.control("BEGIN IMMEDIATE") {
         first(Err(error))(Ok(()));
         return None;
@@ -169,9 +226,9 @@ fn commit_group(session: &Session<'_>, first: Work, queue: &Receiver<Job>) -> Op
     let mut stopper = None;
     // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
     while answers.len() < GROUP && !session.connection().is_autocommit() {
-        match queue.try_recv() {
-            Ok(Job::Work(work)) => answers.push(work(Ok(session))),
-            Ok(other) => {
+        match queue.try_recv().map(fits) {
+            Ok(Ok(work)) => answers.push(work(Ok(session))),
+            Ok(Err(other)) => {
                 stopper = Some(other);
                 break;
             }
@@ -227,4 +284,30 @@ fn interact(session: &Session<'_>, answer: oneshot::Sender<Result<Interactive, S
         }
     }
     roll_back(session);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_relaxed_write_is_seen_at_once_and_leaves_later_ones_durable() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER)").unwrap();
+        let writer = Writer::start(connection).unwrap();
+        let level = |session: &Session<'_>| {
+            Ok(session
+                .connection()
+                .pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))
+                .unwrap())
+        };
+        let during = writer.run_relaxed(move |session| {
+            session.batch("INSERT INTO t VALUES (1)")?;
+            level(session)
+        });
+        assert_eq!(during.await.unwrap(), 1);
+        assert_eq!(writer.run(level).await.unwrap(), 2);
+        assert_eq!(writer.aside(level).await.unwrap(), 2);
+        writer.close();
+    }
 }

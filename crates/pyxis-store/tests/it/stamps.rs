@@ -100,6 +100,24 @@ contract! {
         assert!(stamps::insert(&mut tx, ws, &new).await.unwrap_err().is_conflict());
     }
 
+    async fn many_new_stamps_are_stored_like_single_ones(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let many = [new_stamp(1, "A", "n1 n2"), new_stamp(1, "B", "n2"), new_stamp(2, "A", "n3")];
+        let mut tx = store.begin().await.unwrap();
+        stamps::insert_many(&mut tx, ws, &many, NOW).await.unwrap();
+        stamps::insert_many(&mut tx, ws, &[], NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(holders::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
+        let rows = stamps::all_of(store, ws, address(1)).await.unwrap();
+        let found: Vec<_> = rows.iter().map(|row| (row.provider.as_str(), row.nullifiers.len())).collect();
+        assert_eq!(found, [("A", 2), ("B", 1)]);
+        assert_eq!(others(world, 3, "n2 n3").await, [address(1), address(2)]);
+        let items = page(store, ws, address(2), NOW, Cursor::First, 9).await.unwrap();
+        assert_eq!(items[0].credential, many[2].credential);
+        let mut tx = store.begin().await.unwrap();
+        assert!(stamps::insert_many(&mut tx, ws, &many, NOW).await.is_err());
+    }
+
     async fn a_stamp_lives_until_just_before_its_expiry(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         add_stamp(world, &new_stamp(1, "B", "b")).await;

@@ -118,6 +118,16 @@ pub struct AddApiKey {
 /// `pyxis stamps …`
 #[derive(Debug, Subcommand)]
 pub enum StampsCommand {
+    /// Store credentials from a file, one JSON object on each line. Interrupted, it goes on where it
+    /// stopped.
+    Import(Import),
+    #[command(flatten)]
+    Manage(ManageStamps),
+}
+
+/// `pyxis stamps show|revoke`
+#[derive(Debug, Subcommand)]
+pub enum ManageStamps {
     /// Print each Stamp of an address, what it is worth in a scorer, and why.
     Show {
         /// The address.
@@ -141,6 +151,22 @@ pub enum StampsCommand {
         #[arg(long)]
         reason: Option<String>,
     },
+}
+
+/// `pyxis stamps import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The file; - reads standard input.
+    pub file: PathBuf,
+    /// Where to write what was rejected and why; default: FILE.rejects.jsonl.
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+    /// Begin anew, even if an earlier run was interrupted.
+    #[arg(long)]
+    pub restart: bool,
+    /// Threads that check signatures; default: one for each core.
+    #[arg(long, value_name = "COUNT")]
+    pub threads: Option<usize>,
 }
 
 /// `pyxis issuer …`

@@ -50,6 +50,16 @@ pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     }
 }
 
+/// A progress bar over bytes of a file, with a message; on a terminal only.
+pub(super) fn progress_of_bytes(length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = "{bar:30} {bytes}/{total_bytes} {msg} {eta}";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(length).with_style(style)
+}
+
 /// A progress bar, on a terminal only.
 pub(super) fn progress(what: &'static str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {

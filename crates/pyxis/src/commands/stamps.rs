@@ -8,17 +8,17 @@ use pyxis_scoring::service::stamps::{self, Explored, Line, Standing, Which};
 use serde_json::{Value, json};
 
 use super::{NOTHING_TO_DO, acting, out};
-use crate::cli::{Global, StampsCommand};
+use crate::cli::{Global, ManageStamps};
 
-pub(super) async fn run(global: &Global, command: StampsCommand) -> Result<ExitCode> {
+pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let changed = match command {
-        StampsCommand::Show { address, scorer } => {
+        ManageStamps::Show { address, scorer } => {
             print(global.json, &stamps::show(state, actor.workspace, scorer, address).await?);
             true
         }
-        StampsCommand::Revoke { digest, address, provider, reason } => {
+        ManageStamps::Revoke { digest, address, provider, reason } => {
             let which = if let Some(digest) = digest {
                 Which::Digest(stamps::read_digest(&digest)?)
             } else {

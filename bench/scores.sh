@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Requests a second, latency and CPU of GET /v2/stamps/{scorer}/score/{address} with key check and rate
+# limit on a warm database, side by side with a bare axum handler that answers from memory and with one
+# that does a point SELECT through the same driver. Loopback only.
+#
+#   bench/scores.sh                          SQLite
+#   ci/postgres.sh bench/scores.sh           SQLite and PostgreSQL
+#
+#   PX_BENCH_ADDRESSES=1000000   scored addresses, five Stamps each
+#   PX_BENCH_ROUNDS=5            interleaved rounds at full load
+#   PX_BENCH_SECONDS=5           seconds of each
+#   PX_BENCH_CONNECTIONS=64      keep-alive connections
+#
+# Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+addresses=${PX_BENCH_ADDRESSES:-1000000}
+rounds=${PX_BENCH_ROUNDS:-5}
+seconds=${PX_BENCH_SECONDS:-5}
+connections=${PX_BENCH_CONNECTIONS:-64}
+ticks=$(getconf CLK_TCK)
+require wrk curl python3
+
+declare -A url process key
+servers=()
+
+server() {
+    servers+=("$1")
+    url[$1]=$2
+    process[$1]=$3
+}
+
+# start_pyxis NAME DIRECTORY: serves an installation that was filled.
+start_pyxis() {
+    start "$1" "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$2"
+    ready "$address"
+    server "$1" "http://$address" "$pid"
+}
+
+# bootstrap NAME DIRECTORY: makes an installation and keeps its API key.
+bootstrap() {
+    key[$1]=$("$pyxis" bootstrap --json --data-dir "$2" | field api_key)
+    [[ -n ${key[$1]} ]] || fail "bootstrap gave no api_key"
+}
+
+check() {
+    local name got
+    for name in "${servers[@]}"; do
+        got=$(curl -s -H "X-API-KEY: ${key[$name]:-none}" "${url[$name]}/v2/stamps/1/score/0x$(printf %040x "$addresses")")
+        [[ $got == *'"score":"5.00000"'* ]] || fail "$name answers: $got"
+    done
+}
+
+# load NAME CONNECTIONS SECONDS: a line `rate p50 p99 cpu_micros failures`.
+load() {
+    local before after requests micros failures p50 p99
+    before=$(cpu_ticks "${process[$1]}")
+    read -r _ requests micros failures p50 p99 < <(
+        wrk -t2 -c"$2" -d"$3s" --latency -s "$bench/scores.lua" -H "X-API-KEY: ${key[$1]:-none}" "${url[$1]}" \
+            -- "$addresses" | grep ^RESULT
+    ) || fail "wrk gave no result for $1"
+    after=$(cpu_ticks "${process[$1]}")
+    awk -v r="$requests" -v us="$micros" -v c=$((after - before)) -v t="$ticks" -v p50="$p50" -v p99="$p99" -v f="$failures" \
+        'BEGIN { printf "%.0f %d %d %.1f %d\n", r * 1e6 / us, p50, p99, c * 1e6 / t / r, f }'
+}
+
+column() {
+    cut -d' ' -f"$2" "$work/full.$1" | median
+}
+
+percent() {
+    if [[ -f $work/full.$2 ]]; then
+        awk -v a="$(column "$1" 1)" -v b="$(column "$2" 1)" 'BEGIN { printf "%.0f%%", 100 * a / b }'
+    fi
+}
+
+print_full() {
+    local name select
+    echo "$addresses addresses, $connections connections, $rounds interleaved rounds of $seconds s, medians"
+    printf '%-16s %12s %9s %9s %13s %11s %11s %9s\n' \
+        server requests/s 'p50 µs' 'p99 µs' 'CPU µs/req' 'of memory' 'of SELECT' failures
+    for name in "${servers[@]}"; do
+        select=select-${name#pyxis-}
+        printf '%-16s %12.0f %9.0f %9.0f %13.1f %11s %11s %9d\n' "$name" "$(column "$name" 1)" \
+            "$(column "$name" 2)" "$(column "$name" 3)" "$(column "$name" 4)" "$(percent "$name" memory)" \
+            "$(percent "$name" "$select")" "$(awk '{ f += $5 } END { print f }' "$work/full.$name")"
+    done
+}
+
+build
+start memory "$tools/scores-bare" 127.0.0.1:0 memory
+server memory "http://$address" "$pid"
+
+echo "filling SQLite" >&2
+bootstrap pyxis-sqlite "$work/sqlite"
+python3 "$bench/scores_seed.py" "$addresses" sqlite "$work/sqlite/pyxis.db"
+start select-sqlite "$tools/scores-bare" 127.0.0.1:0 "$work/sqlite/pyxis.db"
+server select-sqlite "http://$address" "$pid"
+start_pyxis pyxis-sqlite "$work/sqlite"
+
+if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
+    require psql
+    echo "filling PostgreSQL" >&2
+    PX_DATABASE_URL=$PX_TEST_POSTGRES bootstrap pyxis-postgres "$work/postgres"
+    python3 "$bench/scores_seed.py" "$addresses" sql | psql -q "$PX_TEST_POSTGRES" >/dev/null
+    start select-postgres "$tools/scores-bare" 127.0.0.1:0 "$PX_TEST_POSTGRES"
+    server select-postgres "http://$address" "$pid"
+    PX_DATABASE_URL=$PX_TEST_POSTGRES start_pyxis pyxis-postgres "$work/postgres"
+fi
+
+check
+for name in "${servers[@]}"; do load "$name" "$connections" 3 >/dev/null; done # warm up
+for round in $(seq "$rounds"); do
+    echo "round $round of $rounds" >&2
+    for name in "${servers[@]}"; do load "$name" "$connections" "$seconds" >>"$work/full.$name"; done
+done
+print_full

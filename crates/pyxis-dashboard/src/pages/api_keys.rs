@@ -1,0 +1,307 @@
+//! API keys of the scoring surface, and who may read history with them.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ApiKeyId, HistoryRequestId};
+use pyxis_core::secret::SecretString;
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_scoring::service::{Error as Service, history_requests, scorers};
+use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow};
+use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
+
+use super::agents::unprocessable;
+use super::api_key_form as form;
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
+use super::usage::{self, budget};
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::api_keys::{
+    ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
+    NewApiKeyPage,
+};
+use crate::view::{Outcome, When};
+use crate::{Error, State};
+
+const LIST: &str = "/app/api-keys";
+
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    let rows = api_keys::list(&scoring, who.person.workspace()).await?;
+    let mut keys = Vec::with_capacity(rows.len());
+    for row in &rows {
+        keys.push(line(&scoring, row, state.gateway.now()).await?);
+    }
+    let requests = history_requests::list(&scoring, who.person.workspace(), None).await?;
+    let requests = requests.into_iter().map(|request| asked(request, &rows, state.gateway.now())).collect();
+    let scorer = first_scorer(&scoring, &who).await?;
+    let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
+    html(&ApiKeysPage { shell: who.shell(&state).await?, keys, requests, ask })
+}
+
+/// The number of a scorer to try.
+async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<String, Error> {
+    let all = scorers::list(scoring, who.person.workspace()).await?;
+    Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
+}
+
+async fn line(scoring: &pyxis_scoring::State, row: &ApiKeyRow, now: UnixMillis) -> Result<ApiKeyLine, Error> {
+    let used = api_keys::usage(scoring, row.workspace_id, row.id, 1).await?;
+    let may = [(row.can_read, "reads"), (row.can_write, "writes"), (row.can_read_history, "history")];
+    let may: Vec<&str> = may.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
+    Ok(ApiKeyLine {
+        id: row.id.to_string(),
+        name: row.name.clone(),
+        hint: format!("{}…", row.key_hint),
+        live: row.revoked_at.is_none(),
+        tier: budget(row.stamps_tier, used.stamps_limit),
+        used: usage::this_window(&used, now),
+        permissions: if may.is_empty() { "nothing".to_owned() } else { may.join(", ") },
+        last_used: row.last_used_at.map(|at| When::new(at, now)),
+    })
+}
+
+fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> HistoryRequest {
+    let key = keys.iter().find(|key| key.id == row.api_key_id);
+    HistoryRequest {
+        id: row.id.to_string(),
+        key_id: row.api_key_id.to_string(),
+        key: key.map_or_else(|| row.api_key_id.to_string(), |key| key.name.clone()),
+        use_case: row.use_case,
+        by: row.requested_by,
+        at: When::new(row.created_at, now),
+        state: match row.state {
+            RequestState::Pending => Outcome::Pending,
+            RequestState::Approved => Outcome::Approved,
+            RequestState::Refused => Outcome::Denied,
+        },
+        decided: row.decided_by.zip(row.decided_at).map(|(by, at)| (by, When::new(at, now))),
+    }
+}
+
+pub(crate) async fn new(
+    Extract(state): Extract<State>,
+    _: Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    html(&NewApiKeyPage { shell: who.shell(&state).await?, form: form::blank() })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let problems = match form::read(&fields) {
+        Err(problems) => problems,
+        Ok(wanted) => {
+            let input = ApiKeyInput {
+                name: wanted.name,
+                stamps: wanted.stamps,
+                models: wanted.models,
+                can_read: wanted.can_read,
+                can_write: wanted.can_write,
+            };
+            match api_keys::create(&scoring, &who.person.actor(), input).await {
+                Ok((row, key)) => return key_page(&state, &scoring, &who, &row, &key).await,
+                Err(error) => problem(error, form::field)?,
+            }
+        }
+    };
+    let form = form::typed(&fields, problems);
+    Ok(unprocessable(html(&NewApiKeyPage { shell: who.shell(&state).await?, form })?))
+}
+
+async fn key_page(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    row: &ApiKeyRow,
+    key: &SecretString,
+) -> Result<Response, Error> {
+    let scorer = first_scorer(scoring, who).await?;
+    html(&ApiKeyShownPage {
+        shell: who.shell(state).await?,
+        id: row.id.to_string(),
+        name: row.name.clone(),
+        key: key.expose().clone(),
+        can_read: row.can_read,
+        ask: ask(state, &scorer, EXAMPLE_ADDRESS, key.expose()),
+    })
+}
+
+/// An id that cannot be one names nothing.
+fn key_id(text: &str) -> Result<ApiKeyId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+fn path(id: ApiKeyId) -> String {
+    format!("{LIST}/{id}")
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let row = api_keys::get(&scoring, who.person.workspace(), key_id(&id)?).await?;
+    page(&state, &scoring, &who, &row, form::of(&row), String::new()).await
+}
+
+async fn page(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    row: &ApiKeyRow,
+    form: ApiKeyForm,
+    use_case: String,
+) -> Result<Response, Error> {
+    let now = state.gateway.now();
+    let used = api_keys::usage(scoring, row.workspace_id, row.id, usage::HOURS).await?;
+    html(&ApiKeyPage {
+        shell: who.shell(state).await?,
+        key: line(scoring, row, now).await?,
+        created: When::new(row.created_at, now),
+        revoked: row.revoked_at.map(|at| When::new(at, now)),
+        form,
+        chart: usage::chart(&used),
+        history: history(scoring, row, now).await?,
+        use_case,
+    })
+}
+
+async fn history(
+    scoring: &pyxis_scoring::State,
+    row: &ApiKeyRow,
+    now: UnixMillis,
+) -> Result<HistoryAccess, Error> {
+    if row.can_read_history {
+        return Ok(HistoryAccess::Granted);
+    }
+    let all = history_requests::list(scoring, row.workspace_id, None).await?;
+    let last = all.into_iter().find(|request| request.api_key_id == row.id);
+    let last = last.map(|request| (request.state, asked(request, std::slice::from_ref(row), now)));
+    Ok(match last {
+        Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),
+        Some((RequestState::Refused, request)) => HistoryAccess::Without { refused: Some(request) },
+        Some((RequestState::Approved, _)) | None => HistoryAccess::Without { refused: None },
+    })
+}
+
+pub(crate) async fn edit(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = key_id(&id)?;
+    let problems = match form::read(&fields) {
+        Err(problems) => problems,
+        Ok(wanted) => {
+            let change = ApiKeyChange {
+                name: Some(wanted.name),
+                stamps: Some(wanted.stamps),
+                models: Some(wanted.models),
+                can_read: Some(wanted.can_read),
+                can_write: Some(wanted.can_write),
+                can_read_history: None,
+            };
+            match api_keys::update(&scoring, &who.person.actor(), id, change).await {
+                Ok(_) => return Ok(Notice::KeySaved.then(&state, &path(id))),
+                Err(error) => problem(error, form::field)?,
+            }
+        }
+    };
+    let row = api_keys::get(&scoring, who.person.workspace(), id).await?;
+    let form = form::typed(&fields, problems);
+    Ok(unprocessable(page(&state, &scoring, &who, &row, form, String::new()).await?))
+}
+
+pub(crate) async fn revoke(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = key_id(&id)?;
+    api_keys::revoke(&scoring, &who.person.actor(), id).await?;
+    Ok(Notice::KeyRevoked.then(&state, &path(id)))
+}
+
+/// Asks for access to history.
+pub(crate) async fn ask_history(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = key_id(&id)?;
+    let use_case = fields.text("use_case").trim().to_owned();
+    match history_requests::create(&scoring, &who.person.actor(), id, &use_case).await {
+        Ok(_) => Ok(Notice::HistoryAsked.then(&state, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
+        Err(error) => {
+            let problems = problem(error, |_| "use_case")?;
+            let row = api_keys::get(&scoring, who.person.workspace(), id).await?;
+            let form = ApiKeyForm { problems, ..form::of(&row) };
+            Ok(unprocessable(page(&state, &scoring, &who, &row, form, use_case).await?))
+        }
+    }
+}
+
+/// Takes access to history away.
+pub(crate) async fn withdraw_history(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = key_id(&id)?;
+    let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
+    match api_keys::update(&scoring, &who.person.actor(), id, change).await {
+        Ok(_) => Ok(Notice::HistoryWithdrawn.then(&state, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn approve_history(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    decide(&state, &scoring, &who, &id, true).await
+}
+
+pub(crate) async fn refuse_history(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    decide(&state, &scoring, &who, &id, false).await
+}
+
+async fn decide(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    id: &str,
+    approve: bool,
+) -> Result<Response, Error> {
+    let id: HistoryRequestId = id.parse().map_err(|_| Error::NotFound)?;
+    let notice = match history_requests::decide(scoring, &who.person.actor(), id, approve).await {
+        Ok(_) if approve => Notice::HistoryApproved,
+        Ok(_) => Notice::HistoryRefused,
+        Err(Service::Conflict(_)) => Notice::HistorySettled,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(state, LIST))
+}

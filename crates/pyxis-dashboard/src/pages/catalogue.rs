@@ -1,0 +1,253 @@
+//! The catalogue of Stamps.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::StatusCode;
+use pyxis_core::catalogue::{Entry, Group, Platform};
+use pyxis_scoring::icon;
+use pyxis_scoring::service::Error as Service;
+use pyxis_scoring::service::catalogue::{self, Catalogue};
+use sha2::{Digest, Sha256};
+
+use super::agents::unprocessable;
+use super::scoring::{A_KEY, Scoring, problem};
+use crate::error::html;
+use crate::form::{Fields, Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::Problems;
+use crate::view::catalogue::{CataloguePage, PlatformForm, PlatformLine, PlatformPage};
+use crate::{Error, State, text};
+
+const HERE: &str = "/app/catalogue";
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
+    let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
+    let base = &state.gateway.config.base_url;
+    html(&CataloguePage {
+        shell: who.shell(&state).await?,
+        own,
+        summary: format!(
+            "{} with {}",
+            text::counted(platforms.len() as u64, "platform"),
+            text::counted(stamps as u64, "Stamp")
+        ),
+        ask: format!("curl {base}/v2/stamps/metadata \\\n  -H 'X-API-KEY: {A_KEY}'"),
+        platforms: platforms.iter().map(line).collect(),
+    })
+}
+
+fn line(platform: &Platform) -> PlatformLine {
+    let names = |group: &Group| group.stamps.iter().map(|entry| entry.name.to_string()).collect();
+    PlatformLine {
+        id: platform.id.clone(),
+        icon: icon::path(&platform.id),
+        name: platform.name.clone(),
+        description: platform.description.clone(),
+        groups: platform.groups.iter().map(|group| (group.name.clone(), names(group))).collect(),
+    }
+}
+
+/// Tells one state of a catalogue from another.
+fn fingerprint(platforms: &[Platform]) -> String {
+    // Platforms are texts and lists, which are always JSON.
+    text::hex(&Sha256::digest(serde_json::to_vec(platforms).unwrap_or_default()))
+}
+
+pub(crate) async fn new(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    let before = fingerprint(&catalogue::get(&scoring, who.person.workspace()).await?.platforms);
+    let form = PlatformForm { before, ..PlatformForm::default() };
+    html(&PlatformPage { shell: who.shell(&state).await?, stored: None, form })
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let platforms = catalogue::get(&scoring, who.person.workspace()).await?.platforms;
+    let platform = platforms.iter().find(|platform| platform.id == id).ok_or(Error::NotFound)?;
+    let form = form_of(platform, fingerprint(&platforms));
+    html(&PlatformPage { shell: who.shell(&state).await?, stored: Some(line(platform)), form })
+}
+
+fn form_of(platform: &Platform, before: String) -> PlatformForm {
+    let rows = |group: &Group| {
+        let name = group.name.clone();
+        let row = move |entry: &Entry| (name.clone(), entry.name.to_string(), entry.description.clone());
+        group.stamps.iter().map(row).collect::<Vec<_>>()
+    };
+    PlatformForm {
+        id: platform.id.clone(),
+        name: platform.name.clone(),
+        description: platform.description.clone(),
+        connect_message: platform.connect_message.clone(),
+        icon: platform.icon.clone(),
+        stamps: platform.groups.iter().flat_map(rows).collect(),
+        before,
+        problems: Problems::default(),
+    }
+}
+
+/// The form as it was typed, without rows that name no Stamp.
+fn typed(fields: &Fields, id: String) -> PlatformForm {
+    let rows = fields.all("group").zip(fields.all("stamp")).zip(fields.all("says"));
+    let rows = rows.map(|((group, stamp), says)| [group, stamp, says].map(|text| text.trim().to_owned()));
+    PlatformForm {
+        id,
+        name: fields.trimmed("name"),
+        description: fields.trimmed("description"),
+        connect_message: fields.trimmed("connect_message"),
+        icon: fields.trimmed("icon"),
+        stamps: rows.filter(|[_, stamp, _]| !stamp.is_empty()).map(Into::into).collect(),
+        before: fields.trimmed("before"),
+        problems: Problems::default(),
+    }
+}
+
+/// The platform that a form describes.
+fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut problems = Problems::default();
+    for (row, (group, stamp, says)) in form.stamps.iter().enumerate() {
+        let Ok(name) = stamp.parse() else {
+            let row = row + 1;
+            problems.add(
+                "stamp",
+                format!("Row {row}: a name has no spaces and only plain letters, digits and signs."),
+            );
+            continue;
+        };
+        // The hash is the service's to compute.
+        let entry = Entry { name, description: says.clone(), hash: String::new() };
+        let group = if group.is_empty() { &form.name } else { group };
+        match groups.iter_mut().find(|known| known.name == *group) {
+            Some(known) => known.stamps.push(entry),
+            None => groups.push(Group { name: group.clone(), stamps: vec![entry] }),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let icon = if form.icon.is_empty() { icon::path(&form.id) } else { form.icon.clone() };
+    let (id, name, description) = (form.id.clone(), form.name.clone(), form.description.clone());
+    Ok(Platform { id, icon, name, description, connect_message: form.connect_message.clone(), groups })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let form = typed(&fields, fields.trimmed("id"));
+    store(&state, &scoring, &who, form, None).await
+}
+
+pub(crate) async fn save(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let form = typed(&fields, id.clone());
+    store(&state, &scoring, &who, form, Some(&id)).await
+}
+
+const OVERTAKEN: &str = "Somebody else changed the catalogue while you were editing. \
+                         Look at what you typed, and save again to put it in.";
+
+async fn store(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    mut form: PlatformForm,
+    id: Option<&str>,
+) -> Result<Response, Error> {
+    let mut all = catalogue::get(scoring, who.person.workspace()).await?.platforms.into_owned();
+    let place = all.iter().position(|platform| platform.id == form.id);
+    if id.is_some() && place.is_none() {
+        return Err(Error::NotFound);
+    }
+    let stored = id.and(place).map(|place| line(&all[place]));
+    let now = fingerprint(&all);
+    if form.before != now {
+        form.before = now;
+        form.problems.add("before", OVERTAKEN);
+        let mut response = html(&PlatformPage { shell: who.shell(state).await?, stored, form })?;
+        *response.status_mut() = StatusCode::CONFLICT;
+        return Ok(response);
+    }
+    form.problems = match platform(&form) {
+        Err(problems) => problems,
+        Ok(_) if id.is_none() && place.is_some() => taken(&form.id),
+        Ok(platform) => {
+            match (id, place) {
+                (Some(_), Some(place)) => all[place] = platform,
+                _ => all.push(platform),
+            }
+            match catalogue::replace(scoring, &who.person.actor(), all).await {
+                Ok(_) => return Ok(Notice::PlatformSaved.then(state, HERE)),
+                Err(error) => problem(error, field)?,
+            }
+        }
+    };
+    Ok(unprocessable(html(&PlatformPage { shell: who.shell(state).await?, stored, form })?))
+}
+
+fn taken(id: &str) -> Problems {
+    let mut problems = Problems::default();
+    problems.add("id", format!("{id} exists already. Choose another."));
+    problems
+}
+
+/// The form's field of the service's `platforms[3].groups[0].stamps[1].name`.
+fn field(name: &str) -> &'static str {
+    if name.contains(".groups") {
+        return "stamp";
+    }
+    match name.rsplit('.').next() {
+        Some("id") => "id",
+        Some("icon") => "icon",
+        Some("description") => "description",
+        Some("connectMessage") => "connect_message",
+        _ => "name",
+    }
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let mut all = catalogue::get(&scoring, who.person.workspace()).await?.platforms.into_owned();
+    let before = all.len();
+    all.retain(|platform| platform.id != id);
+    if all.len() == before {
+        return Err(Error::NotFound);
+    }
+    match catalogue::replace(&scoring, &who.person.actor(), all).await {
+        Ok(_) => Ok(Notice::PlatformRemoved.then(&state, HERE)),
+        Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.then(&state, HERE)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn reset(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    catalogue::reset(&scoring, &who.person.actor()).await?;
+    Ok(Notice::CatalogueReset.then(&state, HERE))
+}

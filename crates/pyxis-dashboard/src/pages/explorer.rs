@@ -1,0 +1,240 @@
+//! The Stamps explorer: why one address has the score it has, and revocation.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::catalogue::Platform;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::SigningDigest;
+use pyxis_scoring::icon;
+use pyxis_scoring::service::stamps::{self, Explored, Line, Standing as Stands, Which};
+use pyxis_scoring::service::{catalogue, issuers, scorers};
+use serde::Deserialize;
+
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, bring, day};
+use crate::chart::meter::Meter;
+use crate::error::html;
+use crate::form::{Asked, Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::text::{Middle, counted, hex, plain};
+use crate::view::explorer::{ExplorerPage, Found, StampLine, Standing};
+use crate::view::{Choice, When};
+use crate::{Error, State};
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    address: String,
+    #[serde(default)]
+    scorer: String,
+}
+
+const NO_ADDRESS: &str =
+    "That is no address: write 0x and 40 hexadecimal digits. Names such as vitalik.eth are not looked up.";
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+    Asked(Wanted { address, scorer }): Asked<Wanted>,
+) -> Result<Response, Error> {
+    let all = scorers::list(&scoring, who.person.workspace()).await?;
+    let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
+    let typed = address.trim();
+    let (found, problem) = match (typed.parse::<EvmAddress>(), chosen) {
+        (Ok(address), Some(scorer)) => (Some(find(&state, &scoring, &who, address, scorer).await?), None),
+        (Err(_), _) if !typed.is_empty() => (None, Some(NO_ADDRESS.to_owned())),
+        _ => (None, None),
+    };
+    let to_try = found.as_ref().map_or(EXAMPLE_ADDRESS, |found| &found.address);
+    html(&ExplorerPage {
+        shell: who.shell(&state).await?,
+        bring: bring(&state, to_try),
+        address: typed.to_owned(),
+        problem,
+        scorers: all
+            .iter()
+            .map(|row| Choice {
+                value: row.id.to_string(),
+                label: format!("{} · {}", row.id, row.name),
+                chosen: Some(row.id) == chosen,
+            })
+            .collect(),
+        found,
+    })
+}
+
+async fn find(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    address: EvmAddress,
+    scorer: ScorerId,
+) -> Result<Found, Error> {
+    let workspace = who.person.workspace();
+    let explored = stamps::show(scoring, workspace, Some(scorer), address).await?;
+    let known = Known {
+        platforms: &catalogue::get(scoring, workspace).await?.platforms,
+        issuers: issuers::list(scoring, workspace)
+            .await?
+            .into_iter()
+            .map(|row| (row.did, row.name))
+            .collect(),
+        now: state.gateway.now(),
+    };
+    let ask = ask(state, &scorer.to_string(), &address.to_string(), A_KEY);
+    Ok(found(&explored, &known, ask))
+}
+
+fn found(explored: &Explored, known: &Known<'_>, ask: String) -> Found {
+    let threshold = explored.scorer.threshold;
+    let contributing = explored.stamps.iter().filter(|line| line.contribution > Decimal::ZERO);
+    let expires = contributing.clone().map(|line| line.stamp.expires_at).min();
+    let gives: Vec<_> =
+        contributing.map(|line| (line.stamp.provider.to_string(), line.contribution)).collect();
+    let description = format!(
+        "{} of the {} that are needed, from {}.",
+        plain(explored.score),
+        plain(threshold),
+        counted(gives.len() as u64, "Stamp")
+    );
+    let mut stamps: Vec<&Line> = explored.stamps.iter().collect();
+    stamps.sort_by(|a, b| b.contribution.cmp(&a.contribution).then_with(|| rank(a).cmp(&rank(b))));
+    Found {
+        address: explored.address.to_string(),
+        scorer: explored.scorer.id.to_string(),
+        scorer_name: explored.scorer.name.clone(),
+        score: plain(explored.score),
+        threshold: plain(threshold),
+        passes: explored.passing,
+        margin: margin(explored, threshold),
+        expires: expires.map(|at| When::new(at, known.now)),
+        meter: Meter::new(description, gives, threshold),
+        stamps: stamps.into_iter().map(|line| known.line(line)).collect(),
+        ask,
+    }
+}
+
+/// What could count stands before what no longer does.
+fn rank(line: &Line) -> u8 {
+    match line.standing {
+        Stands::Counts => 0,
+        Stands::Deduplicated { .. } => 1,
+        Stands::NotYetValid => 2,
+        Stands::NoWeight => 3,
+        Stands::Expired => 4,
+    }
+}
+
+fn margin(explored: &Explored, threshold: Decimal) -> String {
+    let by = |units: i64| plain(Decimal::from_units(units.abs()));
+    match (explored.passing, explored.score.units() - threshold.units()) {
+        (true, 0) => "It passes exactly.".to_owned(),
+        (true, more) => format!("It passes by {}.", by(more)),
+        (false, less) if less < 0 => format!("It lacks {}.", by(less)),
+        (false, _) => "Without a Stamp nobody passes.".to_owned(),
+    }
+}
+
+/// What is known about Stamps beside what is stored with them.
+struct Known<'a> {
+    platforms: &'a [Platform],
+    /// Names by DID.
+    issuers: HashMap<String, String>,
+    now: UnixMillis,
+}
+
+impl Known<'_> {
+    fn line(&self, line: &Line) -> StampLine {
+        let stamp = &line.stamp;
+        let entry = self.platforms.iter().find_map(|platform| {
+            let mut entries = platform.groups.iter().flat_map(|group| &group.stamps);
+            let entry = entries.find(|entry| entry.name == stamp.provider)?;
+            Some((platform, entry))
+        });
+        StampLine {
+            name: stamp.provider.to_string(),
+            icon: entry.map(|(platform, _)| icon::path(&platform.id)),
+            description: entry.map(|(_, entry)| entry.description.clone()).unwrap_or_default(),
+            standing: standing(line.standing),
+            why: why(line),
+            holder: match line.standing {
+                Stands::Deduplicated { holder, .. } => Some(holder.to_string()),
+                _ => None,
+            },
+            weight: plain(line.weight.unwrap_or_default()),
+            contribution: plain(line.contribution),
+            expires: When::new(stamp.expires_at, self.now),
+            issued: When::new(stamp.issued_at, self.now),
+            issuer: self
+                .issuers
+                .get(&stamp.issuer)
+                .cloned()
+                .unwrap_or_else(|| "not listed any more".to_owned()),
+            did: stamp.issuer.clone(),
+            digest: hex(&stamp.digest),
+        }
+    }
+}
+
+fn standing(stands: Stands) -> Standing {
+    match stands {
+        Stands::Counts => Standing::Counts,
+        Stands::NoWeight => Standing::Weightless,
+        Stands::Deduplicated { .. } => Standing::Deduplicated,
+        Stands::Expired => Standing::Expired,
+        Stands::NotYetValid => Standing::Early,
+    }
+}
+
+fn why(line: &Line) -> String {
+    match line.standing {
+        Stands::Counts => "It gives its whole weight.".to_owned(),
+        Stands::NoWeight => "This scorer gives it no weight.".to_owned(),
+        Stands::Deduplicated { holder, until } => {
+            let Middle { head, tail, .. } = Middle::new(&holder.to_string(), 12);
+            format!(
+                "Another address, {head}…{}, verified the same first, so it counts there. \
+                 That ends on {} unless it is renewed.",
+                tail.unwrap_or_default(),
+                day(until)
+            )
+        }
+        Stands::Expired => format!("It was valid until {}.", day(line.stamp.expires_at)),
+        Stands::NotYetValid => format!("It is valid from {} on.", day(line.stamp.issued_at)),
+    }
+}
+
+pub(crate) async fn revoke(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(digest): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let digest = digest_of(&digest).ok_or(Error::NotFound)?;
+    let reason = Some(fields.trimmed("reason")).filter(|reason| !reason.is_empty());
+    let (_, done) = stamps::revoke(&scoring, &who.person.actor(), Which::Digest(digest), reason).await?;
+    let notice = if done.new { Notice::StampRevoked } else { Notice::StampRevokedBefore };
+    Ok(notice.then(&state, &back(fields.get("address"), fields.get("scorer"))))
+}
+
+/// The page that the form was on. Only an address and a number get into it.
+fn back(address: &str, scorer: &str) -> String {
+    let address = address.parse::<EvmAddress>().map(|address| address.to_string()).unwrap_or_default();
+    let scorer = scorer.parse::<ScorerId>().map(|scorer| scorer.to_string()).unwrap_or_default();
+    format!("/app/explorer?address={}&scorer={scorer}", utf8_percent_encode(&address, NON_ALPHANUMERIC))
+}
+
+fn digest_of(text: &str) -> Option<SigningDigest> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let bytes = pairs.iter().map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    bytes.filter(|_| rest.is_empty())?.try_into().ok()
+}

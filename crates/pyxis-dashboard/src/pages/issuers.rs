@@ -1,0 +1,72 @@
+//! Issuers whose credentials are believed.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_scoring::service::issuers::{self, Added};
+
+use super::agents::unprocessable;
+use super::scoring::{Scoring, problem};
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::catalogue::{IssuerLine, IssuersPage};
+use crate::view::{Problems, When};
+use crate::{Error, State};
+
+const HERE: &str = "/app/issuers";
+
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    page(&state, &scoring, &who, (String::new(), String::new()), Problems::default()).await
+}
+
+async fn page(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    (did, name): (String, String),
+    problems: Problems,
+) -> Result<Response, Error> {
+    let now = state.gateway.now();
+    let rows = issuers::list(scoring, who.person.workspace()).await?;
+    let mut issuers: Vec<_> = rows
+        .into_iter()
+        .map(|row| IssuerLine { did: row.did, name: row.name, added: When::new(row.created_at, now) })
+        .collect();
+    issuers.sort_by_key(|issuer| issuer.name.to_lowercase());
+    let add = format!(
+        "curl {}/admin/issuers \\\n  -H 'Authorization: Bearer <session token>' \\\n  \
+         -H 'Content-Type: application/json' \\\n  \
+         -d '{{\"did\":\"did:ethr:0x…\",\"name\":\"Our own issuer\"}}'",
+        state.gateway.config.base_url
+    );
+    html(&IssuersPage { shell: who.shell(state).await?, issuers, add, did, name, problems })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
+    let problems = match issuers::add(&scoring, &who.person.actor(), &did, &name).await {
+        Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.then(&state, HERE)),
+        Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.then(&state, HERE)),
+        Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
+    };
+    Ok(unprocessable(page(&state, &scoring, &who, (did, name), problems).await?))
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(did): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    issuers::remove(&scoring, &who.person.actor(), &did).await?;
+    Ok(Notice::IssuerRemoved.then(&state, HERE))
+}

@@ -1,0 +1,276 @@
+//! Scorers: what Stamps are worth, and what is enough.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::StatusCode;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::Weights;
+use pyxis_scoring::service::preview::{self, Proposal};
+use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
+use pyxis_scoring::service::{Error as Service, catalogue};
+use pyxis_store::scores;
+
+use super::agents::unprocessable;
+use super::reach::reach;
+use super::scorer_form::Draft;
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
+use crate::chart::histogram::{Bin, Histogram};
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::scorers::{NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
+use crate::view::{Problems, When};
+use crate::{Error, State, text};
+
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    let mut lines = Vec::new();
+    for row in scorers::list(&scoring, who.person.workspace()).await? {
+        let scorer = scorers::get(&scoring, who.person.workspace(), row.id).await?;
+        let weights = &scorer.terms.weights;
+        let sum: Decimal = weights.values().copied().sum();
+        lines.push(ScorerLine {
+            id: scorer.id.to_string(),
+            name: scorer.name,
+            threshold: text::plain(scorer.terms.threshold),
+            stamps: format!(
+                "{}, together {}",
+                text::counted(weights.len() as u64, "Stamp"),
+                text::plain(sum)
+            ),
+            addresses: text::grouped(scored(&scoring, &who, scorer.id).await?),
+            created: When::new(scorer.created_at, state.gateway.now()),
+        });
+    }
+    let first = lines.first().map_or("1", |line| line.id.as_str());
+    let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
+    html(&ScorersPage { shell: who.shell(&state).await?, scorers: lines, ask })
+}
+
+/// How many addresses a scorer has scored.
+async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<u64, Error> {
+    Ok(count(read(scores::count(&scoring.store, who.person.workspace(), id).await)?))
+}
+
+pub(crate) async fn new(
+    Extract(state): Extract<State>,
+    _: Scoring,
+    Manager(who): Manager,
+) -> Result<Response, Error> {
+    html(&NewScorerPage {
+        shell: who.shell(&state).await?,
+        name: String::new(),
+        threshold: "20".to_owned(),
+        empty: false,
+        problems: Problems::default(),
+    })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let (name, threshold) = (fields.trimmed("name"), fields.trimmed("threshold"));
+    let empty = fields.get("start") == "empty";
+    let mut problems = Problems::default();
+    if let Ok(needed) = threshold.parse() {
+        let weights = empty.then(Weights::new);
+        let input = ScorerInput { name: name.clone(), threshold: Some(needed), weights };
+        match scorers::create(&scoring, &who.person.actor(), input).await {
+            Ok(made) => return Ok(Notice::ScorerAdded.then(&state, &path(made.id))),
+            Err(error) => problems = problem(error, field)?,
+        }
+    } else {
+        problems.add("threshold", "Write a number such as 20, with at most five digits after the point.");
+    }
+    let page = NewScorerPage { shell: who.shell(&state).await?, name, threshold, empty, problems };
+    Ok(unprocessable(html(&page)?))
+}
+
+fn field(name: &str) -> &'static str {
+    match name {
+        "threshold" => "threshold",
+        "weights" => "weights",
+        _ => "name",
+    }
+}
+
+fn path(id: ScorerId) -> String {
+    format!("/app/scorers/{id}")
+}
+
+/// What is no number names no scorer.
+fn scorer_id(text: &str) -> Result<ScorerId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+/// What differs from answer to answer.
+#[derive(Default)]
+struct Shown {
+    overtaken: bool,
+    preview: Option<Preview>,
+}
+
+async fn page(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    stored: &Scorer,
+    draft: &Draft,
+    shown: Shown,
+) -> Result<Response, Error> {
+    let platforms = catalogue::get(scoring, who.person.workspace()).await?.platforms;
+    let id = stored.id.to_string();
+    html(&ScorerPage {
+        shell: who.shell(state).await?,
+        name: stored.name.clone(),
+        threshold: text::plain(stored.terms.threshold),
+        addresses: addresses(scored(scoring, who, stored.id).await?),
+        created: When::new(stored.created_at, state.gateway.now()),
+        form: draft.form(stored, &platforms),
+        reach: reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
+        overtaken: shown.overtaken,
+        preview: shown.preview,
+        ask: ask(state, &id, EXAMPLE_ADDRESS, A_KEY),
+        id,
+    })
+}
+
+/// `1 address`, `1,204 addresses`.
+fn addresses(number: u64) -> String {
+    if number == 1 { "1 address".to_owned() } else { format!("{} addresses", text::grouped(number)) }
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let stored = scorers::get(&scoring, who.person.workspace(), scorer_id(&id)?).await?;
+    page(&state, &scoring, &who, &stored, &Draft::of(&stored), Shown::default()).await
+}
+
+pub(crate) async fn save(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = scorer_id(&id)?;
+    let mut draft = Draft::read(&fields);
+    if draft.problems.is_empty() {
+        let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
+        match scorers::update(&scoring, &who.person.actor(), id, patch(&draft, &stored)).await {
+            Ok(_) => return Ok(Notice::ScorerSaved.then(&state, &path(id))),
+            Err(Service::Changed { .. }) => return overtaken(&state, &scoring, &who, id, draft).await,
+            Err(error) => draft.problems = problem(error, field)?,
+        }
+    }
+    let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
+    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, Shown::default()).await?))
+}
+
+/// A new name alone leaves every score as it is.
+fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
+    let name = (draft.name != stored.name).then(|| draft.name.clone());
+    if draft.threshold == Some(stored.terms.threshold) && draft.weights == stored.terms.weights {
+        return ScorerPatch { name, ..ScorerPatch::default() };
+    }
+    ScorerPatch {
+        name,
+        threshold: draft.threshold,
+        weights: Some(draft.weights.clone()),
+        // A form without a revision began from nothing that is stored.
+        revision: Some(draft.revision.unwrap_or(0)),
+    }
+}
+
+/// The draft with what somebody else saved beside it. Saved again, it replaces that.
+async fn overtaken(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    id: ScorerId,
+    draft: Draft,
+) -> Result<Response, Error> {
+    let stored = scorers::get(scoring, who.person.workspace(), id).await?;
+    let draft = draft.rebased(&stored);
+    let shown = Shown { overtaken: true, preview: None };
+    let mut response = page(state, scoring, who, &stored, &draft, shown).await?;
+    *response.status_mut() = StatusCode::CONFLICT;
+    Ok(response)
+}
+
+pub(crate) async fn try_out(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = scorer_id(&id)?;
+    let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
+    let mut draft = Draft::read(&fields);
+    if draft.problems.is_empty() {
+        let proposal = Proposal { threshold: draft.threshold, weights: Some(draft.weights.clone()) };
+        match preview::preview(&scoring, who.person.workspace(), id, proposal).await {
+            Ok(found) => {
+                let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());
+                let shown = Shown { overtaken: false, preview: Some(shown(&found, needed)) };
+                return page(&state, &scoring, &who, &stored, &draft, shown).await;
+            }
+            Err(error) => draft.problems = problem(error, field)?,
+        }
+    }
+    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, Shown::default()).await?))
+}
+
+fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Preview {
+    let bins = found.histogram.iter().map(|bucket| Bin {
+        from: bucket.from,
+        to: bucket.to,
+        before: bucket.before.into(),
+        after: bucket.after.into(),
+    });
+    let description = format!(
+        "{}: {} pass now, {} with this draft; {} begin to pass and {} no longer pass.",
+        addresses(found.sampled.into()),
+        found.passing_before,
+        found.passing_after,
+        found.gained,
+        found.lost
+    );
+    let share = |passing: u32| match found.sampled {
+        0 => "0".to_owned(),
+        all => format!("{} ({} %)", text::grouped(passing.into()), u64::from(passing) * 100 / u64::from(all)),
+    };
+    Preview {
+        sample: if found.sampled < preview::SAMPLE {
+            format!("{} with Stamps: all there are", addresses(found.sampled.into()))
+        } else {
+            format!("a sample of {} with Stamps", addresses(found.sampled.into()))
+        },
+        any: found.sampled > 0,
+        before: share(found.passing_before),
+        after: share(found.passing_after),
+        gained: text::grouped(found.gained.into()),
+        lost: text::grouped(found.lost.into()),
+        histogram: Histogram::new(description, bins.collect(), before, after),
+    }
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    scorers::remove(&scoring, &who.person.actor(), scorer_id(&id)?).await?;
+    Ok(Notice::ScorerRemoved.then(&state, "/app/scorers"))
+}

@@ -1,0 +1,70 @@
+//! What the pages of scoring have in common.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use pyxis_core::clock::UnixMillis;
+use pyxis_scoring::service::Error as Service;
+use pyxis_store::StoreError;
+
+use super::sentence;
+use crate::view::Problems;
+use crate::{Error, State, text};
+
+/// Scoring, which this process serves; else its pages are not there.
+pub(crate) struct Scoring(pub(crate) pyxis_scoring::State);
+
+impl FromRequestParts<State> for Scoring {
+    type Rejection = Error;
+
+    async fn from_request_parts(_parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        state.scoring.clone().map(Self).ok_or(Error::NotFound)
+    }
+}
+
+/// What the service found wrong, at the form's field; anything else stays an error.
+pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -> Result<Problems, Service> {
+    match error {
+        Service::InvalidField { field, detail } => {
+            let mut problems = Problems::default();
+            problems.add(field_of(&field), sentence(&detail));
+            Ok(problems)
+        }
+        other => Err(other),
+    }
+}
+
+/// A read that goes to the store as it is.
+pub(super) fn read<T>(found: Result<T, StoreError>) -> Result<T, Error> {
+    Ok(found.map_err(Service::from)?)
+}
+
+/// `2026-01-31`.
+pub(super) fn day(at: UnixMillis) -> String {
+    let absolute = text::absolute(at);
+    absolute.get(..10).unwrap_or(&absolute).to_owned()
+}
+
+/// A count that a page shows; one that no page could is shown as the most there is.
+pub(super) fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A `curl` that asks for a score.
+pub(super) fn ask(state: &State, scorer: &str, address: &str, key: &str) -> String {
+    let base = &state.gateway.config.base_url;
+    format!("curl {base}/v2/stamps/{scorer}/score/{address} \\\n  -H 'X-API-KEY: {key}'")
+}
+
+/// A `curl` that brings in credentials.
+pub(super) fn bring(state: &State, address: &str) -> String {
+    let base = &state.gateway.config.base_url;
+    format!(
+        "curl -X POST {base}/v2/stamps/{address} \\\n  -H 'X-API-KEY: <API key that may write>' \\\n  \
+         -H 'Content-Type: application/json' \\\n  -d @credentials.json"
+    )
+}
+
+/// An address for commands to try.
+pub(super) const EXAMPLE_ADDRESS: &str = "0x8f3b2c1de4a5968770123456789abcdef0123456";
+/// Where a key stands in a command.
+pub(super) const A_KEY: &str = "<API key>";

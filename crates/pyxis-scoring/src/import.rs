@@ -1,0 +1,126 @@
+//! Bulk import of credentials, one JSON object on each line.
+//!
+//! Lines are read in blocks; threads check signatures, one transaction stores a block. Blocks are stored
+//! in the order of the file, so that an interrupted import goes on where it stopped, and memory does not
+//! depend on the length of the file. Running an import twice changes nothing.
+
+mod lines;
+mod pipeline;
+
+use std::io::{BufRead, Write};
+
+use pyxis_core::clock::Clock;
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::{Store, issuers};
+use serde::{Deserialize, Serialize};
+
+use crate::credential::Verified;
+use crate::engine::{self, Outcome};
+use crate::error::{BoxError, Error, Result};
+use pipeline::{Block, Checked};
+
+/// What an import did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Lines read, blank ones too.
+    pub lines: u64,
+    /// Bytes read: where to go on.
+    pub bytes: u64,
+    /// Credentials stored.
+    pub accepted: u64,
+    /// Credentials that took the place of older ones.
+    pub replaced: u64,
+    /// Credentials that were there already.
+    pub unchanged: u64,
+    /// Lines that were refused.
+    pub rejected: u64,
+}
+
+/// A refused line, as it is reported.
+#[derive(Serialize)]
+struct Reject<'a> {
+    line: u64,
+    code: &'a str,
+    detail: &'a str,
+}
+
+/// What an import needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Where the Stamps go.
+    pub workspace: WorkspaceId,
+    /// Threads that check signatures.
+    pub threads: usize,
+}
+
+/// Reads credentials from `source`, from the beginning or from where `begun` says that it stands, and
+/// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
+/// and ends the import by answering `false`.
+pub async fn import(
+    store: &Store,
+    clock: &dyn Clock,
+    options: Options,
+    source: impl BufRead + Send + 'static,
+    rejects: &mut (dyn Write + Send),
+    begun: Progress,
+    mut progress: impl FnMut(&Progress) -> bool,
+) -> Result<Progress> {
+    let trusted = issuers::list(store, options.workspace).await?;
+    let trusted = trusted.into_iter().map(|issuer| issuer.did).collect();
+    let mut blocks = pipeline::start(source, begun, trusted, options.threads, clock.now());
+    let mut done = begun;
+    while let Some(block) = blocks.next().await {
+        let block = block.map_err(|error| Error::Internal(BoxError::from(error)))?;
+        keep(store, clock, options.workspace, block, rejects, &mut done).await?;
+        if !progress(&done) {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Stores a block and reports what was refused of it.
+async fn keep(
+    store: &Store,
+    clock: &dyn Clock,
+    workspace: WorkspaceId,
+    block: Block<Checked>,
+    rejects: &mut (dyn Write + Send),
+    done: &mut Progress,
+) -> Result<()> {
+    let (mut numbers, mut believed): (Vec<u64>, Vec<Verified>) = (Vec::new(), Vec::new());
+    let mut refused: Vec<(u64, &'static str, String)> = Vec::new();
+    for (line, checked) in block.items {
+        match checked {
+            Ok(verified) => {
+                numbers.push(line);
+                believed.push(*verified);
+            }
+            Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
+        }
+    }
+    let outcomes = engine::ingest_many(store, workspace, &believed, clock.now()).await?;
+    for (line, outcome) in numbers.into_iter().zip(outcomes) {
+        match outcome {
+            Outcome::Accepted => done.accepted += 1,
+            Outcome::Replaced => done.replaced += 1,
+            Outcome::Unchanged => done.unchanged += 1,
+            Outcome::Superseded => {
+                refused.push((line, "superseded", "a credential issued later is there already".to_owned()));
+            }
+            Outcome::Revoked => {
+                refused.push((line, "revoked", "its issuer revoked this credential".to_owned()));
+            }
+        }
+    }
+    refused.sort_by_key(|(line, ..)| *line);
+    for (line, code, detail) in &refused {
+        let text = serde_json::to_string(&Reject { line: *line, code, detail })
+            .map_err(|error| Error::Internal(error.into()))?;
+        writeln!(rejects, "{text}").map_err(|error| Error::Internal(error.into()))?;
+    }
+    rejects.flush().map_err(|error| Error::Internal(error.into()))?;
+    done.rejected += refused.len() as u64;
+    (done.lines, done.bytes) = (block.end_line, block.end_byte);
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Reading and checking on threads of their own, blocks handed on in the order of the file.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, BufRead};
+use std::str;
+use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+
+use pyxis_core::clock::UnixMillis;
+use tokio::sync::mpsc;
+
+use super::{Progress, lines};
+use crate::credential::{self, Rejection, Verified};
+
+/// Lines in a block. One transaction stores it: large enough to share the cost of making it durable.
+const BLOCK: usize = 512;
+/// Bytes after which a block ends early.
+const BLOCK_BYTES: usize = 4 * 1024 * 1024;
+
+/// Some lines of the file.
+pub(super) struct Block<T> {
+    /// Which block, from 0.
+    number: u64,
+    /// Line numbers, from 1, and what stands there.
+    pub(super) items: Vec<(u64, T)>,
+    /// Lines and bytes of the file up to its end.
+    pub(super) end_line: u64,
+    pub(super) end_byte: u64,
+}
+
+/// What became of a line.
+pub(super) type Checked = Result<Box<Verified>, Rejection>;
+
+/// Blocks whose signatures are checked.
+pub(super) struct Blocks {
+    checked: mpsc::Receiver<io::Result<Block<Checked>>>,
+    /// Blocks that came before their turn; at most as many as there are threads.
+    early: BTreeMap<u64, Block<Checked>>,
+    next: u64,
+}
+
+/// Starts the threads. They end when the source does, or when nobody takes blocks any more.
+pub(super) fn start(
+    source: impl BufRead + Send + 'static,
+    begun: Progress,
+    trusted: HashSet<String>,
+    threads: usize,
+    now: UnixMillis,
+) -> Blocks {
+    let threads = threads.max(1);
+    let (read, unread) = std_mpsc::sync_channel(threads);
+    let (check, checked) = mpsc::channel(threads);
+    let failed = check.clone();
+    std::thread::spawn(move || {
+        if let Err(error) = read_blocks(source, begun, &read) {
+            // Nobody listening any more is fine.
+            let _ = failed.blocking_send(Err(error));
+        }
+    });
+    let (unread, trusted) = (Arc::new(Mutex::new(unread)), Arc::new(trusted));
+    for _ in 0..threads {
+        let (unread, trusted, check) = (Arc::clone(&unread), Arc::clone(&trusted), check.clone());
+        std::thread::spawn(move || {
+            loop {
+                let block = unread.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok(block) = block else { return };
+                if check.blocking_send(Ok(check_block(block, &trusted, now))).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Blocks { checked, early: BTreeMap::new(), next: 0 }
+}
+
+impl Blocks {
+    /// The next block of the file.
+    pub(super) async fn next(&mut self) -> Option<io::Result<Block<Checked>>> {
+        loop {
+            if let Some(block) = self.early.remove(&self.next) {
+                self.next += 1;
+                return Some(Ok(block));
+            }
+            match self.checked.recv().await? {
+                Ok(block) => drop(self.early.insert(block.number, block)),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+fn read_blocks(
+    mut source: impl BufRead,
+    begun: Progress,
+    blocks: &std_mpsc::SyncSender<Block<Vec<u8>>>,
+) -> io::Result<()> {
+    let (mut line_number, mut byte) = (begun.lines, begun.bytes);
+    for number in 0.. {
+        let mut items = Vec::with_capacity(BLOCK);
+        let mut length = 0;
+        let mut ended = false;
+        while items.len() < BLOCK && length < BLOCK_BYTES {
+            let mut line = Vec::with_capacity(4096);
+            let taken = lines::read(&mut source, &mut line)?;
+            if taken == 0 {
+                ended = true;
+                break;
+            }
+            line_number += 1;
+            byte += taken;
+            length += line.len();
+            if !line.trim_ascii().is_empty() {
+                items.push((line_number, line));
+            }
+        }
+        let block = Block { number, items, end_line: line_number, end_byte: byte };
+        if blocks.send(block).is_err() || ended {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn check_block(block: Block<Vec<u8>>, trusted: &HashSet<String>, now: UnixMillis) -> Block<Checked> {
+    let Block { number, items, end_line, end_byte } = block;
+    let items = items.into_iter().map(|(line, text)| (line, check(&text, trusted, now))).collect();
+    Block { number, items, end_line, end_byte }
+}
+
+fn check(text: &[u8], trusted: &HashSet<String>, now: UnixMillis) -> Checked {
+    let text = text.trim_ascii();
+    let not_text =
+        |error: str::Utf8Error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 };
+    let text = str::from_utf8(text).map_err(not_text)?;
+    credential::parse_and_verify_for_its_subject(text, now, |did| trusted.contains(did)).map(Box::new)
+}

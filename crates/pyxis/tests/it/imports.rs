@@ -1,0 +1,172 @@
+//! `pyxis stamps import` (decisions, Credentials in).
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use serde_json::{Value, json};
+
+use crate::support::{App, Setup, both_engines};
+
+/// Wallet number `n`.
+fn wallet(n: u32) -> EvmAddress {
+    let mut bytes = [0; 20];
+    bytes[16..].copy_from_slice(&n.to_be_bytes());
+    EvmAddress(bytes)
+}
+
+struct Desk {
+    app: App,
+    issuer: Eip712Issuer,
+}
+
+impl Desk {
+    /// An installation that trusts one issuer.
+    async fn open(setup: Setup) -> Self {
+        let app = App::bootstrapped(setup).await;
+        let issuer = Eip712Issuer::new(&SeededEntropy::new(7));
+        let workspace = app.bootstrap["workspace_id"].as_str().expect("an id");
+        app.sql(&format!(
+            "INSERT INTO issuers (workspace_id, did, name, created_at) VALUES ('{workspace}', '{}', 'test', 0)",
+            issuer.did()
+        ));
+        Self { app, issuer }
+    }
+
+    /// A credential for wallet `n`, issued `days` ago.
+    fn credential(&self, n: u32, provider: &str, days: u64) -> String {
+        let day = Duration::from_hours(24);
+        let issued_at = SystemClock.now().minus(day * u32::try_from(days).expect("few"));
+        let nullifier = format!("v1:{provider}/{n}");
+        self.issuer.issue(&Claim {
+            address: wallet(n),
+            provider,
+            nullifiers: &[&nullifier],
+            issued_at,
+            expires_at: issued_at.plus(day * 90),
+        })
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.app.directory().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn stored(&self) -> Vec<String> {
+        self.app.sql("SELECT CAST(count(*) AS TEXT) FROM stamps")
+    }
+}
+
+fn rejects(path: &str) -> Vec<(u64, String)> {
+    let text = std::fs::read_to_string(path).expect("a rejects file");
+    let line = |line: &str| -> (u64, String) {
+        let reject: Value = serde_json::from_str(line).expect("JSON");
+        (reject["line"].as_u64().expect("a number"), reject["code"].as_str().expect("a code").to_owned())
+    };
+    text.lines().map(line).collect()
+}
+
+both_engines! {
+    async fn an_import_stores_what_is_good_says_what_is_not_and_changes_nothing_when_repeated(setup: Setup) {
+        let desk = Desk::open(setup).await;
+        let stranger = Eip712Issuer::new(&SeededEntropy::new(8));
+        let mut text = String::new();
+        for n in 0..300 {
+            writeln!(text, "{}", desk.credential(n, "Google", 1)).expect("text");
+            writeln!(text, "{}", desk.credential(n, "Discord", 1)).expect("text");
+        }
+        let foreign = stranger.issue(&Claim {
+            address: wallet(1),
+            provider: "Lens",
+            nullifiers: &["v1:x"],
+            issued_at: SystemClock.now(),
+            expires_at: SystemClock.now().plus(Duration::from_hours(1)),
+        });
+        let long = "x".repeat(200_000);
+        let old = desk.credential(5, "Google", 3);
+        let first = text.lines().next().expect("a line").to_owned();
+        write!(text, "\nnot json\n{foreign}\n{long}\n{old}\n{first}").expect("text");
+        let file = desk.file("stamps.jsonl", &text);
+        let name = file.to_str().expect("text");
+
+        let ran = desk.app.cli(&["stamps", "import", name, "--json"]).await.expect(1);
+        let path = format!("{name}.rejects.jsonl");
+        assert_eq!(
+            ran.json(),
+            json!({
+                "lines": 606, "accepted": 600, "replaced": 0, "unchanged": 1, "rejected": 4, "rejects": path
+            })
+        );
+        let expected = [(602, "malformed_json"), (603, "unknown_issuer"), (604, "too_large"), (605, "superseded")];
+        assert_eq!(rejects(&path), expected.map(|(line, code)| (line, code.to_owned())));
+        assert_eq!(desk.stored(), ["600"]);
+
+        let good = desk.file("good.jsonl", &text.lines().take(600).collect::<Vec<_>>().join("\n"));
+        let again = desk.app.cli(&["stamps", "import", good.to_str().expect("text"), "--json"]).await.expect(3);
+        assert_eq!((&again.json()["unchanged"], &again.json()["rejects"]), (&json!(600), &Value::Null));
+        assert_eq!(desk.stored(), ["600"]);
+
+        let newer = desk.file("newer.jsonl", &desk.credential(5, "Google", 0));
+        let renewed = desk.app.cli_json(&["stamps", "import", newer.to_str().expect("text")]).await;
+        assert_eq!(renewed["replaced"], 1);
+        assert_eq!(desk.stored(), ["600"]);
+    }
+
+    async fn an_interrupted_import_goes_on_where_it_stopped(setup: Setup) {
+        let desk = Desk::open(setup).await;
+        let lines: Vec<String> = (0..40).map(|n| desk.credential(n, "Google", 1)).collect();
+        let file = desk.file("stamps.jsonl", &format!("not json\n{}\nnor this\n", lines.join("\n")));
+        let name = file.to_str().expect("text");
+        let note = PathBuf::from(format!("{name}.import.json"));
+        // As a run leaves it that was killed after ten lines, with a reject of the next block half written.
+        let bytes = "not json\n".len() + lines[..9].iter().map(|line| line.len() + 1).sum::<usize>();
+        let first = json!({"line": 1, "code": "malformed_json", "detail": ""}).to_string() + "\n";
+        desk.file("stamps.jsonl.rejects.jsonl", &format!("{first}{{\"line\":"));
+        let progress = json!({
+            "lines": 10, "bytes": bytes, "accepted": 9, "replaced": 0, "unchanged": 0, "rejected": 1
+        });
+        let left = json!({"progress": progress, "rejects_bytes": first.len()});
+        std::fs::write(&note, left.to_string()).expect("a file");
+
+        let ran = desk.app.cli(&["stamps", "import", name, "--json"]).await.expect(1);
+        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        assert_eq!((&ran.json()["lines"], &ran.json()["accepted"]), (&json!(42), &json!(40)));
+        assert_eq!(desk.stored(), ["31"]);
+        let path = format!("{name}.rejects.jsonl");
+        assert_eq!(rejects(&path), [1, 42].map(|line| (line, "malformed_json".to_owned())));
+        assert!(!note.exists());
+
+        std::fs::write(&note, left.to_string()).expect("a file");
+        let anew = desk.app.cli(&["stamps", "import", name, "--restart", "--json"]).await.expect(1);
+        assert_eq!((&anew.json()["accepted"], &anew.json()["unchanged"]), (&json!(9), &json!(31)));
+        assert_eq!(desk.stored(), ["40"]);
+
+        std::fs::write(&note, "{").expect("a file");
+        let damaged = desk.app.cli(&["stamps", "import", name]).await.expect(1);
+        assert!(damaged.stderr.contains("--restart begins anew"), "{}", damaged.stderr);
+    }
+
+    async fn an_imported_stamp_counts_at_once(setup: Setup) {
+        let mut desk = Desk::open(setup).await;
+        desk.app.serve();
+        let key = desk.app.bootstrap["api_key"].as_str().expect("a key").to_owned();
+        let path = format!("/v2/stamps/1/score/{}", wallet(9));
+        let score = async |desk: &Desk| {
+            let answer = desk.app.anonymous().get(&path).header("x-api-key", &key).send().await.expect(200).json();
+            answer["score"].as_str().expect("a score").to_owned()
+        };
+        assert_eq!(score(&desk).await, "0.00000");
+        let google = desk.file("google.jsonl", &desk.credential(9, "Google", 1));
+        desk.app.cli_json(&["stamps", "import", google.to_str().expect("text")]).await;
+        assert_eq!(score(&desk).await, "0.52500");
+        // Known by now: the import settles the score itself.
+        let discord = desk.file("discord.jsonl", &desk.credential(9, "Discord", 1));
+        desk.app.cli_json(&["stamps", "import", discord.to_str().expect("text")]).await;
+        assert_eq!(score(&desk).await, "1.04100");
+    }
+}

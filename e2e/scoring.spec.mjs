@@ -1,0 +1,189 @@
+// The developer portal: weights, keys, the explorer, issuers and the catalogue, in a browser.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Issuer } from "./support/issuer.mjs";
+import { World } from "./support/world.mjs";
+
+const world = World.forThisFile({}, prepare);
+const issuer = new Issuer();
+const PHONE = { width: 390, height: 844 };
+const FIRST = `0x${"1a".repeat(20)}`;
+const SECOND = `0x${"2b".repeat(20)}`;
+
+/** A call of the API with a key. */
+function api(path, { key = world.server.bootstrap.api_key, ...options } = {}) {
+  const headers = { "X-API-KEY": key, "Content-Type": "application/json" };
+  return fetch(world.server.url(path), { headers, ...options });
+}
+
+async function score(address, key) {
+  const answer = await api(`/v2/stamps/${world.server.bootstrap.scorer_id}/score/${address}`, { key });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return answer.json();
+}
+
+async function bring(address, provider, nullifier) {
+  const body = JSON.stringify([issuer.issue(address, provider, nullifier)]);
+  const answer = await api(`/v2/stamps/${address}`, { method: "POST", body });
+  const text = await answer.text();
+  assert.match(text, /"status":\s*"(accepted|replaced)"/, text);
+}
+
+function editor() {
+  return `/app/scorers/${world.server.bootstrap.scorer_id}`;
+}
+
+/** An issuer that is believed, and two addresses with a credential of one account. */
+async function prepare() {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/issuers");
+    await page.getByLabel("DID").fill(issuer.did);
+    await page.getByLabel("Name").fill("Our own issuer");
+    await page.getByRole("button", { name: "Add issuer" }).click();
+    await page.getByText("Listed. Credentials of this issuer are taken").waitFor();
+  });
+  await bring(FIRST, "Discord", "v1:one-account");
+  await score(FIRST);
+  await bring(SECOND, "Discord", "v1:one-account");
+}
+
+test("a weight is tried on stored addresses, saved, and changes the score that the API answers", async () => {
+  assert.equal((await score(FIRST)).score, "0.51600");
+  await world.asOwner(async (page) => {
+    await page.goto(editor());
+    const weight = page.locator('[name="weight.Discord"]');
+    await weight.fill("21.5");
+    await page.locator("[data-alone]").getByText("Discord").waitFor();
+    await page.getByRole("button", { name: "Preview" }).click();
+    const preview = page.getByRole("region", { name: "What this draft would change" });
+    await preview.getByRole("img", { name: "Scores of these addresses" }).waitFor();
+    assert.match(await preview.innerText(), /Pass now\s+0 \(0 %\)\s+With this draft\s+1 \(50 %\)/);
+    assert.equal(await weight.inputValue(), "21.5");
+    assert.equal((await score(FIRST)).score, "0.51600", "a preview saves nothing");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. Each score follows").waitFor();
+  });
+  const after = await score(FIRST);
+  assert.deepEqual([after.score, after.passing_score], ["21.50000", true]);
+});
+
+test("who saves second is told, keeps the draft, and decides", async () => {
+  await world.asOwner(async (mine) => {
+    await mine.goto(editor());
+    await mine.locator('[name="weight.Lens"]').fill("4");
+    await world.asOwner(async (theirs) => {
+      await theirs.goto(editor());
+      await theirs.locator('[name="weight.Google"]').fill("9");
+      await theirs.getByRole("button", { name: "Save" }).click();
+      await theirs.getByText("Saved. Each score follows").waitFor();
+    });
+    await mine.getByRole("button", { name: "Save" }).click();
+    await mine.getByRole("alert").getByText("Somebody else saved this scorer").waitFor();
+    assert.equal(await mine.locator('[name="weight.Lens"]').inputValue(), "4");
+    await mine.getByText("stored now: 9").waitFor();
+  }, { refusals: [409] });
+});
+
+test("a Stamp is found among many by the keyboard, and finding saves nothing", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto(editor());
+    await page.keyboard.press("/");
+    await page.keyboard.type("github");
+    await page.keyboard.press("Enter");
+    const shown = await page.locator("[data-row]:visible").allInnerTexts();
+    assert.equal(shown.length, 3);
+    assert.ok(shown.every((text) => text.includes("githubContributionActivity")), shown.join());
+    assert.equal(new URL(page.url()).pathname, editor());
+  });
+});
+
+test("a key made in the portal works at once and no longer once it is revoked", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/api-keys");
+    await page.getByRole("link", { name: "Add key" }).click();
+    await page.getByLabel("Name").fill("checkout-server");
+    await page.getByRole("button", { name: "Add key" }).click();
+    const key = (await page.getByLabel("API key").innerText()).trim();
+    assert.match(key, /^px_api_/);
+    assert.equal((await score(FIRST, key)).address, FIRST);
+    await page.getByRole("link", { name: "I have stored the key" }).click();
+    await page.getByRole("img", { name: "Requests of the last 24 hours" }).waitFor();
+    assert.ok(!(await page.content()).includes(key), "it is shown once");
+    await page.getByText("Revoke…").click();
+    await page.getByRole("button", { name: "Revoke the key" }).click();
+    await page.getByText("every request with it gets 401").waitFor();
+    assert.equal((await api("/v2/stamps/metadata", { key })).status, 401);
+  });
+});
+
+test("history is asked for with a use case and approved by a person", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/api-keys");
+    await page.getByRole("link", { name: "default", exact: true }).click();
+    await page.getByLabel("Use case").fill("Rewards by the score of the snapshot");
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.getByRole("button", { name: "Approve history for default" }).click();
+    await page.getByText("Approved. The key reads history").waitFor();
+  });
+  const path = `/v2/stamps/${world.server.bootstrap.scorer_id}/score/${FIRST}/history?created_at=2999-01-01`;
+  assert.equal((await api(path)).status, 200);
+});
+
+test("the explorer says why a deduplicated Stamp does not count and leads to the address that has it", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/explorer");
+    await page.getByLabel("Address").fill(SECOND);
+    await page.getByRole("button", { name: "Explore" }).click();
+    const stamp = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Discord" }) });
+    assert.match(await stamp.innerText(), /Deduplicated.*Another address, 0x1a…1a1a1a1a, verified the same first/s);
+    await stamp.getByRole("link", { name: "Look at that address" }).click();
+    await page.getByText("It gives its whole weight.").waitFor();
+    assert.equal(await page.getByLabel("Address").inputValue(), FIRST);
+  });
+});
+
+test("a revoked credential goes from the explorer and from the API", async () => {
+  const address = `0x${"3c".repeat(20)}`;
+  await bring(address, "Lens", "v1:lens-account");
+  await world.asOwner(async (page) => {
+    await page.goto(`/app/explorer?address=${address}`);
+    await page.getByText("Revoke…").click();
+    await page.getByLabel("Reason").fill("sold");
+    await page.getByRole("button", { name: "Revoke the credential" }).click();
+    await page.getByText("This address has no Stamp").waitFor();
+  });
+  assert.deepEqual((await score(address)).stamps, {});
+});
+
+test("every platform of the catalogue has a picture", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/catalogue");
+    const sizes = await page.locator("img.tile-icon").evaluateAll((images) => Promise.all(images.map(async (image) => {
+      image.loading = "eager";
+      await image.decode();
+      return image.naturalWidth;
+    })));
+    assert.ok(sizes.length > 20 && sizes.every((width) => width > 0), sizes.join());
+  });
+});
+
+test("on a phone nothing is wider than the window, in the middle of work too", async () => {
+  await world.asOwner(async (page) => {
+    const width = () => page.evaluate(() => document.documentElement.scrollWidth);
+    for (const address of [FIRST, SECOND]) {
+      await page.goto(`/app/explorer?address=${address}`);
+      await page.getByText("Revoke…").click();
+      assert.equal(await width(), PHONE.width, `explorer of ${address}`);
+    }
+    await page.goto(editor());
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("region", { name: "What this draft would change" }).waitFor();
+    assert.equal(await width(), PHONE.width, "preview");
+    await page.getByText("More", { exact: true }).click();
+    await page.getByRole("navigation", { name: "Main, phone" }).getByRole("link", { name: "Issuers" }).click();
+    await page.waitForURL("**/app/issuers");
+    assert.equal(await width(), PHONE.width, "issuers");
+  }, { viewport: PHONE });
+});
