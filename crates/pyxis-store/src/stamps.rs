@@ -1,6 +1,7 @@
 //! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
 
 mod page;
+mod readable;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -12,6 +13,7 @@ use crate::db::{Bind, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 pub use page::{Cursor, PageItem, exists_beyond, page};
+pub use readable::{Readable, all_of, discard, discard_damaged, live_of};
 
 row! {
     /// A Stamp without its credential.
@@ -36,6 +38,8 @@ row! {
         received_at: UnixMillis,
     }
 }
+
+use stamp_columns;
 
 impl From<StampRow> for pyxis_core::score::Stamp {
     fn from(row: StampRow) -> Self {
@@ -159,30 +163,6 @@ pub async fn find_by_digest(
     let query =
         sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
     executor.optional(query.bind(workspace).bind(digest)).await
-}
-
-/// Every Stamp of an address, expired ones too, by name.
-pub async fn all_of(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-) -> Result<Vec<StampRow>, StoreError> {
-    live_of(executor, workspace, address, UnixMillis(i64::MIN)).await
-}
-
-/// The Stamps of an address that have not expired, by name. Some may only become valid later.
-pub async fn live_of(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    now: UnixMillis,
-) -> Result<Vec<StampRow>, StoreError> {
-    let query = sql(concat!(
-        "SELECT ",
-        stamp_columns!(),
-        " FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 ORDER BY provider"
-    ));
-    executor.all(query.bind(workspace).bind(address).bind(now)).await
 }
 
 /// Other addresses that have a Stamp with one of some nullifiers, in their order.

@@ -45,13 +45,15 @@ pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &Revocati
 
 /// The Stamp of a credential, its holder locked. It may go while that is waited for.
 async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Option<StampRow>> {
+    // One that cannot be read counts nowhere: it just goes.
+    stamps::discard_damaged(tx, workspace, digest).await?;
     let Some(stamp) = stamps::find_by_digest(&mut *tx, workspace, digest).await? else { return Ok(None) };
     holders::lock(tx, workspace, stamp.address).await?;
     Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
 }
 
 async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {
-    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?;
+    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?.stamps;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
     claims::lock(tx, workspace, nullifiers(&all)).await?;
     stamps::remove(tx, workspace, stamp).await?;
@@ -72,9 +74,10 @@ async fn release_left(
     left.sort_unstable();
     left.dedup();
     holders::lock(tx, workspace, address).await?;
-    let all = stamps::all_of(&mut *tx, workspace, address).await?;
+    let all = stamps::all_of(&mut *tx, workspace, address).await?.stamps;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
-    claims::lock(tx, workspace, nullifiers(&all).chain(&left)).await?;
+    let touched: Vec<Nullifier> = nullifiers(&all).chain(&left).cloned().collect();
+    claims::lock(tx, workspace, &touched).await?;
     release(tx, workspace, &held).await?;
     settle_known(tx, workspace, address, &left, now).await
 }

@@ -13,6 +13,7 @@ mod gateway;
 mod layering;
 mod moments;
 mod openapi;
-mod postgres;
 mod races;
 mod support;
+
+use pyxis_testkit::postgres;
