@@ -1,6 +1,7 @@
 //! Deduplication (decisions, Deduplication): the first holder keeps. Days in the life of a few wallets,
 //! lived through the API.
 
+use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use serde_json::{Value, json};
 
@@ -24,13 +25,9 @@ fn held(until: i64) -> Value {
 /// What `number` has of a Stamp.
 async fn stamp(world: &World, scorer: ScorerId, number: u64, name: &str) -> Value {
     let record = world.score(scorer, wallet(number)).await;
-    let sum: f64 = record["stamps"]
-        .as_object()
-        .unwrap()
-        .values()
-        .map(|stamp| stamp["score"].as_str().unwrap().parse::<f64>().unwrap())
-        .sum();
-    assert_eq!(record["score"], format!("{sum:.5}"));
+    let stamps = record["stamps"].as_object().unwrap().values();
+    let sum: Decimal = stamps.map(|stamp| stamp["score"].as_str().unwrap().parse::<Decimal>().unwrap()).sum();
+    assert_eq!(record["score"], sum.to_string());
     record["stamps"][name].clone()
 }
 
