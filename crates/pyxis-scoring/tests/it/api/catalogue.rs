@@ -51,7 +51,12 @@ both_engines! {
         catalogue::replace(&mut tx, world.workspace, &default_catalogue()[1..3]).await.unwrap();
         tx.commit().await.unwrap();
         let ids = |catalogue: Value| {
-            catalogue.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            catalogue
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["id"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
         };
         let own = ids(world.get("/v2/stamps/metadata").await.json());
         let theirs = ids(world.get_as(&neighbour, "/v2/stamps/metadata").await.json());

@@ -19,7 +19,11 @@ both_engines! {
             world.sql(&format!("UPDATE stamps SET {damage} WHERE provider IN ('A', 'not a name')")).await;
             world.sql("UPDATE scores SET stale = (1 = 1)").await;
             let record = world.score(scorer, wallet(1)).await;
-            assert_eq!((&record["score"], &record["passing_score"]), (&json!("6.00000"), &json!(true)), "{damage}");
+            assert_eq!(
+                (&record["score"], &record["passing_score"]),
+                (&json!("6.00000"), &json!(true)),
+                "{damage}"
+            );
             assert_eq!(record["error"], "1 stored Stamp cannot be read and does not count.");
             assert_eq!(record["stamps"].as_object().unwrap().len(), 2);
             let batch = world.scores(scorer, &[wallet(1)]).await.json();
@@ -45,7 +49,10 @@ both_engines! {
         }
         world.sql("UPDATE stamps SET nullifiers = '' WHERE provider <> 'C'").await;
         let record = world.score(scorer, wallet(1)).await;
-        assert_eq!((&record["score"], &record["error"]), (&json!("4.00000"), &json!("2 stored Stamps cannot be read and do not count.")));
+        assert_eq!(
+            (&record["score"], &record["error"]),
+            (&json!("4.00000"), &json!("2 stored Stamps cannot be read and do not count."))
+        );
         world.sql("UPDATE stamps SET nullifiers = '[\"a:1\"]' WHERE provider = 'A'").await;
         world.sql("UPDATE stamps SET nullifiers = '[\"b:1\"]' WHERE provider = 'B'").await;
         world.clock.set(UnixMillis(day(0).0 + 3_600_000));

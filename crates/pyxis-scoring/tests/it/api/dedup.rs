@@ -254,7 +254,9 @@ both_engines! {
         world.verify(wallet(1), "A", "n:1", 10).await;
         world.verify(wallet(1), "B", "n:1", 30).await;
         world.verify(wallet(1), "C", "n:1 n:2", 20).await;
-        for (name, expected) in [("A", counts("1.00000", 10)), ("B", counts("2.00000", 30)), ("C", counts("4.00000", 20))] {
+        for (name, expected) in
+            [("A", counts("1.00000", 10)), ("B", counts("2.00000", 30)), ("C", counts("4.00000", 20))]
+        {
             assert_eq!(stamp(world, scorer, 1, name).await, expected);
         }
         // The one that lives longest holds it.
@@ -270,7 +272,10 @@ both_engines! {
         world.verify(wallet(2), "B", "n:2", 30).await;
         let record = world.score(scorer, wallet(2)).await;
         assert_eq!(record["stamps"], json!({"A": held(10), "B": counts("2.00000", 30)}));
-        assert_eq!((&record["score"], &record["expiration_timestamp"]), (&json!("2.00000"), &json!(shown(day(30)))));
+        assert_eq!(
+            (&record["score"], &record["expiration_timestamp"]),
+            (&json!("2.00000"), &json!(shown(day(30))))
+        );
     }
 
     async fn a_credential_that_replaces_with_other_nullifiers_still_keeps_the_old_ones(world: &World) {

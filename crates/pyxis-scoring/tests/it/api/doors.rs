@@ -46,13 +46,19 @@ both_engines! {
     async fn history_checks_key_parameters_permission_scorer_and_address_in_this_order(world: &World) {
         let scorer = world.scorer("20", &[]).await;
         let without = world.add_key(|key| key.can_read_history = false).await;
-        let path = |scorer: &str, address: &str, query: &str| format!("/v2/stamps/{scorer}/score/{address}/history{query}");
+        let path = |scorer: &str, address: &str, query: &str| {
+            format!("/v2/stamps/{scorer}/score/{address}/history{query}")
+        };
         let good = "?created_at=2026-01-01";
         detail(world, "wrong", &path("abc", "0x", "")).await.refuses(401, "Invalid API Key.");
         detail(world, &without, &path("abc", "0x", good)).await.complains_about("path", "scorer_id");
         detail(world, &without, &path("999", "0x", "")).await.complains_about("query", "created_at");
-        detail(world, &without, &path("999", "0x", good)).await.refuses(403, "Invalid permissions for action.");
-        detail(world, &world.key, &path("999", "0x", good)).await.refuses(404, "No scorer matches the given criteria.");
+        detail(world, &without, &path("999", "0x", good))
+            .await
+            .refuses(403, "Invalid permissions for action.");
+        detail(world, &world.key, &path("999", "0x", good))
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
         let number = scorer.to_string();
         detail(world, &world.key, &path(&number, "0x", good)).await.refuses(400, "Invalid address.");
         let found = detail(world, &world.key, &path(&number, &wallet(1).to_string(), good)).await;
@@ -68,24 +74,41 @@ both_engines! {
             detail(world, "wrong", &path("abc", "0x")).await.refuses(401, "Invalid API Key.");
             detail(world, &without, &path("abc", "0x")).await.complains_about("path", "scorer_id");
             detail(world, &without, &path("999", "0x")).await.refuses(403, "Invalid permissions for action.");
-            detail(world, &without, &path("999", &address)).await.refuses(403, "Invalid permissions for action.");
-            detail(world, &world.key, &path("999", "0x")).await.refuses(404, "No scorer matches the given criteria.");
-            detail(world, &world.key, &path("999", &address)).await.refuses(404, "No scorer matches the given criteria.");
+            detail(world, &without, &path("999", &address))
+                .await
+                .refuses(403, "Invalid permissions for action.");
+            detail(world, &world.key, &path("999", "0x"))
+                .await
+                .refuses(404, "No scorer matches the given criteria.");
+            detail(world, &world.key, &path("999", &address))
+                .await
+                .refuses(404, "No scorer matches the given criteria.");
             detail(world, &world.key, &path(&scorer, "0x")).await.refuses(400, "Invalid address.");
             assert_eq!(detail(world, &world.key, &path(&scorer, &address)).await.status, StatusCode::OK);
         }
-        detail(world, &without, &format!("/v2/stamps/{scorer}/score/{address}?explain=maybe")).await.complains_about("query", "explain");
+        detail(world, &without, &format!("/v2/stamps/{scorer}/score/{address}?explain=maybe"))
+            .await
+            .complains_about("query", "explain");
     }
 
     async fn a_page_of_stamps_checks_in_the_same_order(world: &World) {
         let without = world.add_key(|key| key.can_read = false).await;
-        for (query, name) in [("limit=abc", "limit"), ("limit=", "limit"), ("limit=1.5", "limit"),
-            ("include_metadata=maybe", "include_metadata"), ("include_metadata=", "include_metadata")] {
+        for (query, name) in [
+            ("limit=abc", "limit"),
+            ("limit=", "limit"),
+            ("limit=1.5", "limit"),
+            ("include_metadata=maybe", "include_metadata"),
+            ("include_metadata=", "include_metadata"),
+        ] {
             detail(world, &without, &format!("/v2/stamps/0x?{query}")).await.complains_about("query", name);
         }
-        detail(world, &without, "/v2/stamps/0x?limit=1").await.refuses(403, "Invalid permissions for action.");
+        detail(world, &without, "/v2/stamps/0x?limit=1")
+            .await
+            .refuses(403, "Invalid permissions for action.");
         detail(world, &world.key, "/v2/stamps/0x?limit=1&token=x").await.refuses(400, "Invalid address.");
-        detail(world, &world.key, &format!("/v2/stamps/{}?token=x", wallet(1))).await.refuses(400, "Invalid token.");
+        detail(world, &world.key, &format!("/v2/stamps/{}?token=x", wallet(1)))
+            .await
+            .refuses(400, "Invalid token.");
         detail(world, &without, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
     }
 
@@ -117,7 +140,10 @@ both_engines! {
             for name in ["content-type", "content-length", "ratelimit-limit"] {
                 // The length may be left out, but not be another.
                 let (of_head, of_get) = (head.header(name), got.header(name));
-                assert!(of_head == of_get || (name == "content-length" && of_get.is_empty()), "{path} {name}");
+                assert!(
+                    of_head == of_get || (name == "content-length" && of_get.is_empty()),
+                    "{path} {name}"
+                );
             }
         }
     }
@@ -135,7 +161,9 @@ both_engines! {
         let allowed = world.send(preflight).await;
         assert!(allowed.status.is_success(), "{allowed:?}");
         assert_eq!(allowed.header("access-control-allow-origin"), "*");
-        assert!(allowed.header("access-control-allow-methods").split(',').any(|method| method.trim() == "GET"));
+        assert!(
+            allowed.header("access-control-allow-methods").split(',').any(|method| method.trim() == "GET")
+        );
         let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
         assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
         assert!(!allowed.header("access-control-allow-methods").contains("POST"));
@@ -178,10 +206,21 @@ both_engines! {
         let scorer = world.scorer("20", &[]).await;
         let good = &wallet(1).to_string()[2..];
         let bad = [
-            "vitalik.eth".to_owned(), "0x".to_owned(), good.to_owned(), format!("0X{good}"),
-            format!("0x{}", &good[1..]), format!("0x{good}0"), format!("0x{}g", &good[1..]),
-            format!("0x{good}%20"), format!("%200x{good}"), format!("0x{}%00", &good[1..]), format!("0x{}%ff", &good[1..]),
-            format!("0x{}%C3%A9", &good[2..]), "%2e%2e".to_owned(), "null".to_owned(), format!("0x+{}", &good[1..]),
+            "vitalik.eth".to_owned(),
+            "0x".to_owned(),
+            good.to_owned(),
+            format!("0X{good}"),
+            format!("0x{}", &good[1..]),
+            format!("0x{good}0"),
+            format!("0x{}g", &good[1..]),
+            format!("0x{good}%20"),
+            format!("%200x{good}"),
+            format!("0x{}%00", &good[1..]),
+            format!("0x{}%ff", &good[1..]),
+            format!("0x{}%C3%A9", &good[2..]),
+            "%2e%2e".to_owned(),
+            "null".to_owned(),
+            format!("0x+{}", &good[1..]),
         ];
         for text in &bad {
             for path in [
@@ -217,7 +256,14 @@ both_engines! {
         for path in all(&ours.to_string()) {
             world.get_as(&theirs, &path).await.refuses(404, "No scorer matches the given criteria.");
         }
-        let batch = world.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &world.key, r#"{"addresses":[]}"#.into()).await;
+        let batch = world
+            .ask(
+                Method::POST,
+                &format!("/v2/stamps/{scorer}/scores"),
+                &world.key,
+                r#"{"addresses":[]}"#.into(),
+            )
+            .await;
         batch.refuses(404, "No scorer matches the given criteria.");
     }
 }

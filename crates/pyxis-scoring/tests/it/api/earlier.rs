@@ -62,9 +62,11 @@ both_engines! {
             deprecated(&earlier, &successor);
             assert!(now.headers.get("deprecation").is_none());
         }
-        let paged = world.get(&format!("/registry/stamps/{}?limit=2&include_metadata=true", wallet(1))).await.json();
+        let paged =
+            world.get(&format!("/registry/stamps/{}?limit=2&include_metadata=true", wallet(1))).await.json();
         assert_eq!(paged["items"].as_array().unwrap().len(), 2);
-        let path = format!("/registry/stamps/{}?limit=2&token={}", wallet(1), paged["next"].as_str().unwrap());
+        let path =
+            format!("/registry/stamps/{}?limit=2&token={}", wallet(1), paged["next"].as_str().unwrap());
         assert_eq!(world.get(&path).await.json()["items"].as_array().unwrap().len(), 1);
     }
 
@@ -78,14 +80,27 @@ both_engines! {
             answer.refuses(401, "Invalid API Key.");
             assert!(!answer.header("deprecation").is_empty() && !answer.header("link").is_empty());
         }
-        world.get(&format!("/registry/score/999/{}", wallet(1))).await.refuses(404, "No scorer matches the given criteria.");
+        world
+            .get(&format!("/registry/score/999/{}", wallet(1)))
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
         world.get(&format!("/registry/score/{scorer}/0x")).await.refuses(400, "Invalid address.");
         world.get(&format!("/registry/score/abc/{}", wallet(1))).await.complains_about("path", "scorer_id");
         world.get(&format!("/registry/stamps/{}?limit=-1", wallet(1))).await.refuses(400, "Invalid limit.");
         submitted(json!({"address": "0x", "scorer_id": scorer})).await.refuses(400, "Invalid address.");
-        submitted(json!({"address": wallet(1), "scorer_id": 999})).await.refuses(404, "No scorer matches the given criteria.");
-        submitted(json!({"address": wallet(1), "scorer_id": "abc"})).await.complains_about("body", "scorer_id");
-        for body in [json!({}), json!([]), json!({"address": wallet(1)}), json!({"address": 1, "scorer_id": 1}), json!(null)] {
+        submitted(json!({"address": wallet(1), "scorer_id": 999}))
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
+        submitted(json!({"address": wallet(1), "scorer_id": "abc"}))
+            .await
+            .complains_about("body", "scorer_id");
+        for body in [
+            json!({}),
+            json!([]),
+            json!({"address": wallet(1)}),
+            json!({"address": 1, "scorer_id": 1}),
+            json!(null),
+        ] {
             assert_eq!(submitted(body.clone()).await.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
         }
     }
@@ -104,12 +119,17 @@ both_engines! {
         ];
         for (used, path) in paths.iter().enumerate() {
             let answer = world.get_as(&key, path).await;
-            assert_eq!((answer.status, answer.header("ratelimit-remaining")), (StatusCode::OK, &*(8 - used).to_string()));
+            assert_eq!(
+                (answer.status, answer.header("ratelimit-remaining")),
+                (StatusCode::OK, &*(8 - used).to_string())
+            );
         }
         let body = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
         let submitted = world.ask(Method::POST, "/registry/submit-passport", &key, body).await;
         assert_eq!(submitted.header("ratelimit-remaining"), "1");
-        let batch = world.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &key, r#"{"addresses":[]}"#.into()).await;
+        let batch = world
+            .ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &key, r#"{"addresses":[]}"#.into())
+            .await;
         assert_eq!(batch.header("ratelimit-remaining"), "0");
         for path in paths {
             world.get_as(&key, &path).await.refuses(429, "You have been rate limited!");

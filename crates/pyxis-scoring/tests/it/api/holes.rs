@@ -37,7 +37,10 @@ both_engines! {
         let renamed = changed(&cheap, |value| value["credentialSubject"]["provider"] = "Dear".into());
         assert_eq!(world.bring(wallet(1), &[renamed]).await, ["signature_mismatch"]);
         // Nor where a wrapper names the Stamp: the wrapper is no credential.
-        for wrapped in [format!("{{\"provider\":\"Dear\",\"credential\":{cheap}}}"), format!("{{\"stamp\":\"Dear\",\"verifiableCredential\":{cheap}}}")] {
+        for wrapped in [
+            format!("{{\"provider\":\"Dear\",\"credential\":{cheap}}}"),
+            format!("{{\"stamp\":\"Dear\",\"verifiableCredential\":{cheap}}}"),
+        ] {
             let outcome = world.bring(wallet(1), &[wrapped]).await;
             assert_ne!(outcome, ["accepted"]);
         }
@@ -111,15 +114,37 @@ both_engines! {
         world.verify(wallet(1), "A", "n:1", 9).await;
         let (score, stamps) = (score_path(scorer, wallet(1)), format!("/v2/stamps/{}", wallet(1)));
         let values = [
-            "-1", "0", "", "%00", "%ff", "null", "NaN", "1e400", "-9223372036854775809", "%F0%9F%92%A9", "'--", "[]", "a&a", "%25",
-            "9999-99-99", "0000-00-00", "2026-01-01T00:00:00.000Z", "-0001-01-01", "+10000-01-01",
+            "-1",
+            "0",
+            "",
+            "%00",
+            "%ff",
+            "null",
+            "NaN",
+            "1e400",
+            "-9223372036854775809",
+            "%F0%9F%92%A9",
+            "'--",
+            "[]",
+            "a&a",
+            "%25",
+            "9999-99-99",
+            "0000-00-00",
+            "2026-01-01T00:00:00.000Z",
+            "-0001-01-01",
+            "+10000-01-01",
         ];
         for value in values {
             for path in [
-                format!("{stamps}?limit={value}"), format!("{stamps}?token={value}"), format!("{stamps}?include_metadata={value}"),
-                format!("{score}?explain={value}"), format!("{score}/history?created_at={value}"),
-                format!("/v2/stamps/{value}/score/{}", wallet(1)), format!("/v2/stamps/{scorer}/score/{value}"),
-                format!("/v2/stamps/{value}"), format!("/registry/stamps/{}?limit={value}", wallet(1)),
+                format!("{stamps}?limit={value}"),
+                format!("{stamps}?token={value}"),
+                format!("{stamps}?include_metadata={value}"),
+                format!("{score}?explain={value}"),
+                format!("{score}/history?created_at={value}"),
+                format!("/v2/stamps/{value}/score/{}", wallet(1)),
+                format!("/v2/stamps/{scorer}/score/{value}"),
+                format!("/v2/stamps/{value}"),
+                format!("/registry/stamps/{}?limit={value}", wallet(1)),
             ] {
                 let Ok(uri) = path.parse::<http::Uri>() else { continue };
                 let status = world.get(&uri.to_string()).await.status;
@@ -141,26 +166,43 @@ both_engines! {
         world.verify(wallet(1), "A", "n:1", 9).await;
         world.score(scorer, wallet(1)).await;
         let (_, theirs, _) = world.neighbour().await;
-        world.get_as(&theirs, &score_path(scorer, wallet(1))).await.refuses(404, "No scorer matches the given criteria.");
+        world
+            .get_as(&theirs, &score_path(scorer, wallet(1)))
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
         let history = format!("{}/history?created_at=2027-01-01", score_path(scorer, wallet(1)));
         world.get_as(&theirs, &history).await.refuses(404, "No scorer matches the given criteria.");
-        assert_eq!(world.get_as(&theirs, &format!("/v2/stamps/{}", wallet(1))).await.json()["items"], json!([]));
-        let gone = world.ask(Method::DELETE, &format!("/v2/stamps/{}?provider=A", wallet(1)), &theirs, String::new()).await;
+        assert_eq!(
+            world.get_as(&theirs, &format!("/v2/stamps/{}", wallet(1))).await.json()["items"],
+            json!([])
+        );
+        let gone = world
+            .ask(Method::DELETE, &format!("/v2/stamps/{}?provider=A", wallet(1)), &theirs, String::new())
+            .await;
         assert_eq!(gone.text, r#"{"removed":0}"#);
         assert_eq!(world.score(scorer, wallet(1)).await["passing_score"], true);
     }
 
     async fn a_truncated_signature_is_one_rejection_and_no_more(world: &World) {
         let good = world.credential(wallet(1), "A", "n:1", 9);
-        let claim = Claim { address: wallet(1), provider: "B", nullifiers: &["n:2"], issued_at: START, expires_at: day(9) };
+        let claim = Claim {
+            address: wallet(1),
+            provider: "B",
+            nullifiers: &["n:2"],
+            issued_at: START,
+            expires_at: day(9),
+        };
         let other = Ed25519Issuer::new(&SeededEntropy::new(3));
-        let row = pyxis_store::issuers::IssuerRow { did: other.did(), name: "b".to_owned(), created_at: START };
+        let row =
+            pyxis_store::issuers::IssuerRow { did: other.did(), name: "b".to_owned(), created_at: START };
         pyxis_store::issuers::put(&world.state.store, world.workspace, &row).await.unwrap();
         let good_ed = other.issue(&claim);
         let cut = |text: &Value, length: usize| Value::from(text.as_str().unwrap()[..length].to_owned());
         let mut all = Vec::new();
         for length in [0, 1, 2, 3, 10, 64, 66, 129, 130, 131] {
-            all.push(changed(&good, |value| value["proof"]["proofValue"] = cut(&value["proof"]["proofValue"], length)));
+            all.push(changed(&good, |value| {
+                value["proof"]["proofValue"] = cut(&value["proof"]["proofValue"], length)
+            }));
         }
         let whole = serde_json::from_str::<Value>(&good_ed).unwrap()["proof"]["jws"].as_str().unwrap().len();
         for length in [0, 1, 30, whole - 40, whole - 1] {
@@ -170,7 +212,12 @@ both_engines! {
         let outcomes = world.bring(wallet(1), &all).await;
         let (refused, accepted) = outcomes.split_at(outcomes.len() - 2);
         assert_eq!(accepted, ["accepted", "accepted"]);
-        assert!(refused.iter().all(|word| word.contains("signature") || word.contains("invalid") || word.contains("missing")), "{refused:?}");
+        assert!(
+            refused.iter().all(|word| word.contains("signature")
+                || word.contains("invalid")
+                || word.contains("missing")),
+            "{refused:?}"
+        );
     }
 
     async fn a_failure_of_ours_is_5xx_and_tells_nothing_of_the_inside(world: &World) {

@@ -16,14 +16,18 @@ both_engines! {
         assert_eq!(outcomes[1], "accepted");
         assert_eq!(outcomes[5], "unchanged");
         for refused in [0, 2, 3, 4] {
-            assert!(!["accepted", "replaced", "unchanged", "rejected"].contains(&&*outcomes[refused]), "{outcomes:?}");
+            assert!(
+                !["accepted", "replaced", "unchanged", "rejected"].contains(&&*outcomes[refused]),
+                "{outcomes:?}"
+            );
         }
     }
 
     async fn the_newer_issuance_replaces_whatever_the_order(world: &World) {
         let scorer = world.scorer("20", &[("A", "1")]).await;
         let old = world.credential_from(wallet(1), "A", "n:1", START, day(30));
-        let new = world.credential_from(wallet(1), "A", "n:1", pyxis_core::clock::UnixMillis(START.0 + 1), day(9));
+        let new =
+            world.credential_from(wallet(1), "A", "n:1", pyxis_core::clock::UnixMillis(START.0 + 1), day(9));
         world.on_day(1);
         assert_eq!(world.bring(wallet(1), std::slice::from_ref(&new)).await, ["accepted"]);
         assert_eq!(world.bring(wallet(1), std::slice::from_ref(&old)).await, ["superseded"]);
@@ -39,7 +43,10 @@ both_engines! {
             assert_eq!(post(body).await.status.as_u16(), status, "{body:?}");
         }
         assert_eq!(post("[]").await.text, r#"{"items":[]}"#);
-        assert_eq!(post(&format!("[{}]", vec!["1"; 201].join(","))).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(
+            post(&format!("[{}]", vec!["1"; 201].join(","))).await.status,
+            StatusCode::UNPROCESSABLE_ENTITY
+        );
         assert_eq!(world.count("holders").await, 0);
     }
 
@@ -47,7 +54,11 @@ both_engines! {
         assert_eq!(world.bring(wallet(1), &["{}".to_owned()]).await.len(), 1);
         let stranger = pyxis_testkit::issuer::Eip712Issuer::new(&pyxis_core::entropy::SeededEntropy::new(99));
         let claim = pyxis_testkit::issuer::Claim {
-            address: wallet(1), provider: "A", nullifiers: &["n:1"], issued_at: START, expires_at: day(9),
+            address: wallet(1),
+            provider: "A",
+            nullifiers: &["n:1"],
+            issued_at: START,
+            expires_at: day(9),
         };
         assert_eq!(world.bring(wallet(1), &[stranger.issue(&claim)]).await, ["unknown_issuer"]);
         for table in ["holders", "stamps", "stamp_credentials", "stamp_nullifiers"] {

@@ -54,15 +54,12 @@ both_engines! {
         let (mut admitted, mut refused, mut remaining) = (0, 0, Vec::new());
         for task in asked {
             let answer = task.await.unwrap();
-            match answer.status {
-                StatusCode::OK => {
-                    admitted += 1;
-                    remaining.push(answer.header("ratelimit-remaining").parse::<i64>().unwrap());
-                }
-                _ => {
-                    answer.refuses(429, "You have been rate limited!");
-                    refused += 1;
-                }
+            if answer.status == StatusCode::OK {
+                admitted += 1;
+                remaining.push(answer.header("ratelimit-remaining").parse::<i64>().unwrap());
+            } else {
+                answer.refuses(429, "You have been rate limited!");
+                refused += 1;
             }
         }
         assert_eq!((admitted, refused), (125, 75));
@@ -89,7 +86,10 @@ both_engines! {
             world.clock.set(UnixMillis(START.0 + quarter * QUARTER + 60_500));
             assert_eq!(head(&ask().await), (429, "2", "0", "840", "840"));
         }
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, 2, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2)]);
+        assert_eq!(
+            windows(world, world.workspace, &row).await,
+            [(0, 2, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2)]
+        );
     }
 
     async fn a_change_of_tier_holds_from_the_next_request_on(world: &World) {
@@ -99,7 +99,10 @@ both_engines! {
             let change = ApiKeyChange { stamps: Some(Tier { tier, limit }), ..ApiKeyChange::default() };
             assert!(api_keys::update(&world.state.store, world.workspace, row.id, change).await.unwrap());
         };
-        assert_eq!([ask().await, ask().await, ask().await, ask().await, ask().await], [200, 200, 200, 429, 429]);
+        assert_eq!(
+            [ask().await, ask().await, ask().await, ask().await, ask().await],
+            [200, 200, 200, 429, 429]
+        );
         // What was refused has not been counted: one more fits exactly once.
         set(4, Some(4)).await;
         assert_eq!([ask().await, ask().await], [200, 429]);
@@ -129,8 +132,13 @@ both_engines! {
             assert!(answer.status.is_client_error(), "{path}");
             assert_eq!(answer.header("ratelimit-remaining"), (99 - number).to_string(), "{path}");
         }
-        for (method, path) in [(Method::POST, "/v2/stamps/0x"), (Method::DELETE, "/v2/stamps/0x"), (Method::POST, "/v2/stamps/abc/scores"),
-            (Method::POST, "/registry/submit-passport"), (Method::HEAD, "/v2/stamps/metadata")] {
+        for (method, path) in [
+            (Method::POST, "/v2/stamps/0x"),
+            (Method::DELETE, "/v2/stamps/0x"),
+            (Method::POST, "/v2/stamps/abc/scores"),
+            (Method::POST, "/registry/submit-passport"),
+            (Method::HEAD, "/v2/stamps/metadata"),
+        ] {
             world.ask(method, path, &key, "x".to_owned()).await;
         }
         let counted = i64::try_from(refused.len()).unwrap() + 5;
@@ -147,7 +155,9 @@ both_engines! {
         let (key, row) = limited(world, 1).await;
         let (other, gone) = limited(world, 1).await;
         api_keys::revoke(&world.state.store, world.workspace, gone.id, START).await.unwrap();
-        for wrong in ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()] {
+        for wrong in
+            ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()]
+        {
             for path in ["/v2/stamps/metadata", "/v2/stamps/0x", "/registry/stamp-metadata"] {
                 let answer = world.get_as(wrong, path).await;
                 // A space around a value is not part of it (RFC 9110, 5.5), which servers see to.
@@ -166,12 +176,19 @@ both_engines! {
         let (one, row) = limited(world, 1).await;
         let (two, _) = limited(world, 1).await;
         let models = Batch {
-            key: row.id, surface: Surface::Models, window_start: START, requests: 15,
-            limit: limit_of_models(row.models_tier, row.models_limit), now: world.clock.now(),
+            key: row.id,
+            surface: Surface::Models,
+            window_start: START,
+            requests: 15,
+            limit: limit_of_models(row.models_tier, row.models_limit),
+            now: world.clock.now(),
         };
         let counted = usage::count(&world.state.store, &models).await.unwrap();
         assert_eq!(counted.admitted, 15);
-        assert_eq!(usage::count(&world.state.store, &Batch { requests: 1, ..models }).await.unwrap().admitted, 0);
+        assert_eq!(
+            usage::count(&world.state.store, &Batch { requests: 1, ..models }).await.unwrap().admitted,
+            0
+        );
         for key in [&one, &two] {
             assert_eq!(world.get_as(key, "/v2/stamps/metadata").await.status, StatusCode::OK);
             world.get_as(key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");

@@ -45,10 +45,14 @@ both_engines! {
 
     async fn credentials_are_listed_byte_for_byte(world: &World) {
         let plain = world.credential(wallet(1), "Discord", "d:1", 9);
-        let spelled = plain.replace("\"Discord\"", " \"\\u0044iscord\"\t").replace("\"proof\":", "\"\\u0070roof\" :\r\n ");
+        let spelled = plain
+            .replace("\"Discord\"", " \"\\u0044iscord\"\t")
+            .replace("\"proof\":", "\"\\u0070roof\" :\r\n ");
         assert_eq!(world.bring(wallet(1), std::slice::from_ref(&spelled)).await, ["accepted"]);
         let answer = world.get(&format!("/v2/stamps/{}", wallet(1))).await;
-        let expected = format!("{{\"next\":null,\"prev\":null,\"items\":[{{\"version\":\"1.0.0\",\"credential\":{spelled}}}]}}");
+        let expected = format!(
+            "{{\"next\":null,\"prev\":null,\"items\":[{{\"version\":\"1.0.0\",\"credential\":{spelled}}}]}}"
+        );
         assert_eq!(answer.text, expected);
         assert_eq!(answer.header("content-type"), "application/json");
     }
@@ -76,7 +80,10 @@ both_engines! {
         assert_eq!(names(&page(world, "?limit=1").await), ["C"]);
         assert_eq!(names(&page(world, "?limit=1000").await), ["C", "B", "A"]);
         for limit in ["0", "-1", "1001", "99999999999999999999", "-99999999999999999999"] {
-            world.get(&format!("/v2/stamps/{}?limit={limit}", wallet(1))).await.refuses(400, "Invalid limit.");
+            world
+                .get(&format!("/v2/stamps/{}?limit={limit}", wallet(1)))
+                .await
+                .refuses(400, "Invalid limit.");
         }
     }
 
@@ -152,7 +159,18 @@ both_engines! {
         let mut flipped = token.to_owned().into_bytes();
         flipped[3] = if flipped[3] == b'A' { b'B' } else { b'A' };
         let flipped = String::from_utf8(flipped).unwrap();
-        for bad in [&flipped, &token[1..], &format!("{token}A"), "1", "o1", "%00", "%ff", "null", "Mg==", &"x".repeat(5000)] {
+        for bad in [
+            &flipped,
+            &token[1..],
+            &format!("{token}A"),
+            "1",
+            "o1",
+            "%00",
+            "%ff",
+            "null",
+            "Mg==",
+            &"x".repeat(5000),
+        ] {
             refused(&world.get(&format!("/v2/stamps/{}?token={bad}", wallet(1))).await);
         }
     }

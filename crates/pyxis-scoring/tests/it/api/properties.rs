@@ -85,7 +85,8 @@ both_engines! {
             let case = fresh();
             for stamps in wallets {
                 let number = fresh();
-                let credentials: Vec<_> = stamps.iter().map(|one| one.credential(world, case, number)).collect();
+                let credentials: Vec<_> =
+                    stamps.iter().map(|one| one.credential(world, case, number)).collect();
                 world.bring(wallet(number), &credentials).await;
                 let record = world.score(scorer, wallet(number)).await;
                 assert_eq!(decimal(&record["score"]), sum(&record), "{record}");
@@ -114,7 +115,8 @@ both_engines! {
 
     async fn the_order_in_which_unrelated_stamps_come_never_matters(world: &World) {
         let scorer = scorer(world).await;
-        let both_ways = wallets_stamps().prop_flat_map(|stamps| (Just(stamps.clone()), Just(stamps).prop_shuffle()));
+        let both_ways =
+            wallets_stamps().prop_flat_map(|stamps| (Just(stamps.clone()), Just(stamps).prop_shuffle()));
         check(&both_ways, async |(one_way, other_way)| {
             let mut records = Vec::new();
             for (index, stamps) in [one_way, other_way].into_iter().enumerate() {

@@ -52,12 +52,17 @@ both_engines! {
             }
             world.clock.set(end);
             let records = records(world, scorer).await;
-            let credited: Vec<usize> = (0..records.len()).filter(|&n| records[n]["score"] == "1.50000").collect();
+            let credited: Vec<usize> =
+                (0..records.len()).filter(|&n| records[n]["score"] == "1.50000").collect();
             let [winner] = credited[..] else { panic!("round {round}: {credited:?} credited") };
             let until = &records[winner]["stamps"]["A"]["expiration_date"];
             for (number, record) in records.iter().enumerate().filter(|(number, _)| *number != winner) {
                 let stamp = &record["stamps"]["A"];
-                assert_eq!((&stamp["dedup"], &stamp["expiration_date"]), (&Value::Bool(true), until), "{number}");
+                assert_eq!(
+                    (&stamp["dedup"], &stamp["expiration_date"]),
+                    (&Value::Bool(true), until),
+                    "{number}"
+                );
             }
             winners.insert(winner);
         }
@@ -66,30 +71,41 @@ both_engines! {
     }
 
     async fn race_of_ingest_score_revoke_and_removal_leaves_what_a_fresh_computation_finds(world: &World) {
-        let scorers = [world.scorer("3", &[("A", "1"), ("B", "2"), ("C", "4")]).await, world.scorer("3", &[("A", "8")]).await];
+        let scorers = [
+            world.scorer("3", &[("A", "1"), ("B", "2"), ("C", "4")]).await,
+            world.scorer("3", &[("A", "8")]).await,
+        ];
         let entropy = SeededEntropy::new(11);
         let mut issued: Vec<(u64, String)> = Vec::new();
         for round in 0..40 {
-            world.clock.advance(Duration::from_secs(3600));
+            world.clock.advance(Duration::from_hours(1));
             let mut working = tokio::task::JoinSet::new();
             for _ in 0..12 {
                 let mut dice = [0; 6];
                 entropy.fill(&mut dice);
                 let number = u64::from(dice[0] % 6);
-                let (name, router, key) = (["A", "B", "C"][usize::from(dice[1] % 3)], world.router(), world.key.clone());
+                let (name, router, key) =
+                    (["A", "B", "C"][usize::from(dice[1] % 3)], world.router(), world.key.clone());
                 let scorer = scorers[usize::from(dice[2] % 2)];
                 match dice[3] % 8 {
                     0..4 => {
-                        let marks = ["m:0", "m:1", "m:2", "m:0 m:1", "m:1 m:2", "m:2 m:3"][usize::from(dice[4] % 6)];
+                        let marks =
+                            ["m:0", "m:1", "m:2", "m:0 m:1", "m:1 m:2", "m:2 m:3"][usize::from(dice[4] % 6)];
                         let now = world.state.now();
-                        let until = now.plus(Duration::from_secs(3600 * u64::from(1 + dice[5] % 9)));
+                        let until = now.plus(Duration::from_hours(u64::from(1 + dice[5] % 9)));
                         let text = world.credential_from(wallet(number), name, marks, now, until);
                         issued.push((number, text.clone()));
-                        let asked = request(Method::POST, &format!("/v2/stamps/{}", wallet(number)), &key, format!("[{text}]"));
+                        let asked = request(
+                            Method::POST,
+                            &format!("/v2/stamps/{}", wallet(number)),
+                            &key,
+                            format!("[{text}]"),
+                        );
                         working.spawn(async move { send(&router, asked).await.status });
                     }
                     4 | 5 => {
-                        let asked = request(Method::GET, &score_path(scorer, wallet(number)), &key, String::new());
+                        let asked =
+                            request(Method::GET, &score_path(scorer, wallet(number)), &key, String::new());
                         working.spawn(async move { send(&router, asked).await.status });
                     }
                     6 => {

@@ -45,7 +45,10 @@ both_engines! {
              \"C\":{{\"score\":\"19.90000\",\"dedup\":false,\"expiration_date\":\"2026-01-31T00:00:00.000000+00:00\"}}}}}}",
             wallet(1)
         );
-        assert_eq!((answer.text, answer.headers["content-type"].to_str().unwrap()), (expected, "application/json"));
+        assert_eq!(
+            (answer.text, answer.headers["content-type"].to_str().unwrap()),
+            (expected, "application/json")
+        );
     }
 
     async fn a_sum_that_equals_the_threshold_passes(world: &World) {
@@ -86,10 +89,16 @@ both_engines! {
         assert_eq!(world.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(10)));
         world.on_day(3);
         let taken = world.score(scorer, wallet(1)).await;
-        assert_eq!((&taken["expiration_timestamp"], &taken["score"]), (&json!(shown(day(4))), &json!("23.40000")));
+        assert_eq!(
+            (&taken["expiration_timestamp"], &taken["score"]),
+            (&json!(shown(day(4))), &json!("23.40000"))
+        );
         world.on_day(10);
         let later = world.score(scorer, wallet(1)).await;
-        assert_eq!((&later["expiration_timestamp"], &later["passing_score"]), (&json!(shown(day(20))), &json!(false)));
+        assert_eq!(
+            (&later["expiration_timestamp"], &later["passing_score"]),
+            (&json!(shown(day(20))), &json!(false))
+        );
         world.on_day(20);
         let end = world.score(scorer, wallet(1)).await;
         assert_eq!((&end["expiration_timestamp"], &end["stamps"]), (&Value::Null, &json!({})));
@@ -103,14 +112,20 @@ both_engines! {
         assert_eq!(world.record(scorer, wallet(1)).await, first);
         world.set_terms(scorer, "20", &[("A", "7")]).await;
         let second = world.score(scorer, wallet(1)).await;
-        assert_eq!((&second["score"], &second["last_score_timestamp"]), (&json!("7.00000"), &json!(shown(day(7)))));
+        assert_eq!(
+            (&second["score"], &second["last_score_timestamp"]),
+            (&json!("7.00000"), &json!(shown(day(7))))
+        );
         world.on_day(8);
         world.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(world.score(scorer, wallet(1)).await["last_score_timestamp"], shown(day(8)));
         world.on_day(9);
         world.delete(wallet(1), "B").await;
         let record = world.score(scorer, wallet(1)).await;
-        assert_eq!((&record["last_score_timestamp"], &record["stamps"]["B"]), (&json!(shown(day(9))), &Value::Null));
+        assert_eq!(
+            (&record["last_score_timestamp"], &record["stamps"]["B"]),
+            (&json!(shown(day(9))), &Value::Null)
+        );
         world.clock.set(pyxis_core::clock::UnixMillis(day(20).0 - 1));
         assert_eq!(world.score(scorer, wallet(1)).await["score"], "7.00000");
         world.on_day(20);
@@ -134,14 +149,16 @@ both_engines! {
             world.verify(wallet(1), name, mark, 9).await;
         }
         let plain = world.score(scorer, wallet(1)).await;
-        let mut explained = world.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await.json();
+        let mut explained =
+            world.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await.json();
         let why = explained.as_object_mut().unwrap().remove("explain").unwrap();
         assert_eq!(explained, plain);
         assert_eq!(why["margin"], "-0.50000");
         assert_eq!(why["stamps"]["A"]["contribution"], "1.50000");
         assert_eq!(why["stamps"]["B"]["weight"], "2.00000");
         assert_eq!(why["stamps"]["B"]["contribution"], "0.00000");
-        let reasons: Vec<&Value> = ["A", "B", "New"].iter().map(|name| &why["stamps"][*name]["reason"]).collect();
+        let reasons: Vec<&Value> =
+            ["A", "B", "New"].iter().map(|name| &why["stamps"][*name]["reason"]).collect();
         assert!(reasons[0] != reasons[1] && reasons[1] != reasons[2] && reasons[0] != reasons[2], "{why}");
     }
 
@@ -167,19 +184,29 @@ both_engines! {
 
     async fn a_batch_that_is_malformed_is_refused_whole(world: &World) {
         let scorer = world.scorer("2", WEIGHTS).await;
-        let post = async |body: String| world.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &world.key, body).await;
+        let post = async |body: String| {
+            world.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &world.key, body).await
+        };
         let many: Vec<_> = (0..1001).map(wallet).collect();
         for (body, status) in [
-            (String::new(), 400), ("{".to_owned(), 400), ("[]".to_owned(), 422), ("{}".to_owned(), 422),
-            (r#"{"addresses":1}"#.to_owned(), 422), (r#"{"addresses":[1]}"#.to_owned(), 422),
-            (r#"{"addresses":["vitalik.eth"]}"#.to_owned(), 400), (json!({"addresses": many}).to_string(), 422),
-            (" ".repeat(200_000), 413), ("\u{0}".to_owned(), 400),
+            (String::new(), 400),
+            ("{".to_owned(), 400),
+            ("[]".to_owned(), 422),
+            ("{}".to_owned(), 422),
+            (r#"{"addresses":1}"#.to_owned(), 422),
+            (r#"{"addresses":[1]}"#.to_owned(), 422),
+            (r#"{"addresses":["vitalik.eth"]}"#.to_owned(), 400),
+            (json!({"addresses": many}).to_string(), 422),
+            (" ".repeat(200_000), 413),
+            ("\u{0}".to_owned(), 400),
         ] {
             let answer = post(body.clone()).await;
             assert_eq!(answer.status.as_u16(), status, "{:.60}: {}", body, answer.text);
             assert!(!answer.json()["detail"].is_null());
         }
-        post(format!("{{\"addresses\":[\"{}\"]}}", &wallet(1).to_string()[2..])).await.refuses(400, "Invalid address.");
+        post(format!("{{\"addresses\":[\"{}\"]}}", &wallet(1).to_string()[2..]))
+            .await
+            .refuses(400, "Invalid address.");
     }
 }
 
