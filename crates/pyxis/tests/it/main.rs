@@ -14,6 +14,7 @@ mod imports;
 mod layering;
 mod moments;
 mod openapi;
-mod postgres;
 mod races;
 mod support;
+
+use pyxis_testkit::postgres;
