@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The browser tests: Chromium against a real `pyxis serve`.
+# The browser tests: Chromium against a real `pyxis serve`; and the example clients.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,12 +20,16 @@ find_chromium() {
 export PX_TEST_CHROMIUM=${PX_TEST_CHROMIUM:-$(find_chromium)}
 [[ -n $PX_TEST_CHROMIUM ]] || skip "Chromium is missing (apt-get install chromium, or set PX_TEST_CHROMIUM)"
 command -v node >/dev/null || skip "Node is missing (apt-get install nodejs npm)"
+command -v python3 >/dev/null || skip "Python is missing (apt-get install python3)"
 command -v npm >/dev/null || skip "npm is missing (apt-get install npm)"
 
 cargo build --locked --quiet --package pyxis --bin pyxis
 target=${CARGO_TARGET_DIR:-target}
 PX_TEST_PYXIS=$(realpath "$target/debug/pyxis")
 export PX_TEST_PYXIS
+cargo build --locked --quiet --manifest-path examples/rust/Cargo.toml
+PX_TEST_EXAMPLE_RUST=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-score")
+export PX_TEST_EXAMPLE_RUST
 
 cd e2e
 npm ci --no-audit --no-fund --loglevel=error

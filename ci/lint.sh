@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 echo "== format"
 cargo fmt --all --check
 cargo fmt --manifest-path bench/Cargo.toml --all --check
+cargo fmt --manifest-path examples/rust/Cargo.toml --all --check
 
 echo "== libraries"
 # One TLS stack, without a C library to look after: rustls on ring.

@@ -24,6 +24,7 @@ fi
 if [[ -f e2e/package.json ]]; then
     need nodejs node
     need npm npm
+    need python3 python3
     need chromium chromium chromium-browser google-chrome
 fi
 

@@ -4,6 +4,7 @@
 //! [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
 mod ingest;
+mod live;
 mod many;
 mod rescore;
 mod revoke;
@@ -15,7 +16,9 @@ use pyxis_core::score::{Input, Record, Settled, Stamp, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
-use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, stamps};
+use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores};
+
+use live::Live;
 
 use crate::error::{Error, Result};
 
@@ -47,9 +50,9 @@ pub async fn score(store: &Store, place: Place, now: UnixMillis, answer: bool) -
         if !holders::lock(&mut tx, place.workspace, place.address).await? {
             return Ok(None);
         }
-        let stamps = live(&mut tx, place.workspace, place.address, now).await?;
-        claims::lock(&mut tx, place.workspace, nullifiers(&stamps)).await?;
-        if let Some(body) = settle_in(&mut tx, place, &stamps, now, answer).await? {
+        let live = Live::read(&mut tx, place.workspace, place.address, now).await?;
+        claims::lock(&mut tx, place.workspace, nullifiers(&live.stamps)).await?;
+        if let Some(body) = settle_in(&mut tx, place, &live, now, answer).await? {
             tx.commit().await?;
             return Ok(Some(body));
         }
@@ -60,13 +63,12 @@ pub async fn score(store: &Store, place: Place, now: UnixMillis, answer: bool) -
 /// The record of an address that never had a Stamp.
 pub async fn nothing(store: &Store, place: Place, now: UnixMillis) -> Result<String> {
     let terms = terms(store.clone(), place).await?;
-    Ok(record(place.address, &terms, now, &settled(place.address, &[], &[], &terms, now)))
+    Ok(record(place.address, &terms, now, &settled(place.address, &[], &[], &terms, now), None))
 }
 
 /// The score as it would be stored, and what it is made of; stores nothing.
 pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, Settled)> {
-    let rows = stamps::live_of(store, place.workspace, place.address, now).await?;
-    let stamps: Vec<Stamp> = rows.into_iter().map(Stamp::from).collect();
+    let Live { stamps, .. } = Live::read(store, place.workspace, place.address, now).await?;
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
     let held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
     let terms = terms(store.clone(), place).await?;
@@ -79,25 +81,25 @@ pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Te
 async fn settle_in(
     tx: &mut Tx,
     place: Place,
-    stamps: &[Stamp],
+    live: &Live,
     now: UnixMillis,
     answer: bool,
 ) -> Result<Option<String>> {
     let Place { workspace, scorer, address } = place;
     let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
-    let wanted: Vec<Nullifier> = nullifiers(stamps).cloned().collect();
+    let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
-    let settled = settled(address, stamps, &held, &terms, now);
+    let settled = settled(address, &live.stamps, &held, &terms, now);
     if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
     }
-    let body = record(address, &terms, now, &settled);
+    let body = record(address, &terms, now, &settled, live.error().as_deref());
     let new = NewScore {
         scorer,
         address,
         score: settled.score,
         computed_at: now,
-        valid_until: settled.valid_until,
+        valid_until: live.valid_until(settled.valid_until, now),
         revision: terms.revision,
         in_history: answer,
         body: body.clone(),
@@ -111,15 +113,6 @@ async fn settle_in(
 
 async fn terms(store: Store, place: Place) -> Result<Terms> {
     scorers::terms(&store, place.workspace, place.scorer).await?.ok_or(Error::NoScorer)
-}
-
-async fn live(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    now: UnixMillis,
-) -> Result<Vec<Stamp>> {
-    Ok(stamps::live_of(&mut *tx, workspace, address, now).await?.into_iter().map(Stamp::from).collect())
 }
 
 fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {
@@ -137,6 +130,12 @@ fn settled(
     settle(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
 
-fn record(address: EvmAddress, terms: &Terms, computed_at: UnixMillis, settled: &Settled) -> String {
-    Record { address, threshold: terms.threshold, computed_at, settled }.to_json()
+fn record(
+    address: EvmAddress,
+    terms: &Terms,
+    computed_at: UnixMillis,
+    settled: &Settled,
+    error: Option<&str>,
+) -> String {
+    Record { address, threshold: terms.threshold, computed_at, settled, error }.to_json()
 }

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::future::Future;
 
 pub(crate) use query::{Query, sql};
-pub(crate) use row::{FromRow, Row, row};
+pub(crate) use row::{Attempt, FromRow, Row, row};
 pub use tx::Tx;
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 

@@ -2,6 +2,7 @@
 
 mod many;
 mod page;
+mod readable;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,6 +15,7 @@ use crate::{Executor, StoreError, Tx};
 
 pub use many::insert_many;
 pub use page::{Cursor, PageItem, exists_beyond, page};
+pub use readable::{Readable, all_of, discard, discard_damaged, live_of};
 
 row! {
     /// A Stamp without its credential.
@@ -38,6 +40,8 @@ row! {
         received_at: UnixMillis,
     }
 }
+
+use stamp_columns;
 
 impl From<StampRow> for pyxis_core::score::Stamp {
     fn from(row: StampRow) -> Self {
@@ -161,30 +165,6 @@ pub async fn find_by_digest(
     let query =
         sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
     executor.optional(query.bind(workspace).bind(digest)).await
-}
-
-/// Every Stamp of an address, expired ones too, by name.
-pub async fn all_of(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-) -> Result<Vec<StampRow>, StoreError> {
-    live_of(executor, workspace, address, UnixMillis(i64::MIN)).await
-}
-
-/// The Stamps of an address that have not expired, by name. Some may only become valid later.
-pub async fn live_of(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    now: UnixMillis,
-) -> Result<Vec<StampRow>, StoreError> {
-    let query = sql(concat!(
-        "SELECT ",
-        stamp_columns!(),
-        " FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 ORDER BY provider"
-    ));
-    executor.all(query.bind(workspace).bind(address).bind(now)).await
 }
 
 /// The Stamps of some addresses that have not expired, by address: at most a few thousand addresses.

@@ -3,6 +3,8 @@
 
 pub mod issuer;
 pub mod netns;
+pub mod postgres;
 pub mod resolver;
+pub mod sqlite;
 pub mod tls;
 pub mod upstream;

@@ -19,6 +19,8 @@ pub struct Record<'a> {
     pub computed_at: UnixMillis,
     /// The score.
     pub settled: &'a Settled,
+    /// Why the score could be computed only in part, for people.
+    pub error: Option<&'a str>,
 }
 
 /// About how long a record without Stamps is, and how much one adds.
@@ -30,15 +32,16 @@ impl Record<'_> {
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut json = String::with_capacity(FRAME + ENTRY * self.settled.stamps.len());
-        let Self { address, threshold, computed_at, settled } = self;
+        let Self { address, threshold, computed_at, settled, error } = self;
         let expires =
             settled.expires_at.map_or("null".to_owned(), |at| format!("\"{}\"", at.to_iso_micros()));
+        let error = serde_json::Value::from(*error);
         // Writing to a String does not fail.
         let _ = write!(
             json,
             "{{\"address\":\"{address}\",\"score\":\"{}\",\"passing_score\":{},\
              \"last_score_timestamp\":\"{}\",\"expiration_timestamp\":{expires},\
-             \"threshold\":\"{threshold}\",\"error\":null,\"stamps\":{{",
+             \"threshold\":\"{threshold}\",\"error\":{error},\"stamps\":{{",
             settled.score,
             settled.passing,
             computed_at.to_iso_micros(),

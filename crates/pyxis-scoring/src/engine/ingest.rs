@@ -8,6 +8,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::stamps::{NewStamp, StampRow};
 use pyxis_store::{Store, Tx, claims, holders, revocations, scores, stamps};
 
+use super::live::Live;
 use super::{ATTEMPTS, Place, nullifiers, settle_in};
 use crate::credential::Verified;
 use crate::error::{Error, Result};
@@ -59,7 +60,8 @@ pub(super) async fn ingest_in(
     }
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
     holders::ensure(tx, workspace, address, now).await?;
-    let mut stored = stamps::all_of(&mut *tx, workspace, address).await?;
+    let stamps::Readable { stamps: mut stored, damaged } =
+        stamps::all_of(&mut *tx, workspace, address).await?;
     let touched = touched_nullifiers(&stored, credentials);
     claims::lock(tx, workspace, &touched).await?;
     let mut outcomes = Vec::with_capacity(credentials.len());
@@ -67,6 +69,10 @@ pub(super) async fn ingest_in(
         let outcome = if revoked.contains(&credential.digest) {
             Outcome::Revoked
         } else {
+            if !damaged.is_empty() && !stored.iter().any(|stamp| stamp.provider == credential.provider) {
+                // If one of this name is there, it is one that cannot be read.
+                stamps::discard(tx, workspace, address, &credential.provider).await?;
+            }
             place_one(tx, workspace, &mut stored, credential, now).await?
         };
         outcomes.push(outcome);
@@ -154,11 +160,10 @@ pub(super) async fn settle_known(
 ) -> Result<bool> {
     let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
     if !scorers.is_empty() {
-        let stamps: Vec<Stamp> =
-            stamps::live_of(&mut *tx, workspace, address, now).await?.into_iter().map(Stamp::from).collect();
+        let live = Live::read(&mut *tx, workspace, address, now).await?;
         for scorer in scorers {
             let place = Place { workspace, scorer, address };
-            if settle_in(tx, place, &stamps, now, false).await?.is_none() {
+            if settle_in(tx, place, &live, now, false).await?.is_none() {
                 return Ok(false);
             }
         }
@@ -182,12 +187,20 @@ pub async fn remove(
         if !holders::lock(&mut tx, workspace, address).await? {
             return Ok(false);
         }
-        let stored = stamps::all_of(&mut tx, workspace, address).await?;
-        let Some(stamp) = stored.iter().find(|stamp| stamp.provider == *provider) else { return Ok(false) };
+        let stamps::Readable { stamps: stored, .. } = stamps::all_of(&mut tx, workspace, address).await?;
         let all: Vec<Stamp> = stored.iter().cloned().map(Stamp::from).collect();
         claims::lock(&mut tx, workspace, nullifiers(&all)).await?;
-        stamps::remove(&mut tx, workspace, stamp).await?;
-        if settle_known(&mut tx, workspace, address, &stamp.nullifiers, now).await? {
+        // One that cannot be read is not among them.
+        let stamp = stored.into_iter().find(|stamp| stamp.provider == *provider);
+        let was_there = match &stamp {
+            Some(stamp) => stamps::remove(&mut tx, workspace, stamp).await?,
+            None => stamps::discard(&mut tx, workspace, address, provider).await?,
+        };
+        if !was_there {
+            return Ok(false);
+        }
+        let changed = stamp.map_or_else(Vec::new, |stamp| stamp.nullifiers);
+        if settle_known(&mut tx, workspace, address, &changed, now).await? {
             tx.commit().await?;
             return Ok(true);
         }

@@ -54,13 +54,15 @@ pub(crate) async fn revoke_in(
 
 /// The Stamp of a credential, its holder locked. It may go while that is waited for.
 async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Option<StampRow>> {
+    // One that cannot be read counts nowhere: it just goes.
+    stamps::discard_damaged(tx, workspace, digest).await?;
     let Some(stamp) = stamps::find_by_digest(&mut *tx, workspace, digest).await? else { return Ok(None) };
     holders::lock(tx, workspace, stamp.address).await?;
     Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
 }
 
 async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {
-    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?;
+    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?.stamps;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
     claims::lock(tx, workspace, nullifiers(&all)).await?;
     stamps::remove(tx, workspace, stamp).await?;
@@ -81,7 +83,7 @@ async fn release_left(
     left.sort_unstable();
     left.dedup();
     holders::lock(tx, workspace, address).await?;
-    let all = stamps::all_of(&mut *tx, workspace, address).await?;
+    let all = stamps::all_of(&mut *tx, workspace, address).await?.stamps;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
     let touched: Vec<Nullifier> = nullifiers(&all).chain(&left).cloned().collect();
     claims::lock(tx, workspace, &touched).await?;
@@ -90,11 +92,12 @@ async fn release_left(
 }
 
 /// Ends claims. Where the holder has another live Stamp with the nullifier, settling claims it again.
+///
+/// One that is not there any more no longer stands on the credential: until its nullifier was locked it may
+/// have ended and been taken by another address, or been extended by another Stamp of the holder.
 async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[Held]) -> Result<()> {
     for held in held {
-        if !claims::release(&mut *tx, workspace, held).await? {
-            return Err(Error::Busy);
-        }
+        claims::release(&mut *tx, workspace, held).await?;
     }
     Ok(())
 }

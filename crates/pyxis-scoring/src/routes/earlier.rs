@@ -4,7 +4,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::Response;
 use axum::routing::{get, post};
 use pyxis_core::address::EvmAddress;
@@ -33,12 +33,19 @@ pub(super) fn router() -> Router<State> {
 }
 
 /// `GET /registry/score/{scorer_id}/{address}`.
-async fn get_score(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
+async fn get_score(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let answer = respond(&state, &headers, async |caller| {
         score(&state, caller, segments.scorer(), segments.address()).await
     })
     .await;
-    succeeded(answer, "/v2/stamps/{scorer_id}/score/{address}")
+    let wanted = uri.path().strip_prefix("/registry/score/").and_then(|rest| rest.split_once('/'));
+    let (scorer, address) = wanted.unwrap_or_default();
+    succeeded(answer, &format!("/v2/stamps/{scorer}/score/{address}"))
 }
 
 #[derive(Deserialize)]
@@ -49,17 +56,23 @@ struct Submission {
 
 /// `POST /registry/submit-passport`: there is nothing to submit any more, the score is just computed.
 async fn submit(Extract(state): Extract<State>, headers: HeaderMap, body: Body) -> Response {
+    // Until the body says which score.
+    let mut successor = "/v2/stamps".to_owned();
     let answer = respond(&state, &headers, async |caller| {
         let Submission { address, scorer_id } = read_json(body, 16 * 1024).await?;
         let number = match scorer_id {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let address = address.parse().map_err(|_| Error::InvalidAddress);
-        score(&state, caller, parameters::scorer(&number, "body"), address).await
+        let address: Result<EvmAddress> = address.parse().map_err(|_| Error::InvalidAddress);
+        let scorer = parameters::scorer(&number, "body");
+        if let (Ok(scorer), Ok(address)) = (&scorer, &address) {
+            successor = format!("/v2/stamps/{scorer}/score/{address}");
+        }
+        score(&state, caller, scorer, address).await
     })
     .await;
-    succeeded(answer, "/v2/stamps/{scorer_id}/score/{address}")
+    succeeded(answer, &successor)
 }
 
 /// `GET /registry/stamps/{address}`.
@@ -67,9 +80,11 @@ async fn list_stamps(
     state: Extract<State>,
     segments: Segments,
     query: RawQuery,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    succeeded(stamps::list_stamps(state, segments, query, headers).await, "/v2/stamps/{address}")
+    let successor = uri.path().replacen("/registry/", "/v2/", 1);
+    succeeded(stamps::list_stamps(state, segments, query, headers).await, &successor)
 }
 
 /// `GET /registry/stamp-metadata`.

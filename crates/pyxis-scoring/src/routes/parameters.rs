@@ -2,31 +2,37 @@
 
 use std::borrow::Cow;
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
+use percent_encoding::percent_decode_str;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 
 use crate::error::{Error, Parameter, Result};
 
-/// The segments of the path, decoded; `None` where that failed. Never rejects: the key is looked at first.
-pub(crate) struct Segments(Option<Vec<(String, String)>>);
+/// The named segments of the path, decoded one by one: what is no text in one of them says nothing of the
+/// others. Never rejects: the key is looked at first.
+pub(crate) struct Segments(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segments {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let found = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        Ok(Self(found.ok().map(|Path(segments)| segments)))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let pairs = route.split('/').zip(parts.uri.path().split('/'));
+        let named = pairs.filter_map(|(name, segment)| {
+            let name = name.strip_prefix('{')?.strip_suffix('}')?;
+            Some((name.to_owned(), percent_decode_str(segment).decode_utf8_lossy().into_owned()))
+        });
+        Ok(Self(named.collect()))
     }
 }
 
 impl Segments {
     fn find(&self, name: &str) -> Option<&str> {
-        self.0.as_ref()?.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// `{address}`.
@@ -133,13 +139,16 @@ fn moment(text: &str) -> Option<UnixMillis> {
             })
     };
     if form("0000-00-00") {
-        let date: Date = text.parse().ok()?;
-        let start = date.at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        return Some(UnixMillis(start.timestamp().as_millisecond()));
+        return in_utc(text.parse::<Date>().ok()?.at(0, 0, 0, 0));
     }
     let timed = form("0000-00-00T00:00:00.000Z") || form("0000-00-00T00:00:00Z");
-    let at: Timestamp = if timed { text.parse().ok()? } else { return None };
-    Some(UnixMillis(at.as_millisecond()))
+    if timed { in_utc(text.strip_suffix('Z')?.parse().ok()?) } else { None }
+}
+
+/// Also of the last days of the year 9999, where the time line of the library ends.
+fn in_utc(at: DateTime) -> Option<UnixMillis> {
+    let epoch = Date::constant(1970, 1, 1).at(0, 0, 0, 0);
+    i64::try_from(at.duration_since(epoch).as_millis()).ok().map(UnixMillis)
 }
 
 #[cfg(test)]
@@ -151,6 +160,7 @@ mod tests {
         let at = |text| moment(text).map(UnixMillis::to_rfc3339);
         assert_eq!(at("2024-02-29").as_deref(), Some("2024-02-29T00:00:00.000Z"));
         assert_eq!(at("2024-02-29T10:20:30.456Z").as_deref(), Some("2024-02-29T10:20:30.456Z"));
+        assert_eq!(at("9999-12-31").as_deref(), Some("253402214400000"));
         for text in [
             "",
             "yesterday",

@@ -120,16 +120,19 @@ async fn page(
     let known = metadata(&catalogue, &heads);
     let items = found
         .iter()
-        .map(|stamp| {
+        .filter_map(|stamp| {
             let credential = serde_json::from_str(&stamp.credential);
-            Ok(Item {
+            let credential = credential.inspect_err(
+                |error| tracing::error!(%address, stamp.id, %error, "a stored credential is damaged"),
+            );
+            Some(Item {
                 version: VERSION,
-                credential: credential.map_err(|error| Error::Internal(error.into()))?,
+                credential: credential.ok()?,
                 metadata: with_metadata
                     .then(|| known.get(stamp.provider.as_str()).copied().unwrap_or_default()),
             })
         })
-        .collect::<Result<Vec<_>>>()?;
+        .collect();
     let page = Page { next, prev, items };
     Ok(json(serde_json::to_vec(&page).map_err(|error| Error::Internal(error.into()))?))
 }

@@ -21,6 +21,8 @@ use crate::state::State;
 /// An address in one scorer.
 #[derive(Clone, Debug)]
 pub struct Explored {
+    /// What is wrong with stored Stamps that cannot be read, and so do not count.
+    pub damaged: Vec<String>,
     /// The scorer.
     pub scorer: ScorerRow,
     /// The address.
@@ -103,7 +105,7 @@ pub async fn show(
     let scorer = scorer.ok_or(Error::NotFound("scorer"))?;
     let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
     let now = state.now();
-    let rows = stamps::all_of(&state.store, workspace, address).await?;
+    let stamps::Readable { stamps: rows, damaged } = stamps::all_of(&state.store, workspace, address).await?;
     let counted: Vec<Stamp> = rows.iter().cloned().map(Stamp::from).collect();
     let mut wanted: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
     wanted.sort_unstable();
@@ -113,7 +115,7 @@ pub async fn show(
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = settle(&input);
     let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, &held, now)).collect();
-    Ok(Explored { scorer, address, score: settled.score, passing: settled.passing, stamps })
+    Ok(Explored { scorer, address, score: settled.score, passing: settled.passing, stamps, damaged })
 }
 
 fn line(stamp: StampRow, terms: &Terms, settled: &Settled, held: &[Claim], now: UnixMillis) -> Line {

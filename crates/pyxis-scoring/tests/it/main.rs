@@ -1,6 +1,8 @@
-//! Credentials, from their text to what was signed.
+//! Credentials, from their text to what was signed; and in `api` everything from the request to the
+//! database, on both engines.
 #![expect(clippy::unwrap_used, reason = "a test fails where an expectation does")]
 
+mod api;
 mod hostile;
 mod issued;
 mod mutation;

@@ -99,6 +99,17 @@ pub trait FromRow: Sized + Send + 'static {
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError>;
 }
 
+/// A row, or why it cannot be read: for readers who go on without it.
+pub(crate) struct Attempt<T>(pub(crate) Result<T, StoreError>);
+
+impl<T: FromRow> FromRow for Attempt<T> {
+    const TABLE: &'static str = T::TABLE;
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self(T::from_row(row)))
+    }
+}
+
 macro_rules! tuple_row {
     ($($name:ident),+) => {
         impl<$($name: Column + Send + 'static),+> FromRow for ($($name,)+) {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
 
@@ -19,6 +20,8 @@ mod cancel;
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
+/// How much of the file a reader maps, at most.
+const MAPPED_BYTES: i64 = 1 << 30;
 
 /// An open SQLite file.
 pub(crate) struct Database {
@@ -248,6 +251,8 @@ pub(crate) fn connect_plain(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(failure)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    // Without this, a database that was once analysed has its statements planned anew for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failure)?;
     Ok(connection)
 }
 
@@ -266,6 +271,8 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
 fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true).map_err(failure)?;
+    // A reader drops its page cache after every commit of the writer; what it maps it need not read again.
+    connection.pragma_update(None, "mmap_size", MAPPED_BYTES).map_err(failure)?;
     Ok(connection)
 }
 

@@ -3,7 +3,6 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::stamp::StampName;
 
 use crate::db::{Query, row, sql};
 use crate::{Executor, StoreError};
@@ -13,8 +12,8 @@ row! {
     pub PageItem: "stamps", page_columns {
         /// Number.
         id: i64,
-        /// Name.
-        provider: StampName,
+        /// Name, as it is stored.
+        provider: String,
         /// The credential, byte for byte.
         credential: String,
     }

@@ -20,9 +20,11 @@ use pyxis_store::{
     scores, stamps, usage, workspaces,
 };
 
+use pyxis_testkit::postgres::Database;
+
 use crate::support::{
-    Database, NOW, World, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user,
-    address, contract, new_score, new_stamp, nullifiers, postgres_server,
+    NOW, World, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user, address,
+    contract, new_score, new_stamp, nullifiers,
 };
 
 async fn fill(world: &World) {
@@ -120,7 +122,7 @@ async fn scores_alike(world: &World, store: &Store) {
     // Numbers go on behind the highest.
     let mut tx = store.begin().await.unwrap();
     let second = stamps::insert(&mut tx, ws, &new_stamp(1, "B", "b")).await.unwrap();
-    assert!(second > stamps::all_of(&mut tx, ws, holder).await.unwrap()[0].id);
+    assert!(second > stamps::all_of(&mut tx, ws, holder).await.unwrap().stamps[0].id);
     let next = scorers::insert(&mut tx, ws, "two", Decimal::ZERO, &Weights::new(), NOW).await.unwrap();
     assert!(next > scorer);
     tx.commit().await.unwrap();
@@ -182,16 +184,15 @@ contract! {
     }
 
     async fn a_backup_restores_into_postgres(world: &World) {
-        let Some(server) = postgres_server() else { return };
+        let Some(database) = Database::create("restored").await else { return };
         fill(world).await;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
         backup::write(&world.store, &file, |_| ()).await.unwrap();
-        let database = Database::create(&server).await;
-        let store = Store::open(&OpenOptions::new(database.url().parse().unwrap())).unwrap();
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         restored_equals(world, &file, &store).await;
         drop(store);
-        database.drop().await;
+        database.remove().await;
     }
 
     async fn a_backup_taken_while_records_are_appended_is_consistent(world: &World) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyxis_store::{DatabaseUrl, Engine, OpenOptions, Store, StoreError, backup};
 
-use crate::support::{contract, postgres_server, query_strings, runtime, tamper};
+use crate::support::{contract, query_strings, runtime, tamper};
 
 contract! {
     async fn migrating_again_changes_nothing(world: &World) {
@@ -69,12 +69,7 @@ fn a_database_that_was_never_migrated_has_version_zero() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn both_engines_have_the_same_columns_types_and_nullability() {
-    if postgres_server().is_none() {
-        eprintln!("skipped schema parity: PX_TEST_POSTGRES is not set");
-        return;
-    }
     let (mut sqlite, mut postgres) = (BTreeMap::new(), BTreeMap::new());
     crate::support::on_sqlite(async |world| {
         let rows = query_strings(
@@ -96,6 +91,10 @@ fn both_engines_have_the_same_columns_types_and_nullability() {
         postgres.extend(rows.into_iter().map(|row| split(&row)));
     });
     assert!(sqlite.len() > 100);
+    // Skipped, which the line of its database says.
+    if postgres.is_empty() {
+        return;
+    }
     // The one table that the runner itself makes has the types of its text.
     sqlite.retain(|column, _| !column.starts_with("schema_migrations."));
     postgres.retain(|column, _| !column.starts_with("schema_migrations."));

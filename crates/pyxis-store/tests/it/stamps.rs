@@ -7,6 +7,7 @@ use pyxis_store::{Page, holders, stamps};
 
 use crate::support::{
     NOW, World, add_stamp, add_workspace, address, at, at_once, contract, exactly_one, new_stamp, nullifiers,
+    tamper,
 };
 
 /// Numbers of the Stamps of a page at `NOW`.
@@ -90,12 +91,12 @@ contract! {
         assert_eq!((row.address, &row.provider, &row.nullifiers), (new.address, &new.provider, &new.nullifiers));
         assert_eq!((row.digest, row.issued_at, row.expires_at, row.received_at), (new.digest, NOW, at(1000), NOW));
         let items = page(store, ws, address(1), NOW, Cursor::First, 9).await.unwrap();
-        assert_eq!((&items[0].provider, &items[0].credential), (&new.provider, &new.credential));
+        assert_eq!((&items[0].provider, &items[0].credential), (&new.provider.to_string(), &new.credential));
         assert_eq!(stamps::find_by_digest(store, ws, &new.digest).await.unwrap(), Some(row.clone()));
         let other = add_workspace(store, "other").await;
         assert!(stamps::find_by_digest(store, other, &new.digest).await.unwrap().is_none());
         assert!(stamps::find(store, other, address(1), &new.provider).await.unwrap().is_none());
-        assert!(stamps::all_of(store, other, address(1)).await.unwrap().is_empty());
+        assert!(stamps::all_of(store, other, address(1)).await.unwrap().stamps.is_empty());
         let mut tx = store.begin().await.unwrap();
         assert!(stamps::insert(&mut tx, ws, &new).await.unwrap_err().is_conflict());
     }
@@ -108,7 +109,7 @@ contract! {
         stamps::insert_many(&mut tx, ws, &[], NOW).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(holders::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
-        let rows = stamps::all_of(store, ws, address(1)).await.unwrap();
+        let rows = stamps::all_of(store, ws, address(1)).await.unwrap().stamps;
         let found: Vec<_> = rows.iter().map(|row| (row.provider.as_str(), row.nullifiers.len())).collect();
         assert_eq!(found, [("A", 2), ("B", 1)]);
         assert_eq!(others(world, 3, "n2 n3").await, [address(1), address(2)]);
@@ -125,12 +126,37 @@ contract! {
         add_stamp(world, &NewStamp { issued_at: at(3), ..new_stamp(1, "C", "c") }).await;
         let names = async |millis| {
             let live = stamps::live_of(store, ws, address(1), at(millis)).await.unwrap();
-            live.iter().map(|stamp| stamp.provider.to_string()).collect::<String>()
+            live.stamps.iter().map(|stamp| stamp.provider.to_string()).collect::<String>()
         };
         assert_eq!((names(4).await, names(5).await, names(1000).await), ("ABC".into(), "BC".into(), String::new()));
-        assert_eq!(stamps::all_of(store, ws, address(1)).await.unwrap().len(), 3);
+        assert_eq!(stamps::all_of(store, ws, address(1)).await.unwrap().stamps.len(), 3);
         let listed = async |millis| page(store, ws, address(1), at(millis), Cursor::First, 9).await.unwrap().len();
         assert_eq!((listed(0).await, listed(3).await, listed(5).await, listed(1000).await), (2, 3, 2, 0));
+    }
+
+    async fn a_stamp_that_cannot_be_read_leaves_the_others_and_can_be_discarded(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        for provider in ["A", "B", "C", "D"] {
+            add_stamp(world, &new_stamp(1, provider, &format!("n{provider}"))).await;
+        }
+        tamper(world, "UPDATE stamps SET nullifiers = '{' WHERE provider = 'B'").await;
+        tamper(world, "UPDATE stamps SET provider = 'not a name' WHERE provider = 'C'").await;
+        let live = stamps::live_of(store, ws, address(1), NOW).await.unwrap();
+        assert_eq!(live.stamps.iter().map(|stamp| stamp.provider.as_str()).collect::<Vec<_>>(), ["A", "D"]);
+        assert_eq!(live.damaged.len(), 2);
+        assert!(live.damaged[0].contains("stamps.nullifiers"), "{:?}", live.damaged);
+        assert_eq!(stamps::all_of(store, ws, address(1)).await.unwrap(), live);
+        assert_eq!(page(store, ws, address(1), NOW, Cursor::First, 9).await.unwrap().len(), 4);
+
+        let mut tx = store.begin().await.unwrap();
+        let (b, c) = ("B".parse().unwrap(), new_stamp(1, "C", "nC").digest);
+        assert!(stamps::discard(&mut tx, ws, address(1), &b).await.unwrap());
+        assert!(!stamps::discard(&mut tx, ws, address(1), &b).await.unwrap());
+        assert!(stamps::discard_damaged(&mut tx, ws, &c).await.unwrap());
+        assert!(!stamps::discard_damaged(&mut tx, ws, &new_stamp(1, "D", "nD").digest).await.unwrap());
+        assert!(!stamps::discard_damaged(&mut tx, ws, &c).await.unwrap());
+        tx.commit().await.unwrap();
+        assert!(stamps::all_of(store, ws, address(1)).await.unwrap().damaged.is_empty());
     }
 
     async fn one_of_many_replaces_a_stamp(world: &World) {

@@ -3,7 +3,6 @@
 mod scoring;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
@@ -13,6 +12,7 @@ use pyxis_core::mode::{ApprovalMode, Channel, Role};
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credentials, users, workspaces};
+use pyxis_testkit::postgres::Database;
 pub(crate) use scoring::*;
 
 /// The moment at which tests happen.
@@ -51,12 +51,12 @@ pub(crate) struct World {
     pub(crate) ws: WorkspaceId,
     pub(crate) keyring: Keyring,
     pub(crate) master: MasterKey,
-    /// The database's address, when it is PostgreSQL.
-    postgres: Option<String>,
+    /// The database, when it is PostgreSQL.
+    postgres: Option<Database>,
 }
 
 impl World {
-    async fn new(url: DatabaseUrl, postgres: Option<String>) -> Self {
+    async fn new(url: DatabaseUrl, postgres: Option<Database>) -> Self {
         let options = OpenOptions::new(url);
         let store = Store::open(&options).unwrap();
         store.migrate().await.unwrap();
@@ -79,67 +79,15 @@ pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&World)) {
     });
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
-    let Some(server) = postgres_server() else {
-        eprintln!("skipped {name}::postgres: PX_TEST_POSTGRES is not set");
-        return;
-    };
     runtime().block_on(async {
-        let database = Database::create(&server).await;
-        let world = World::new(database.url().parse().unwrap(), Some(database.url())).await;
+        let Some(database) = Database::create(name).await else { return };
+        let mut world = World::new(database.url(), Some(database)).await;
         body(&world).await;
+        let database = world.postgres.take();
         drop(world);
-        database.drop().await;
+        database.unwrap().remove().await;
     });
-}
-
-/// A PostgreSQL database for one test.
-pub(crate) struct Database {
-    server: String,
-    name: String,
-}
-
-#[expect(clippy::disallowed_methods, reason = "only the environment of the tests names a server")]
-pub(crate) fn postgres_server() -> Option<String> {
-    std::env::var("PX_TEST_POSTGRES").ok()
-}
-
-impl Database {
-    pub(crate) async fn create(server: &str) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}_{number}", token::<6>(&OsEntropy, "px_test_"));
-        let database = Self { server: server.to_owned(), name };
-        database.admin(&format!("CREATE DATABASE {}", database.name)).await;
-        database
-    }
-
-    pub(crate) fn url(&self) -> String {
-        let (base, _) = self.server.rsplit_once('/').unwrap();
-        format!("{base}/{}?sslmode=disable", self.name)
-    }
-
-    pub(crate) async fn drop(self) {
-        self.admin(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
-    }
-
-    async fn admin(&self, statement: &str) {
-        run_postgres(&self.server, statement).await;
-    }
-}
-
-pub(crate) async fn run_postgres(url: &str, statement: &str) -> Vec<String> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let messages = client.simple_query(statement).await.unwrap();
-    drop(client);
-    connection.await.unwrap().unwrap();
-    let first = |message| match message {
-        tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-        _ => None,
-    };
-    messages.into_iter().filter_map(first).collect()
 }
 
 /// Runs `count` copies of a task at once and gathers what they return.
@@ -162,22 +110,15 @@ pub(crate) fn exactly_one(outcomes: impl IntoIterator<Item = bool>) -> bool {
 
 /// Changes rows behind the store's back.
 pub(crate) async fn tamper(world: &World, statement: &str) {
-    match (&world.postgres, world.options.url.sqlite_path()) {
-        (Some(url), _) => drop(run_postgres(url, statement).await),
-        (None, path) => {
-            rusqlite::Connection::open(path.unwrap()).unwrap().execute_batch(statement).unwrap();
-        }
-    }
+    drop(query_strings(world, statement).await);
 }
 
 /// The first column of a statement of the test's own.
 pub(crate) async fn query_strings(world: &World, statement: &str) -> Vec<String> {
-    if let Some(url) = &world.postgres {
-        return run_postgres(url, statement).await;
+    match (&world.postgres, world.options.url.sqlite_path()) {
+        (Some(database), _) => database.run(statement).await,
+        (None, path) => pyxis_testkit::sqlite::run(path.unwrap(), statement),
     }
-    let connection = rusqlite::Connection::open(world.options.url.sqlite_path().unwrap()).unwrap();
-    let mut statement = connection.prepare(statement).unwrap();
-    statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 pub(crate) async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {

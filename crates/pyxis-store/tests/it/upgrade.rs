@@ -5,7 +5,9 @@ use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, scorers};
 
-use crate::support::{Database, postgres_server, run_postgres, runtime};
+use pyxis_testkit::postgres::Database;
+
+use crate::support::runtime;
 
 const WORKSPACE: &str = "0190a2b4-0000-7000-8000-000000000001";
 
@@ -53,19 +55,14 @@ fn a_first_sqlite_database_is_upgraded_with_its_rows() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn a_first_postgres_database_is_upgraded_with_its_rows() {
-    let Some(server) = postgres_server() else {
-        eprintln!("skipped upgrade: PX_TEST_POSTGRES is not set");
-        return;
-    };
     runtime().block_on(async {
-        let database = Database::create(&server).await;
+        let Some(database) = Database::create("upgrade").await else { return };
         let schema = include_str!("../../migrations/postgres/0001_init.sql");
-        run_postgres(&database.url(), &script(schema, "true")).await;
-        let store = Store::open(&OpenOptions::new(database.url().parse().unwrap())).unwrap();
+        database.run(&script(schema, "true")).await;
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         is_upgraded(&store).await;
         drop(store);
-        database.drop().await;
+        database.remove().await;
     });
 }

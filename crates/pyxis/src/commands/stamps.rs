@@ -47,7 +47,7 @@ fn print(as_json: bool, found: &Explored) {
     if as_json {
         return out::json(&json!({
             "address": found.address, "scorer_id": found.scorer.id, "score": found.score,
-            "passing_score": found.passing, "threshold": found.scorer.threshold, "stamps": rows,
+            "passing_score": found.passing, "threshold": found.scorer.threshold, "stamps": rows, "damaged": found.damaged,
         }));
     }
     let (score, threshold) = (found.score, found.scorer.threshold);
@@ -58,6 +58,9 @@ fn print(as_json: bool, found: &Explored) {
     ));
     let columns = ["provider", "weight", "contribution", "standing", "holder", "expires_at", "digest"];
     out::table(false, &columns, &rows);
+    for damage in &found.damaged {
+        out::line(format_args!("cannot be read and does not count: {damage}"));
+    }
 }
 
 fn shown(line: &Line) -> Value {

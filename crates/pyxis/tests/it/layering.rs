@@ -40,8 +40,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Libraries that belong to few crates: everybody else must go through those.
 const BELONGS_TO: &[(&str, &[&str])] = &[
-    ("rusqlite", &["pyxis-store"]),
-    ("tokio-postgres", &["pyxis-store"]),
+    ("rusqlite", &["pyxis-store", "pyxis-testkit"]),
+    ("tokio-postgres", &["pyxis-store", "pyxis-testkit"]),
     ("deadpool-postgres", &["pyxis-store"]),
     ("tokio-postgres-rustls", &["pyxis-store"]),
     ("tokio-rustls", &["pyxis-net", "pyxis-testkit"]),

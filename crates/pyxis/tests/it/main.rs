@@ -14,7 +14,8 @@ mod imports;
 mod layering;
 mod moments;
 mod openapi;
-mod postgres;
 mod races;
 mod scoring;
 mod support;
+
+use pyxis_testkit::postgres;

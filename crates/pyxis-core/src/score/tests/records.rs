@@ -4,7 +4,7 @@ use super::*;
 
 fn record(settled: &Settled) -> String {
     let computed_at = UnixMillis(day(1).0 + 250);
-    Record { address: wallet(0xab), threshold: decimal("20"), computed_at, settled }.to_json()
+    Record { address: wallet(0xab), threshold: decimal("20"), computed_at, settled, error: None }.to_json()
 }
 
 #[test]
@@ -37,4 +37,19 @@ fn a_name_that_json_must_escape_reads_back() {
     let text = record(&settled(1, &[stamp("q\"b\\#1", 9, "n")], &[]));
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["stamps"]["q\"b\\#1"]["dedup"], false);
+}
+
+#[test]
+fn what_kept_a_score_from_being_whole_stands_in_it_as_text() {
+    let settled = settled(1, &[], &[]);
+    let error = Some("a \"quoted\" \u{e9}\n");
+    let record = Record {
+        address: wallet(1),
+        threshold: decimal("20"),
+        computed_at: day(1),
+        settled: &settled,
+        error,
+    };
+    let json: serde_json::Value = serde_json::from_str(&record.to_json()).unwrap();
+    assert_eq!(json["error"].as_str(), error);
 }

@@ -228,7 +228,7 @@ impl App {
     pub(crate) fn sql(&self, statements: &str) -> Vec<String> {
         match &self.setup.postgres {
             Some(postgres) => database::postgres(postgres, statements),
-            None => database::sqlite(&self.data().join("pyxis.db"), statements),
+            None => pyxis_testkit::sqlite::run(&self.data().join("pyxis.db"), statements),
         }
     }
 

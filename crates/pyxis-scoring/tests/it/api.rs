@@ -1,0 +1,18 @@
+//! Scoring as its clients see it (Spec 1; decisions, identity scoring): requests to the real router, over a
+//! real database of either engine, with a clock that stands still until it is moved.
+
+mod catalogue;
+mod damage;
+mod dedup;
+mod doors;
+mod earlier;
+mod history;
+mod holes;
+mod ingest;
+mod limits;
+mod pages;
+mod properties;
+mod races;
+mod scores;
+mod timeouts;
+mod world;

@@ -1,0 +1,66 @@
+//! The catalogue of all Stamps (Spec 1, Stamp catalogue entry).
+
+use http::StatusCode;
+use pyxis_core::catalogue::{default_catalogue, default_weights};
+use pyxis_store::catalogue;
+use serde_json::Value;
+
+use super::world::{World, both_engines};
+
+fn members(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn filled(value: &Value, member: &str) {
+    assert!(value[member].as_str().is_some_and(|text| !text.trim().is_empty()), "{member} of {value}");
+}
+
+both_engines! {
+    async fn every_entry_of_the_built_in_catalogue_has_all_its_fields(world: &World) {
+        let answer = world.get("/v2/stamps/metadata").await;
+        assert_eq!((answer.status, answer.header("content-type")), (StatusCode::OK, "application/json"));
+        let catalogue = answer.json();
+        let mut names = Vec::new();
+        for platform in catalogue.as_array().unwrap() {
+            assert_eq!(members(platform), ["connectMessage", "description", "groups", "icon", "id", "name"]);
+            for member in ["id", "icon", "name", "description", "connectMessage"] {
+                filled(platform, member);
+            }
+            for group in platform["groups"].as_array().unwrap() {
+                assert_eq!(members(group), ["name", "stamps"]);
+                filled(group, "name");
+                for stamp in group["stamps"].as_array().unwrap() {
+                    assert_eq!(members(stamp), ["description", "hash", "name"]);
+                    for member in ["name", "description", "hash"] {
+                        filled(stamp, member);
+                    }
+                    names.push(stamp["name"].as_str().unwrap().to_owned());
+                }
+            }
+        }
+        // Whatever counts by default is in it; of two Stamps only the form that is issued now.
+        for name in default_weights().weights.keys() {
+            let forms = [name.to_string(), format!("{name}2")];
+            assert!(names.iter().any(|known| forms.contains(known)), "{name}");
+        }
+    }
+
+    async fn a_workspace_may_have_a_catalogue_of_its_own(world: &World) {
+        let (_, neighbour, _) = world.neighbour().await;
+        let mut tx = world.state.store.begin().await.unwrap();
+        catalogue::replace(&mut tx, world.workspace, &default_catalogue()[1..3]).await.unwrap();
+        tx.commit().await.unwrap();
+        let ids = |catalogue: Value| {
+            catalogue
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["id"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let own = ids(world.get("/v2/stamps/metadata").await.json());
+        let theirs = ids(world.get_as(&neighbour, "/v2/stamps/metadata").await.json());
+        assert_eq!(own, theirs[1..3]);
+        assert_eq!(theirs.len(), default_catalogue().len());
+    }
+}

@@ -1,0 +1,279 @@
+//! Who is let in, and what is said to the others (decisions, HTTP).
+
+use axum::body::Body;
+use http::{Method, Request, StatusCode};
+use pyxis_core::id::ScorerId;
+
+use super::world::{Answer, START, World, both_engines, request, score_path, wallet};
+
+const EARLIER: [&str; 3] = ["/registry/score/1/0x00", "/registry/stamps/0x00", "/registry/stamp-metadata"];
+
+/// Every endpoint, with everything wrong about it that can be wrong beside the key.
+fn everything() -> Vec<(Method, String)> {
+    let mut all = vec![
+        (Method::GET, "/v2/stamps/abc/score/0x00".to_owned()),
+        (Method::GET, "/v2/stamps/abc/score/0x00?explain=maybe".to_owned()),
+        (Method::GET, "/v2/stamps/abc/score/0x00/history".to_owned()),
+        (Method::GET, "/v2/stamps/0x00?limit=abc&include_metadata=maybe&token=x".to_owned()),
+        (Method::GET, "/v2/stamps/metadata".to_owned()),
+        (Method::POST, "/v2/stamps/0x00".to_owned()),
+        (Method::DELETE, "/v2/stamps/0x00".to_owned()),
+        (Method::POST, "/v2/stamps/abc/scores".to_owned()),
+        (Method::POST, "/registry/submit-passport".to_owned()),
+    ];
+    all.extend(EARLIER.map(|path| (Method::GET, path.to_owned())));
+    // A request that is right in everything else, too.
+    all.push((Method::GET, format!("/v2/stamps/1/score/{}", wallet(1))));
+    all
+}
+
+async fn detail(world: &World, key: &str, path: &str) -> Answer {
+    world.get_as(key, path).await
+}
+
+both_engines! {
+    async fn a_key_that_is_missing_wrong_or_revoked_is_401_everywhere_and_looked_at_first(world: &World) {
+        let revoked = world.add_key(|key| key.revoked_at = Some(START)).await;
+        for (method, path) in everything() {
+            for key in ["", "px_api_wrong", &revoked] {
+                world.ask(method.clone(), &path, key, "{".to_owned()).await.refuses(401, "Invalid API Key.");
+            }
+            let without = Request::builder().method(method).uri(&path).body(Body::empty()).unwrap();
+            world.send(without).await.refuses(401, "Invalid API Key.");
+        }
+    }
+
+    async fn history_checks_key_parameters_permission_scorer_and_address_in_this_order(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let without = world.add_key(|key| key.can_read_history = false).await;
+        let path = |scorer: &str, address: &str, query: &str| {
+            format!("/v2/stamps/{scorer}/score/{address}/history{query}")
+        };
+        let good = "?created_at=2026-01-01";
+        detail(world, "wrong", &path("abc", "0x", "")).await.refuses(401, "Invalid API Key.");
+        detail(world, &without, &path("abc", "0x", good)).await.complains_about("path", "scorer_id");
+        detail(world, &without, &path("999", "0x", "")).await.complains_about("query", "created_at");
+        detail(world, &without, &path("999", "0x", good))
+            .await
+            .refuses(403, "Invalid permissions for action.");
+        detail(world, &world.key, &path("999", "0x", good))
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
+        let number = scorer.to_string();
+        detail(world, &world.key, &path(&number, "0x", good)).await.refuses(400, "Invalid address.");
+        let found = detail(world, &world.key, &path(&number, &wallet(1).to_string(), good)).await;
+        assert_eq!((found.status, found.text.as_str()), (StatusCode::OK, r#"{"items":[]}"#));
+    }
+
+    async fn a_score_checks_in_the_same_order(world: &World) {
+        let scorer = world.scorer("20", &[]).await.to_string();
+        let without = world.add_key(|key| key.can_read = false).await;
+        let address = wallet(1).to_string();
+        for query in ["", "?explain=true"] {
+            let path = |scorer: &str, address: &str| format!("/v2/stamps/{scorer}/score/{address}{query}");
+            detail(world, "wrong", &path("abc", "0x")).await.refuses(401, "Invalid API Key.");
+            detail(world, &without, &path("abc", "0x")).await.complains_about("path", "scorer_id");
+            detail(world, &without, &path("999", "0x")).await.refuses(403, "Invalid permissions for action.");
+            detail(world, &without, &path("999", &address))
+                .await
+                .refuses(403, "Invalid permissions for action.");
+            detail(world, &world.key, &path("999", "0x"))
+                .await
+                .refuses(404, "No scorer matches the given criteria.");
+            detail(world, &world.key, &path("999", &address))
+                .await
+                .refuses(404, "No scorer matches the given criteria.");
+            detail(world, &world.key, &path(&scorer, "0x")).await.refuses(400, "Invalid address.");
+            assert_eq!(detail(world, &world.key, &path(&scorer, &address)).await.status, StatusCode::OK);
+        }
+        detail(world, &without, &format!("/v2/stamps/{scorer}/score/{address}?explain=maybe"))
+            .await
+            .complains_about("query", "explain");
+    }
+
+    async fn a_page_of_stamps_checks_in_the_same_order(world: &World) {
+        let without = world.add_key(|key| key.can_read = false).await;
+        for (query, name) in [
+            ("limit=abc", "limit"),
+            ("limit=", "limit"),
+            ("limit=1.5", "limit"),
+            ("include_metadata=maybe", "include_metadata"),
+            ("include_metadata=", "include_metadata"),
+        ] {
+            detail(world, &without, &format!("/v2/stamps/0x?{query}")).await.complains_about("query", name);
+        }
+        detail(world, &without, "/v2/stamps/0x?limit=1")
+            .await
+            .refuses(403, "Invalid permissions for action.");
+        detail(world, &world.key, "/v2/stamps/0x?limit=1&token=x").await.refuses(400, "Invalid address.");
+        detail(world, &world.key, &format!("/v2/stamps/{}?token=x", wallet(1)))
+            .await
+            .refuses(400, "Invalid token.");
+        detail(world, &without, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
+    }
+
+    async fn writing_needs_permission_to_write(world: &World) {
+        let reader = world.add_key(|key| key.can_write = false).await;
+        let path = format!("/v2/stamps/{}", wallet(1));
+        let credential = world.credential(wallet(1), "A", "n:1", 9);
+        let posted = world.ask(Method::POST, &path, &reader, format!("[{credential}]")).await;
+        posted.refuses(403, "Invalid permissions for action.");
+        let deleted = world.ask(Method::DELETE, &format!("{path}?provider=A"), &reader, String::new()).await;
+        deleted.refuses(403, "Invalid permissions for action.");
+        assert_eq!(world.count("holders").await, 0);
+    }
+
+    async fn head_answers_as_get_does_without_a_body(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1")]).await;
+        world.verify(wallet(1), "A", "n:1", 9).await;
+        let paths = [
+            score_path(scorer, wallet(1)),
+            format!("{}/history?created_at=2026-01-02", score_path(scorer, wallet(1))),
+            format!("/v2/stamps/{}", wallet(1)),
+            "/v2/stamps/metadata".to_owned(),
+            score_path("999".parse().unwrap(), wallet(1)),
+        ];
+        for path in paths {
+            let got = world.get(&path).await;
+            let head = world.ask(Method::HEAD, &path, &world.key, String::new()).await;
+            assert_eq!((head.status, head.text.as_str()), (got.status, ""), "{path}");
+            for name in ["content-type", "content-length", "ratelimit-limit"] {
+                // The length may be left out, but not be another.
+                let (of_head, of_get) = (head.header(name), got.header(name));
+                assert!(
+                    of_head == of_get || (name == "content-length" && of_get.is_empty()),
+                    "{path} {name}"
+                );
+            }
+        }
+    }
+
+    async fn pages_of_any_origin_may_read_with_a_key(world: &World) {
+        let path = score_path(world.scorer("20", &[]).await, wallet(1));
+        let preflight = Request::builder()
+            .method(Method::OPTIONS)
+            .uri(&path)
+            .header("origin", "https://app.example")
+            .header("access-control-request-method", "GET")
+            .header("access-control-request-headers", "x-api-key,content-type")
+            .body(Body::empty())
+            .unwrap();
+        let allowed = world.send(preflight).await;
+        assert!(allowed.status.is_success(), "{allowed:?}");
+        assert_eq!(allowed.header("access-control-allow-origin"), "*");
+        assert!(
+            allowed.header("access-control-allow-methods").split(',').any(|method| method.trim() == "GET")
+        );
+        let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
+        assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
+        assert!(!allowed.header("access-control-allow-methods").contains("POST"));
+        // Refusals are readable too.
+        for (key, status) in [(world.key.as_str(), 200), ("wrong", 401)] {
+            let mut asked = request(Method::GET, &path, key, String::new());
+            asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
+            let answer = world.send(asked).await;
+            assert_eq!(answer.status.as_u16(), status);
+            assert_eq!(answer.header("access-control-allow-origin"), "*");
+            let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
+            assert!(exposed.contains("retry-after") && exposed.contains("ratelimit-remaining"), "{exposed}");
+        }
+    }
+
+    async fn a_get_that_announces_json_and_has_no_body_is_normal(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let score = score_path(scorer, wallet(1));
+        let history = format!("{score}/history?created_at=2026-01-01");
+        for path in [&score, &history, &format!("/v2/stamps/{}", wallet(1)), "/v2/stamps/metadata"] {
+            let mut asked = request(Method::GET, path, &world.key, String::new());
+            asked.headers_mut().insert("content-type", "application/json".parse().unwrap());
+            let answer = world.send(asked).await;
+            assert_eq!(answer.status, StatusCode::OK, "{path}");
+            assert_eq!(answer.header("content-type"), "application/json", "{path}");
+        }
+    }
+
+    async fn addresses_are_read_in_any_case_and_answered_in_lower_case(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let digits = "52908400098527886E0F7030069857D2E4169Ee7"; // a wrong checksum
+        for spelled in [digits.to_owned(), digits.to_lowercase(), digits.to_uppercase()] {
+            let answer = world.get(&format!("/v2/stamps/{scorer}/score/0x{spelled}")).await;
+            assert_eq!(answer.json()["address"], format!("0x{}", digits.to_lowercase()));
+            assert_eq!(world.get(&format!("/v2/stamps/0x{spelled}")).await.status, StatusCode::OK);
+        }
+    }
+
+    async fn anything_else_is_no_address(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let good = &wallet(1).to_string()[2..];
+        let bad = [
+            "vitalik.eth".to_owned(),
+            "0x".to_owned(),
+            good.to_owned(),
+            format!("0X{good}"),
+            format!("0x{}", &good[1..]),
+            format!("0x{good}0"),
+            format!("0x{}g", &good[1..]),
+            format!("0x{good}%20"),
+            format!("%200x{good}"),
+            format!("0x{}%00", &good[1..]),
+            format!("0x{}%ff", &good[1..]),
+            format!("0x{}%C3%A9", &good[2..]),
+            "%2e%2e".to_owned(),
+            "null".to_owned(),
+            format!("0x+{}", &good[1..]),
+        ];
+        for text in &bad {
+            for path in [
+                format!("/v2/stamps/{scorer}/score/{text}"),
+                format!("/v2/stamps/{scorer}/score/{text}/history?created_at=2026-01-01"),
+                format!("/v2/stamps/{text}"),
+                format!("/registry/score/{scorer}/{text}"),
+                format!("/registry/stamps/{text}"),
+            ] {
+                world.get(&path).await.refuses(400, "Invalid address.");
+            }
+        }
+        assert_eq!(world.count("holders").await, 0);
+    }
+
+    async fn a_scorer_that_is_no_integer_is_422_and_one_that_is_not_ours_404(world: &World) {
+        let (_, theirs, scorer) = world.neighbour().await;
+        let ours = world.scorer("20", &[]).await;
+        let all = |scorer: &str| {
+            let score = format!("/v2/stamps/{scorer}/score/{}", wallet(1));
+            [score.clone(), format!("{score}?explain=true"), format!("{score}/history?created_at=2026-01-01")]
+        };
+        for text in ["abc", "1.0", "1e3", "0x1", "%20", "1%20", "-", "%E2%88%9E", "%ff"] {
+            for path in all(text) {
+                world.get(&path).await.complains_about("path", "scorer_id");
+            }
+        }
+        for number in ["0", "-1", "999", "99999999999999999999", &scorer.to_string()] {
+            for path in all(number) {
+                world.get(&path).await.refuses(404, "No scorer matches the given criteria.");
+            }
+        }
+        for path in all(&ours.to_string()) {
+            world.get_as(&theirs, &path).await.refuses(404, "No scorer matches the given criteria.");
+        }
+        let batch = world
+            .ask(
+                Method::POST,
+                &format!("/v2/stamps/{scorer}/scores"),
+                &world.key,
+                r#"{"addresses":[]}"#.into(),
+            )
+            .await;
+        batch.refuses(404, "No scorer matches the given criteria.");
+    }
+}
+
+#[tokio::test]
+async fn a_scorer_of_another_number_is_another() {
+    let world = World::on_sqlite().await;
+    let scorers: [ScorerId; 2] =
+        [world.scorer("1", &[("A", "1")]).await, world.scorer("2", &[("A", "1")]).await];
+    world.verify(wallet(1), "A", "n:1", 9).await;
+    assert_eq!(world.score(scorers[0], wallet(1)).await["passing_score"], true);
+    assert_eq!(world.score(scorers[1], wallet(1)).await["passing_score"], false);
+}

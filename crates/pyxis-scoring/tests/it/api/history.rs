@@ -1,0 +1,140 @@
+//! The score before a moment (Spec 1, Endpoints 2; decisions, HTTP and Scores).
+
+use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::ScorerId;
+
+use super::world::{World, both_engines, day, score_path, wallet};
+use crate::DAY;
+
+const NOTHING: &str = r#"{"items":[]}"#;
+
+async fn before(world: &World, scorer: ScorerId, number: u64, created_at: &str) -> String {
+    let path = format!("{}/history?created_at={created_at}", score_path(scorer, wallet(number)));
+    let answer = world.get(&path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{created_at}: {}", answer.text);
+    answer.text
+}
+
+fn holding(record: &str) -> String {
+    format!("{{\"items\":[{record}]}}")
+}
+
+both_engines! {
+    async fn the_latest_record_strictly_before_the_moment_is_answered_as_it_was(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1"), ("B", "2")]).await;
+        world.verify(wallet(1), "A", "a:1", 90).await;
+        let noon = UnixMillis(day(1).0 + DAY / 2);
+        world.clock.set(noon);
+        let first = world.record(scorer, wallet(1)).await;
+        world.on_day(3);
+        world.verify(wallet(1), "B", "b:1", 90).await;
+        world.clock.set(UnixMillis(day(3).0 + 1));
+        let second = world.record(scorer, wallet(1)).await;
+        assert_ne!(first, second);
+        for (moment, expected) in [
+            ("2026-01-02", NOTHING.to_owned()), // its start
+            ("2026-01-02T12:00:00.000Z", NOTHING.to_owned()),
+            ("2026-01-02T12:00:00.001Z", holding(&first)),
+            ("2026-01-03", holding(&first)),
+            // Computed at the very start of day 3, by the ingest, and answered later.
+            ("2026-01-04", holding(&first)),
+            ("2026-01-04T00:00:00.000Z", holding(&first)),
+            ("2026-01-04T00:00:00.001Z", holding(&second)),
+            ("2026-01-05", holding(&second)),
+            ("9999-12-31", holding(&second)),
+            ("1970-01-01", NOTHING.to_owned()),
+            ("0000-01-01", NOTHING.to_owned()),
+        ] {
+            assert_eq!(before(world, scorer, 1, moment).await, expected, "{moment}");
+        }
+    }
+
+    async fn only_scores_that_were_answered_are_history(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1"), ("B", "2"), ("C", "4")]).await;
+        world.verify(wallet(1), "A", "a:1", 90).await;
+        world.on_day(1);
+        // A batch alone makes no history.
+        assert_eq!(world.scores(scorer, &[wallet(1)]).await.status, StatusCode::OK);
+        assert_eq!(before(world, scorer, 1, "2026-02-01").await, NOTHING);
+        assert_eq!(world.count("score_history").await, 0);
+        // The first answer of what the batch computed does.
+        world.on_day(2);
+        let answered = world.record(scorer, wallet(1)).await;
+        assert_eq!(before(world, scorer, 1, "2026-02-01").await, holding(&answered));
+        // Neither what an ingest computed, nor what a bulk run did.
+        world.on_day(3);
+        world.verify(wallet(1), "B", "b:1", 90).await;
+        world.on_day(4);
+        world.set_terms(scorer, "20", &[("A", "5")]).await;
+        let store = &world.state.store;
+        pyxis_scoring::engine::rescore(store, world.workspace, scorer, &*world.clock, |_| ()).await.unwrap();
+        assert_eq!(before(world, scorer, 1, "2026-02-01").await, holding(&answered));
+        assert_eq!(world.count("score_history").await, 1);
+    }
+
+    async fn a_computed_score_is_written_to_history_once(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1")]).await;
+        world.verify(wallet(1), "A", "a:1", 90).await;
+        for _ in 0..3 {
+            world.record(scorer, wallet(1)).await;
+            world.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await;
+            world.get(&format!("/registry/score/{scorer}/{}", wallet(1))).await;
+            world.scores(scorer, &[wallet(1)]).await;
+            assert_eq!(world.count("score_history").await, 1);
+        }
+        world.on_day(1);
+        world.set_terms(scorer, "20", &[("A", "2")]).await;
+        world.scores(scorer, &[wallet(1)]).await;
+        assert_eq!(world.count("score_history").await, 1);
+        for _ in 0..3 {
+            world.record(scorer, wallet(1)).await;
+        }
+        assert_eq!(world.count("score_history").await, 2);
+    }
+
+    async fn history_is_of_one_address_and_one_scorer(world: &World) {
+        let scorers = [world.scorer("20", &[("A", "1")]).await, world.scorer("20", &[("A", "1")]).await];
+        for number in [1, 2] {
+            world.verify(wallet(number), "A", &format!("a:{number}"), 90).await;
+        }
+        let record = world.record(scorers[0], wallet(1)).await;
+        assert_eq!(before(world, scorers[0], 1, "2026-01-02").await, holding(&record));
+        assert_eq!(before(world, scorers[0], 2, "2026-01-02").await, NOTHING);
+        assert_eq!(before(world, scorers[1], 1, "2026-01-02").await, NOTHING);
+        // An address that never had a Stamp has none, even when it was asked for.
+        world.record(scorers[0], wallet(9)).await;
+        assert_eq!(before(world, scorers[0], 9, "2026-01-02").await, NOTHING);
+        assert_eq!(world.count("score_history").await, 1);
+    }
+
+    async fn created_at_has_two_forms_and_no_other(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let path = format!("{}/history", score_path(scorer, wallet(1)));
+        for good in ["2026-01-02", "2024-02-29", "2026-01-02T03:04:05.678Z"] {
+            assert_eq!(before(world, scorer, 1, good).await, NOTHING);
+        }
+        world.get(&path).await.complains_about("query", "created_at");
+        for bad in [
+            "",
+            "today",
+            "2026-1-2",
+            "2026-02-30",
+            "2023-02-29",
+            "2026-13-01",
+            "2026-01-02T25:00:00.000Z",
+            "2026-01-02%2003:04:05",
+            "2026-01-02T03:04:05.678%2B01:00",
+            "2026-01-02T03:04:05.678",
+            "1767225600",
+            "2026-01-02T03:04:05.678Z%00",
+            "%ff",
+            "2026-01-02T03:04:60.000ZZ",
+            "-2026-01-02",
+            "20260102",
+        ] {
+            world.get(&format!("{path}?created_at={bad}")).await.complains_about("query", "created_at");
+        }
+        world.get(&format!("{path}?created_At=2026-01-01")).await.complains_about("query", "created_at");
+    }
+}

@@ -1,0 +1,229 @@
+//! Rate limits (Spec 1, Limits; decisions, HTTP): exact, whoever counts.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::id::WorkspaceId;
+use pyxis_scoring::{Config, limit_of_models, limit_of_stamps};
+use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
+use pyxis_store::usage::{self, Batch, Surface};
+
+use super::world::{Answer, START, World, both_engines, request, score_path, send, wallet};
+
+const QUARTER: i64 = 15 * 60 * 1000;
+
+/// A key with a limit of its own.
+async fn limited(world: &World, limit: i64) -> (String, ApiKeyRow) {
+    world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(limit))).await
+}
+
+fn head(answer: &Answer) -> (u16, &str, &str, &str, &str) {
+    (
+        answer.status.as_u16(),
+        answer.header("ratelimit-limit"),
+        answer.header("ratelimit-remaining"),
+        answer.header("ratelimit-reset"),
+        answer.header("retry-after"),
+    )
+}
+
+/// Admitted and refused requests of a key, window by window.
+async fn windows(world: &World, workspace: WorkspaceId, key: &ApiKeyRow) -> Vec<(i64, i64, i64)> {
+    let (from, to) = (UnixMillis(0), UnixMillis(i64::MAX));
+    let rows = usage::windows(&world.state.store, workspace, key.id, from, to).await.unwrap();
+    rows.iter()
+        .filter(|row| row.surface == Surface::Stamps)
+        .map(|row| ((row.window_start_at.0 - START.0) / QUARTER, row.admitted, row.refused))
+        .collect()
+}
+
+both_engines! {
+    async fn a_window_admits_exactly_the_limit_of_requests_at_once_at_two_nodes(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let (key, row) = world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (1, None)).await;
+        let nodes = [world.node(Config::default()), world.node(Config::default())];
+        let path = score_path(scorer, wallet(1));
+        let asked: Vec<_> = (0..200)
+            .map(|number| {
+                let router = nodes[number % 2].router();
+                let request = request(Method::GET, &path, &key, String::new());
+                tokio::spawn(async move { send(&router, request).await })
+            })
+            .collect();
+        let (mut admitted, mut refused, mut remaining) = (0, 0, Vec::new());
+        for task in asked {
+            let answer = task.await.unwrap();
+            if answer.status == StatusCode::OK {
+                admitted += 1;
+                remaining.push(answer.header("ratelimit-remaining").parse::<i64>().unwrap());
+            } else {
+                answer.refuses(429, "You have been rate limited!");
+                refused += 1;
+            }
+        }
+        assert_eq!((admitted, refused), (125, 75));
+        // Every one was told another number.
+        remaining.sort_unstable();
+        assert_eq!(remaining, (0..125).collect::<Vec<_>>());
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, 125, 75)]);
+        // A third one, started later, counts on.
+        world.node(Config::default()).get(&key, &path).await.refuses(429, "You have been rate limited!");
+    }
+
+    async fn windows_begin_at_every_quarter_of_the_hour(world: &World) {
+        let (key, row) = limited(world, 2).await;
+        let ask = async || world.get_as(&key, "/v2/stamps/metadata").await;
+        for quarter in 0..5 {
+            world.clock.set(UnixMillis(START.0 + quarter * QUARTER));
+            assert_eq!(head(&ask().await), (200, "2", "1", "900", ""));
+            world.clock.advance(Duration::from_millis(1));
+            assert_eq!(head(&ask().await), (200, "2", "0", "900", ""));
+            world.clock.set(UnixMillis(START.0 + (quarter + 1) * QUARTER - 1));
+            let last = ask().await;
+            last.refuses(429, "You have been rate limited!");
+            assert_eq!(head(&last), (429, "2", "0", "1", "1"));
+            world.clock.set(UnixMillis(START.0 + quarter * QUARTER + 60_500));
+            assert_eq!(head(&ask().await), (429, "2", "0", "840", "840"));
+        }
+        assert_eq!(
+            windows(world, world.workspace, &row).await,
+            [(0, 2, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2)]
+        );
+    }
+
+    async fn a_change_of_tier_holds_from_the_next_request_on(world: &World) {
+        let (key, row) = limited(world, 3).await;
+        let ask = async || world.get_as(&key, "/v2/stamps/metadata").await.status.as_u16();
+        let set = async |tier: i64, limit: Option<i64>| {
+            let change = ApiKeyChange { stamps: Some(Tier { tier, limit }), ..ApiKeyChange::default() };
+            assert!(api_keys::update(&world.state.store, world.workspace, row.id, change).await.unwrap());
+        };
+        assert_eq!(
+            [ask().await, ask().await, ask().await, ask().await, ask().await],
+            [200, 200, 200, 429, 429]
+        );
+        // What was refused has not been counted: one more fits exactly once.
+        set(4, Some(4)).await;
+        assert_eq!([ask().await, ask().await], [200, 429]);
+        set(4, Some(2)).await;
+        assert_eq!(head(&world.get_as(&key, "/v2/stamps/metadata").await).1, "2");
+        set(2, None).await;
+        let answer = world.get_as(&key, "/v2/stamps/metadata").await;
+        assert_eq!((answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")), ("350", "345"));
+    }
+
+    async fn every_request_with_a_valid_key_counts_whatever_the_answer(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        let (key, row) = limited(world, 100).await;
+        let refused = [
+            "/v2/stamps/abc/score/0x".to_owned(),
+            format!("/v2/stamps/999/score/{}", wallet(1)),
+            format!("/v2/stamps/{scorer}/score/0x"),
+            format!("{}/history", score_path(scorer, wallet(1))),
+            "/v2/stamps/0x".to_owned(),
+            format!("/v2/stamps/{}?limit=-1", wallet(1)),
+            format!("/v2/stamps/{}?token=x", wallet(1)),
+            "/registry/score/abc/0x".to_owned(),
+            "/registry/stamps/0x".to_owned(),
+        ];
+        for (number, path) in refused.iter().enumerate() {
+            let answer = world.get_as(&key, path).await;
+            assert!(answer.status.is_client_error(), "{path}");
+            assert_eq!(answer.header("ratelimit-remaining"), (99 - number).to_string(), "{path}");
+        }
+        for (method, path) in [
+            (Method::POST, "/v2/stamps/0x"),
+            (Method::DELETE, "/v2/stamps/0x"),
+            (Method::POST, "/v2/stamps/abc/scores"),
+            (Method::POST, "/registry/submit-passport"),
+            (Method::HEAD, "/v2/stamps/metadata"),
+        ] {
+            world.ask(method, path, &key, "x".to_owned()).await;
+        }
+        let counted = i64::try_from(refused.len()).unwrap() + 5;
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, counted, 0)]);
+    }
+
+    async fn a_key_without_permission_is_limited_like_any_other(world: &World) {
+        let key = world.add_key(|key| (key.stamps_limit, key.can_read) = (Some(1), false)).await;
+        world.get_as(&key, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
+        world.get_as(&key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
+    }
+
+    async fn a_key_that_is_not_valid_uses_nobodys_budget(world: &World) {
+        let (key, row) = limited(world, 1).await;
+        let (other, gone) = limited(world, 1).await;
+        api_keys::revoke(&world.state.store, world.workspace, gone.id, START).await.unwrap();
+        for wrong in
+            ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()]
+        {
+            for path in ["/v2/stamps/metadata", "/v2/stamps/0x", "/registry/stamp-metadata"] {
+                let answer = world.get_as(wrong, path).await;
+                // A space around a value is not part of it (RFC 9110, 5.5), which servers see to.
+                if wrong.trim() != key {
+                    answer.refuses(401, "Invalid API Key.");
+                    assert_eq!(answer.header("ratelimit-limit"), "");
+                }
+            }
+        }
+        assert!(windows(world, world.workspace, &gone).await.is_empty());
+        assert_eq!(world.get_as(&key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, 1, 0)]);
+    }
+
+    async fn keys_and_surfaces_have_counters_of_their_own(world: &World) {
+        let (one, row) = limited(world, 1).await;
+        let (two, _) = limited(world, 1).await;
+        let models = Batch {
+            key: row.id,
+            surface: Surface::Models,
+            window_start: START,
+            requests: 15,
+            limit: limit_of_models(row.models_tier, row.models_limit),
+            now: world.clock.now(),
+        };
+        let counted = usage::count(&world.state.store, &models).await.unwrap();
+        assert_eq!(counted.admitted, 15);
+        assert_eq!(
+            usage::count(&world.state.store, &Batch { requests: 1, ..models }).await.unwrap().admitted,
+            0
+        );
+        for key in [&one, &two] {
+            assert_eq!(world.get_as(key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+            world.get_as(key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
+        }
+    }
+
+    async fn requests_that_are_given_up_are_counted(world: &World) {
+        let (key, row) = limited(world, 100).await;
+        for _ in 0..20 {
+            let asking = world.get_as(&key, "/v2/stamps/metadata");
+            // Polled once, so it is on its way, and dropped.
+            let _ = polled_once(asking).await;
+        }
+        let last = world.get_as(&key, "/v2/stamps/metadata").await;
+        let remaining: i64 = last.header("ratelimit-remaining").parse().unwrap();
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, 100 - remaining, 0)]);
+    }
+}
+
+/// Polls a future once.
+async fn polled_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        value = work => Some(value),
+        () = std::future::ready(()) => None,
+    }
+}
+
+#[test]
+fn tiers_admit_what_the_specification_says() {
+    let stamps: Vec<i64> = (1..=3).map(|tier| limit_of_stamps(tier, None)).collect();
+    assert_eq!(stamps, [125, 350, 2000]);
+    let models: Vec<i64> = (1..=3).map(|tier| limit_of_models(tier, None)).collect();
+    assert_eq!(models, [15, 350, 2000]);
+    assert_eq!((limit_of_stamps(4, Some(100_000)), limit_of_models(4, Some(5000))), (100_000, 5000));
+    // A number of its own is of tier 4 only.
+    assert_eq!((limit_of_stamps(1, Some(9)), limit_of_models(2, Some(9))), (125, 350));
+}

@@ -1,0 +1,138 @@
+//! What holds for any Stamps (issue: Scores), through the API.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::ScorerId;
+use serde_json::Value;
+
+use super::world::{World, both_engines, wallet};
+
+/// Cases of each property on each engine.
+const CASES: u32 = 16;
+const WEIGHTS: &[(&str, &str)] =
+    &[("A", "1.5"), ("B", "0.00001"), ("C", "19.9"), ("D", "0.1"), ("E", "3"), ("F", "0")];
+
+/// A Stamp: its name, its nullifier among a few or one of its own, and its last day.
+#[derive(Clone, Debug)]
+struct Wanted {
+    name: &'static str,
+    mark: Option<u8>,
+    until: i64,
+}
+
+fn wanted() -> impl Strategy<Value = Wanted> {
+    let name = prop::sample::select(vec!["A", "B", "C", "D", "E", "F", "Weightless"]);
+    (name, prop::option::of(0..4_u8), 1..30_i64).prop_map(|(name, mark, until)| Wanted { name, mark, until })
+}
+
+/// Each name once, in any order.
+fn wallets_stamps() -> impl Strategy<Value = Vec<Wanted>> {
+    prop::collection::vec(wanted(), 0..8).prop_map(|mut all| {
+        all.sort_by_key(|wanted| wanted.name);
+        all.dedup_by_key(|wanted| wanted.name);
+        all
+    })
+}
+
+/// Numbers of wallets that no case before has used.
+static NEXT: AtomicU64 = AtomicU64::new(1000);
+
+fn fresh() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Wanted {
+    /// The credential for a wallet. Nullifiers are shared within a case, or of the wallet's own.
+    fn credential(&self, world: &World, case: u64, number: u64) -> String {
+        let mark = match self.mark {
+            Some(mark) => format!("shared:{case}:{mark}"),
+            None => format!("own:{number}:{}", self.name),
+        };
+        world.credential(wallet(number), self.name, &mark, self.until)
+    }
+}
+
+fn decimal(value: &Value) -> Decimal {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+fn sum(record: &Value) -> Decimal {
+    record["stamps"].as_object().unwrap().values().map(|stamp| decimal(&stamp["score"])).sum()
+}
+
+/// Runs a property over inputs, within the runtime of the test.
+fn check<S: Strategy>(strategy: &S, property: impl AsyncFn(S::Value)) {
+    let handle = tokio::runtime::Handle::current();
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let run = |input| {
+        tokio::task::block_in_place(|| handle.block_on(property(input)));
+        Ok(())
+    };
+    TestRunner::new(config).run(strategy, run).unwrap();
+}
+
+async fn scorer(world: &World) -> ScorerId {
+    world.scorer("20", WEIGHTS).await
+}
+
+both_engines! {
+    async fn a_score_is_the_sum_of_what_its_stamps_contribute(world: &World) {
+        let scorer = scorer(world).await;
+        check(&prop::collection::vec(wallets_stamps(), 1..4), async |wallets| {
+            let case = fresh();
+            for stamps in wallets {
+                let number = fresh();
+                let credentials: Vec<_> =
+                    stamps.iter().map(|one| one.credential(world, case, number)).collect();
+                world.bring(wallet(number), &credentials).await;
+                let record = world.score(scorer, wallet(number)).await;
+                assert_eq!(decimal(&record["score"]), sum(&record), "{record}");
+                assert_eq!(record["passing_score"], sum(&record) >= decimal(&record["threshold"]));
+                assert_eq!(record["stamps"].as_object().unwrap().len(), stamps.len());
+            }
+        });
+    }
+
+    async fn adding_a_stamp_never_lowers_a_score(world: &World) {
+        let scorer = scorer(world).await;
+        check(&(wallets_stamps(), wallets_stamps()), async |(theirs, ours)| {
+            let (case, them, us) = (fresh(), fresh(), fresh());
+            let credentials: Vec<_> = theirs.iter().map(|one| one.credential(world, case, them)).collect();
+            world.bring(wallet(them), &credentials).await;
+            world.score(scorer, wallet(them)).await;
+            let mut before = Decimal::ZERO;
+            for one in &ours {
+                world.bring(wallet(us), &[one.credential(world, case, us)]).await;
+                let after = decimal(&world.score(scorer, wallet(us)).await["score"]);
+                assert!(after >= before, "{one:?}: {before} to {after}");
+                before = after;
+            }
+        });
+    }
+
+    async fn the_order_in_which_unrelated_stamps_come_never_matters(world: &World) {
+        let scorer = scorer(world).await;
+        let both_ways =
+            wallets_stamps().prop_flat_map(|stamps| (Just(stamps.clone()), Just(stamps).prop_shuffle()));
+        check(&both_ways, async |(one_way, other_way)| {
+            let mut records = Vec::new();
+            for (index, stamps) in [one_way, other_way].into_iter().enumerate() {
+                let number = fresh();
+                let unrelated = |one: &Wanted| Wanted { mark: None, ..one.clone() };
+                for one in &stamps {
+                    world.bring(wallet(number), &[unrelated(one).credential(world, 0, number)]).await;
+                    if index == 0 {
+                        world.score(scorer, wallet(number)).await;
+                    }
+                }
+                let mut record = world.score(scorer, wallet(number)).await;
+                record["address"] = Value::Null;
+                records.push(record);
+            }
+            assert_eq!(records[0], records[1]);
+        });
+    }
+}

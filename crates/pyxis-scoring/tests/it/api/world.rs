@@ -1,0 +1,445 @@
+//! A workspace with an issuer, a key that may do everything, and whatever a test adds.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::{FixedClock, UnixMillis};
+use pyxis_core::digest::sha256_hex;
+use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::score::Weights;
+use pyxis_core::secret::SecretBytes;
+use pyxis_http::{Managers, Managing};
+use pyxis_scoring::engine::{Revocation, revoke};
+use pyxis_scoring::{Config, Parts, State};
+use pyxis_store::api_keys::{self, ApiKeyRow};
+use pyxis_store::audit::AuditKeys;
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::issuers::{self, IssuerRow};
+use pyxis_store::revocations::RevocationRow;
+use pyxis_store::scorers::{self, Terms};
+use pyxis_store::workspaces::{self, WorkspaceRow};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::postgres::Database;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::DAY;
+
+/// Day 0 of every test, the start of a day and of a window.
+pub(crate) const START: UnixMillis = UnixMillis(1_767_225_600_000);
+
+/// The start of a day.
+pub(crate) fn day(day: i64) -> UnixMillis {
+    UnixMillis(START.0 + day * DAY)
+}
+
+/// As answers show a moment.
+pub(crate) fn shown(at: UnixMillis) -> String {
+    at.to_iso_micros()
+}
+
+/// A wallet by number.
+pub(crate) fn wallet(number: u64) -> EvmAddress {
+    let mut bytes = [0xab; 20];
+    bytes[..8].copy_from_slice(&number.to_be_bytes());
+    EvmAddress(bytes)
+}
+
+/// Expands each test to one on SQLite and one on PostgreSQL.
+macro_rules! both_engines {
+    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body($world: &World) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                body(&$crate::api::world::World::on_sqlite().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let Some(world) = $crate::api::world::World::on_postgres(stringify!($name)).await else {
+                    return;
+                };
+                body(&world).await;
+                world.remove().await;
+            }
+        }
+    )+};
+}
+pub(crate) use both_engines;
+
+/// Where the rows are.
+pub(crate) enum Engine {
+    Sqlite(PathBuf, #[expect(dead_code, reason = "removed when dropped")] tempfile::TempDir),
+    Postgres(Database),
+}
+
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) issuer: Eip712Issuer,
+    /// A key that may do everything, as often as it likes.
+    pub(crate) key: String,
+    pub(crate) engine: Engine,
+    url: DatabaseUrl,
+    router: Router,
+    keyring: Keyring,
+}
+
+/// Nobody manages here.
+struct Nobody;
+
+impl Managers for Nobody {
+    fn manager<'a>(&'a self, _: &'a HeaderMap) -> Managing<'a> {
+        Box::pin(async { Err(axum::response::Response::new(Body::empty())) })
+    }
+}
+
+impl World {
+    pub(crate) async fn on_sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("px.db");
+        Self::new(DatabaseUrl::sqlite(&path), Engine::Sqlite(path, directory)).await
+    }
+
+    pub(crate) async fn on_postgres(test: &str) -> Option<Self> {
+        let database = Database::create(test).await?;
+        Some(Self::new(database.url(), Engine::Postgres(database)).await)
+    }
+
+    async fn new(url: DatabaseUrl, engine: Engine) -> Self {
+        let store = Store::open(&OpenOptions::new(url.clone())).unwrap();
+        store.migrate().await.unwrap();
+        let keyring =
+            Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, START).await.unwrap();
+        let workspace = add_workspace(&store, "main").await;
+        let issuer = Eip712Issuer::new(&SeededEntropy::new(7));
+        let row = IssuerRow { did: issuer.did(), name: "tests".to_owned(), created_at: START };
+        issuers::put(&store, workspace, &row).await.unwrap();
+        let clock = Arc::new(FixedClock::new(START));
+        let state = state(store, &keyring, &clock, Config::default());
+        let router = pyxis_scoring::router(state.clone());
+        let mut world =
+            Self { state, clock, workspace, issuer, key: String::new(), engine, url, router, keyring };
+        world.key = world.add_key(|_| ()).await;
+        world
+    }
+
+    /// Removes the database.
+    pub(crate) async fn remove(self) {
+        let Self { state, router, engine, .. } = self;
+        drop((state, router));
+        if let Engine::Postgres(database) = engine {
+            database.remove().await;
+        }
+    }
+
+    /// Another process on the same database.
+    pub(crate) fn node(&self, config: Config) -> Node {
+        let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
+        Node(pyxis_scoring::router(state(store, &self.keyring, &self.clock, config)))
+    }
+
+    /// Statements past the program; the first column of a query.
+    pub(crate) async fn sql(&self, statements: &str) -> Vec<String> {
+        match &self.engine {
+            Engine::Sqlite(path, _) => pyxis_testkit::sqlite::run(path, statements),
+            Engine::Postgres(database) => database.run(statements).await,
+        }
+    }
+
+    /// How many rows there are.
+    pub(crate) async fn count(&self, table: &str) -> u64 {
+        self.sql(&format!("SELECT count(*) FROM {table}")).await[0].parse().unwrap()
+    }
+
+    /// Moves the clock to the start of a day.
+    pub(crate) fn on_day(&self, number: i64) {
+        self.clock.set(day(number));
+    }
+
+    /// Adds a key that `change` makes different from one that may do everything.
+    pub(crate) async fn add_key(&self, change: impl FnOnce(&mut ApiKeyRow)) -> String {
+        self.add_key_row(change).await.0
+    }
+
+    /// The same, with its row.
+    pub(crate) async fn add_key_row(&self, change: impl FnOnce(&mut ApiKeyRow)) -> (String, ApiKeyRow) {
+        let text = token::<16>(&OsEntropy, "px_api_");
+        let mut row = ApiKeyRow {
+            id: ApiKeyId::new(&OsEntropy),
+            workspace_id: self.workspace,
+            name: "key".to_owned(),
+            key_hash: sha256_hex(text.as_bytes()),
+            key_hint: "px_api_".to_owned(),
+            stamps_tier: 4,
+            stamps_limit: Some(1_000_000_000),
+            models_tier: 1,
+            models_limit: None,
+            can_read: true,
+            can_write: true,
+            can_read_history: true,
+            revoked_at: None,
+            created_at: START,
+            last_used_at: None,
+        };
+        change(&mut row);
+        api_keys::insert(&self.state.store, &row).await.unwrap();
+        (text, row)
+    }
+
+    /// Adds another workspace with a key and a scorer.
+    pub(crate) async fn neighbour(&self) -> (WorkspaceId, String, ScorerId) {
+        let id = add_workspace(&self.state.store, "neighbour").await;
+        let key = self.add_key(|key| key.workspace_id = id).await;
+        let scorer = add_scorer(&self.state.store, id, "20", &[("A", "1")]).await;
+        (id, key, scorer)
+    }
+
+    /// Adds a scorer with threshold and weights.
+    pub(crate) async fn scorer(&self, threshold: &str, weights: &[(&str, &str)]) -> ScorerId {
+        add_scorer(&self.state.store, self.workspace, threshold, weights).await
+    }
+
+    /// Changes what a scorer scores by.
+    pub(crate) async fn set_terms(&self, scorer: ScorerId, threshold: &str, weights: &[(&str, &str)]) {
+        let store = &self.state.store;
+        let before = scorers::terms(store, self.workspace, scorer).await.unwrap().unwrap();
+        let terms = Terms {
+            revision: before.revision,
+            threshold: threshold.parse().unwrap(),
+            weights: self::weights(weights),
+        };
+        let mut tx = store.begin().await.unwrap();
+        scorers::set_terms(&mut tx, self.workspace, scorer, &terms).await.unwrap().unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// A credential, valid from day 0 until the start of a day; nullifiers separated by spaces.
+    pub(crate) fn credential(&self, of: EvmAddress, provider: &str, marks: &str, until: i64) -> String {
+        self.credential_from(of, provider, marks, START, day(until))
+    }
+
+    pub(crate) fn credential_from(
+        &self,
+        of: EvmAddress,
+        provider: &str,
+        marks: &str,
+        from: UnixMillis,
+        until: UnixMillis,
+    ) -> String {
+        let nullifiers: Vec<&str> = marks.split(' ').collect();
+        self.issuer.issue(&Claim {
+            address: of,
+            provider,
+            nullifiers: &nullifiers,
+            issued_at: from,
+            expires_at: until,
+        })
+    }
+
+    /// Brings credentials in; what became of each, as a word: a status or the code of a rejection.
+    pub(crate) async fn bring(&self, to: EvmAddress, credentials: &[String]) -> Vec<String> {
+        let body = format!("[{}]", credentials.join(","));
+        let answer = self.ask(Method::POST, &format!("/v2/stamps/{to}"), &self.key, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let items = answer.json()["items"].as_array().unwrap().clone();
+        let word = |item: &Value| {
+            let status = item["status"].as_str().unwrap();
+            item["error"]["code"].as_str().unwrap_or(status).to_owned()
+        };
+        items.iter().map(word).collect()
+    }
+
+    /// Issues a credential today, valid until the start of a day, and brings it in.
+    pub(crate) async fn verify(&self, to: EvmAddress, provider: &str, marks: &str, until: i64) -> String {
+        let text = self.credential_from(to, provider, marks, self.state.now(), day(until));
+        let outcome = self.bring(to, std::slice::from_ref(&text)).await;
+        assert!(["accepted", "replaced"].contains(&&*outcome[0]), "{outcome:?}");
+        text
+    }
+
+    /// Removes a Stamp as the holder's application does.
+    pub(crate) async fn delete(&self, of: EvmAddress, provider: &str) -> Answer {
+        let path = format!("/v2/stamps/{of}?provider={provider}");
+        self.ask(Method::DELETE, &path, &self.key, String::new()).await
+    }
+
+    /// Revokes a credential as its issuer does.
+    pub(crate) async fn revoke(&self, of: EvmAddress, credential: &str) -> Revocation {
+        let row = revocation(of, credential, self.state.now());
+        revoke(&self.state.store, self.workspace, &row).await.unwrap()
+    }
+
+    /// The process that [`World::get`] asks.
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// `GET` with the usual key.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.get_as(&self.key, path).await
+    }
+
+    pub(crate) async fn get_as(&self, key: &str, path: &str) -> Answer {
+        self.ask(Method::GET, path, key, String::new()).await
+    }
+
+    pub(crate) async fn ask(&self, method: Method, path: &str, key: &str, body: String) -> Answer {
+        self.send(request(method, path, key, body)).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        send(&self.router, request).await
+    }
+
+    /// The record of a score, as it is answered.
+    pub(crate) async fn record(&self, scorer: ScorerId, of: EvmAddress) -> String {
+        let answer = self.get(&score_path(scorer, of)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        answer.text
+    }
+
+    /// The same, read.
+    pub(crate) async fn score(&self, scorer: ScorerId, of: EvmAddress) -> Value {
+        serde_json::from_str(&self.record(scorer, of).await).unwrap()
+    }
+
+    /// The records of several addresses, in one request.
+    pub(crate) async fn scores(&self, scorer: ScorerId, of: &[EvmAddress]) -> Answer {
+        let body = json!({ "addresses": of }).to_string();
+        self.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &self.key, body).await
+    }
+}
+
+/// Another process.
+pub(crate) struct Node(Router);
+
+impl Node {
+    pub(crate) async fn get(&self, key: &str, path: &str) -> Answer {
+        send(&self.0, request(Method::GET, path, key, String::new())).await
+    }
+
+    pub(crate) fn router(&self) -> Router {
+        self.0.clone()
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {:?}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// A refusal, exactly: status and text.
+    pub(crate) fn refuses(&self, status: u16, detail: &str) {
+        let expected = json!({ "detail": detail }).to_string();
+        assert_eq!((self.status.as_u16(), self.text.as_str()), (status, expected.as_str()));
+        assert_eq!(self.header("content-type"), "application/json");
+    }
+
+    /// A parameter that is missing or malformed: 422 with its place and name.
+    pub(crate) fn complains_about(&self, place: &str, name: &str) {
+        assert_eq!(self.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", self.text);
+        assert_eq!(self.header("content-type"), "application/json");
+        let body = self.json();
+        let [item] = body["detail"].as_array().unwrap().as_slice() else { panic!("{body}") };
+        assert_eq!(item["loc"], json!([place, name]));
+        let members: Vec<&String> = item.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["loc", "msg", "type"]);
+        assert!(item["type"].as_str().is_some_and(|text| !text.is_empty()), "{item}");
+        assert!(item["msg"].as_str().is_some_and(|text| !text.is_empty()), "{item}");
+    }
+}
+
+/// What revokes a credential, expired or not.
+pub(crate) fn revocation(of: EvmAddress, credential: &str, now: UnixMillis) -> RevocationRow {
+    let read: Value = serde_json::from_str(credential).unwrap();
+    let issued_at = UnixMillis::parse_rfc3339(read["issuanceDate"].as_str().unwrap()).unwrap();
+    let verified = pyxis_scoring::credential::parse_and_verify(credential, of, issued_at, |_| true);
+    let digest = verified.unwrap().digest;
+    RevocationRow { digest, revoked_at: now, revoked_by: "issuer".to_owned(), reason: None }
+}
+
+pub(crate) fn score_path(scorer: ScorerId, of: EvmAddress) -> String {
+    format!("/v2/stamps/{scorer}/score/{of}")
+}
+
+pub(crate) fn request(method: Method, path: &str, key: &str, body: String) -> Request<Body> {
+    Request::builder().method(method).uri(path).header("X-API-KEY", key).body(Body::from(body)).unwrap()
+}
+
+pub(crate) async fn send(router: &Router, request: Request<Body>) -> Answer {
+    let answering = router.clone().oneshot(request);
+    let response =
+        tokio::time::timeout(Duration::from_secs(100), answering).await.expect("an answer").unwrap();
+    let (head, body) = response.into_parts();
+    let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+    Answer { status: head.status, headers: head.headers, text }
+}
+
+fn state(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> State {
+    State::new(Parts {
+        store,
+        audit_keys: AuditKeys::new(keyring),
+        managers: Arc::new(Nobody),
+        clock: clock.clone(),
+        entropy: Arc::new(OsEntropy),
+        token_key: SecretBytes::new(vec![9; 32]),
+        config,
+    })
+}
+
+async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {
+    let id = WorkspaceId::new(START, &OsEntropy);
+    let row = WorkspaceRow {
+        id,
+        name: name.to_owned(),
+        mode: ApprovalMode::Gated,
+        approval_timeout_secs: None,
+        created_at: START,
+    };
+    workspaces::insert(store, &row).await.unwrap();
+    id
+}
+
+async fn add_scorer(
+    store: &Store,
+    workspace: WorkspaceId,
+    threshold: &str,
+    weights: &[(&str, &str)],
+) -> ScorerId {
+    let (threshold, weights) = (threshold.parse().unwrap(), self::weights(weights));
+    let mut tx = store.begin().await.unwrap();
+    let id = scorers::insert(&mut tx, workspace, "scorer", threshold, &weights, START).await.unwrap();
+    tx.commit().await.unwrap();
+    id
+}
+
+fn weights(all: &[(&str, &str)]) -> Weights {
+    all.iter().map(|(name, weight)| (name.parse().unwrap(), weight.parse().unwrap())).collect()
+}

@@ -1,0 +1,82 @@
+//! The Stamps of an address, whatever became of some of their rows: one that cannot be read must not take
+//! the others with it.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::SigningDigest;
+use pyxis_core::stamp::StampName;
+
+use super::{StampRow, stamp_columns};
+use crate::db::{Attempt, sql};
+use crate::{Executor, StoreError, Tx};
+
+/// Stamps of an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readable {
+    /// Those that can be read.
+    pub stamps: Vec<StampRow>,
+    /// What is wrong with each of the others, for people.
+    pub damaged: Vec<String>,
+}
+
+/// Every Stamp of an address, expired ones too, by name.
+pub async fn all_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<Readable, StoreError> {
+    live_of(executor, workspace, address, UnixMillis(i64::MIN)).await
+}
+
+/// The Stamps of an address that have not expired, by name. Some may only become valid later.
+pub async fn live_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+) -> Result<Readable, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        stamp_columns!(),
+        " FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 ORDER BY provider"
+    ));
+    let mut readable = Readable::default();
+    for Attempt(row) in executor.all(query.bind(workspace).bind(address).bind(now)).await? {
+        match row {
+            Ok(stamp) => readable.stamps.push(stamp),
+            Err(error) => readable.damaged.push(error.to_string()),
+        }
+    }
+    Ok(readable)
+}
+
+/// Removes the Stamp of a name without reading it; whether there was one. Its holder must be locked.
+///
+/// Who has which nullifier goes on saying that this address has those of the Stamp: at worst its score is
+/// computed once more than needed.
+pub async fn discard(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    provider: &StampName,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM stamps WHERE workspace_id = $1 AND address = $2 AND provider = $3");
+    Ok(tx.execute(query.bind(workspace).bind(address).bind(provider)).await? == 1)
+}
+
+/// Removes the Stamp of a credential if it cannot be read; whether it was so.
+pub async fn discard_damaged(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    digest: &SigningDigest,
+) -> Result<bool, StoreError> {
+    let find =
+        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
+    let found: Option<Attempt<StampRow>> = tx.optional(find.bind(workspace).bind(digest)).await?;
+    if found.is_none_or(|Attempt(row)| row.is_ok()) {
+        return Ok(false);
+    }
+    let query = sql("DELETE FROM stamps WHERE workspace_id = $1 AND digest = $2");
+    Ok(tx.execute(query.bind(workspace).bind(digest)).await? == 1)
+}

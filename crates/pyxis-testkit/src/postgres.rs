@@ -1,0 +1,103 @@
+//! Databases on the test PostgreSQL server, and a way to their rows past the program.
+
+use std::fmt::Debug;
+use std::str::FromStr;
+use std::time::Duration;
+
+use pyxis_core::entropy::{self, OsEntropy};
+
+/// A database that exists for one test.
+pub struct Database {
+    admin: String,
+    name: String,
+}
+
+impl Database {
+    /// A new database, or `None` (and a line that says so) without `PX_TEST_POSTGRES`, which names a server
+    /// on which databases may be created.
+    #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its server this way")]
+    pub async fn create(test: &str) -> Option<Self> {
+        let Ok(admin) = std::env::var("PX_TEST_POSTGRES") else {
+            eprintln!("skipped {test} on PostgreSQL: PX_TEST_POSTGRES is not set");
+            return None;
+        };
+        let name = entropy::token::<6>(&OsEntropy, "px_");
+        run(&admin, &format!("CREATE DATABASE {name}")).await;
+        eprintln!("{test}: {name}");
+        Some(Self { admin, name })
+    }
+
+    /// The address as text.
+    pub fn address(&self) -> String {
+        let (server, _) = self.admin.rsplit_once('/').expect("the URL names a database");
+        format!("{server}/{}", self.name)
+    }
+
+    /// The address, read.
+    pub fn url<T: FromStr<Err: Debug>>(&self) -> T {
+        self.address().parse().expect("a database address")
+    }
+
+    /// Runs statements and returns the first column of every row, as text.
+    pub async fn run(&self, statements: &str) -> Vec<String> {
+        run(&self.address(), statements).await
+    }
+
+    /// Until one statement waits for a lock that another transaction holds.
+    pub async fn until_one_waits(&self) {
+        self.until_waiting(|count| count > 0).await;
+    }
+
+    /// Until no statement waits for a lock.
+    pub async fn until_none_waits(&self) {
+        self.until_waiting(|count| count == 0).await;
+    }
+
+    async fn until_waiting(&self, enough: impl Fn(u32) -> bool) {
+        let count = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting = async { while !enough(self.run(count).await[0].parse().expect("a number")) {} };
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("statements that wait, or end");
+    }
+
+    /// A transaction of its own that runs `statements` and stays open until it is released.
+    pub async fn hold(&self, statements: &str) -> Held {
+        let (client, connection) =
+            tokio_postgres::connect(&self.address(), tokio_postgres::NoTls).await.expect("PostgreSQL");
+        let driver = tokio::spawn(async move { drop(connection.await) });
+        client.batch_execute(&format!("BEGIN; {statements}")).await.expect(statements);
+        Held { client, driver }
+    }
+
+    /// Drops it, whoever is still connected.
+    pub async fn remove(self) {
+        run(&self.admin, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+}
+
+/// A transaction that is open.
+pub struct Held {
+    client: tokio_postgres::Client,
+    driver: tokio::task::JoinHandle<()>,
+}
+
+impl Held {
+    /// Rolls it back.
+    pub async fn release(self) {
+        drop(self.client);
+        self.driver.await.expect("the connection's task");
+    }
+}
+
+async fn run(url: &str, statements: &str) -> Vec<String> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("PostgreSQL");
+    let driver = tokio::spawn(connection);
+    let messages = client.simple_query(statements).await.expect(statements);
+    drop(client);
+    driver.await.expect("the connection's task").expect("a connection that ends well");
+    let first = |message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    };
+    messages.into_iter().filter_map(first).collect()
+}
