@@ -9,9 +9,6 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-/// The route of the tiles; the file is `{id}.svg`.
-pub const ROUTE: &str = "/assets/stamps/{file}";
-
 /// Longest id that gets a tile, in bytes.
 const MAX_ID: usize = 64;
 /// A tile only changes with the program.

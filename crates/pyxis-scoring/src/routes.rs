@@ -37,7 +37,8 @@ pub fn router(state: State) -> Router {
         )
         .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
     // A picture is loaded without a key and without CORS: by an <img>.
-    let icons = Router::new().route(icon::ROUTE, get(async |Path(file): Path<String>| icon::serve(&file)));
+    let icons = Router::new()
+        .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
         router = router.merge(earlier::router());
     }

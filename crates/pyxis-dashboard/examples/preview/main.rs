@@ -19,7 +19,7 @@ use sample::Sample;
 async fn main() -> std::io::Result<()> {
     let app = Router::new()
         .route(assets::ROUTE, get(|Path(file): Path<String>| async move { assets::serve(&file) }))
-        .route(icon::ROUTE, get(|Path(file): Path<String>| async move { icon::serve(&file) }))
+        .route("/assets/stamps/{file}", get(|Path(file): Path<String>| async move { icon::serve(&file) }))
         .route("/app/events", get(events))
         .fallback(page);
     let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;
