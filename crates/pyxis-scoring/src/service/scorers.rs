@@ -150,7 +150,7 @@ pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Re
 /// Computes outdated scores anew; how many. `done` is told how many are.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
     scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    Change::begin(state, actor).await?.commit("scorer.rescore", json!({ "scorer": id })).await?;
+    record_rescore(state, actor, id).await?;
     Ok(engine::rescore(&state.store, actor.workspace, id, &*state.clock, done).await?)
 }
 
@@ -162,13 +162,19 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
         return Ok(found);
     }
     let Some(running) = Running::enter(state, id) else { return Ok(Rescore { running: true, ..found }) };
-    let actor = actor.clone();
+    record_rescore(state, actor, id).await?;
+    let workspace = actor.workspace;
     tokio::spawn(async move {
-        if let Err(error) = rescore(&running.state, &actor, id, |_| ()).await {
+        let state = &running.state;
+        if let Err(error) = engine::rescore(&state.store, workspace, id, &*state.clock, |_| ()).await {
             tracing::warn!(%error, scorer = %id, "scoring everything anew broke off");
         }
     });
     Ok(Rescore { running: true, ..found })
+}
+
+async fn record_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
+    Change::begin(state, actor).await?.commit("scorer.rescore", json!({ "scorer": id })).await
 }
 
 /// The mark of a scorer that is being rescored; it goes with the work, however that ends.

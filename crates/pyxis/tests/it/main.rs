@@ -1,7 +1,7 @@
 //! Tests of the whole program, one module for each area.
 //!
-//! `cli`, `gateway` and `scoring` are black-box: the built program, started as people start it and spoken to over
-//! sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
+//! `cli`, `gateway` and `scoring` are black-box: the built program, started as people start it and spoken
+//! to over sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
 //! a server on which databases may be created) adds the PostgreSQL arm of what runs on both engines.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
