@@ -9,6 +9,7 @@ mod did;
 mod ed25519;
 mod eip712;
 mod ethereum;
+mod issuing;
 mod json;
 mod linked_data;
 mod recurring;
@@ -23,6 +24,7 @@ use did::Issuer;
 use json::Object;
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
+pub use issuing::{Signer, Statement};
 pub use json::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS};
 pub use rejection::Rejection;
 
@@ -46,6 +48,12 @@ pub struct Verified {
     pub nullifiers: Vec<Nullifier>,
     /// The text as it came, byte for byte.
     pub credential: String,
+}
+
+/// The DID of an issuer as [`Verified::issuer`] spells it, if it is of a kind that can be checked:
+/// `did:ethr`, `did:pkh:eip155` or `did:key` of an Ed25519 key.
+pub fn issuer_did(did: &str) -> Result<String, Rejection> {
+    Issuer::parse(did).map(Issuer::into_did)
 }
 
 /// Checks a credential that `holder` presents. Of a `RawValue` pass `get()`.

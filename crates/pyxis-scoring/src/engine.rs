@@ -23,10 +23,11 @@ use crate::error::{Error, Result};
 
 pub use ingest::{Outcome, ingest, remove};
 pub use rescore::rescore;
+pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};
 
 /// Attempts before a transaction that others keep disturbing is given up.
-const ATTEMPTS: usize = 8;
+pub(crate) const ATTEMPTS: usize = 8;
 
 /// Whose score in which scorer.
 #[derive(Clone, Copy, Debug)]

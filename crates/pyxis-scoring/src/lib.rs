@@ -1,14 +1,16 @@
 //! Scoring (Spec 1): credentials in, scores out.
 //!
 //! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
-//! in step, `routes` answers.
+//! in step, `routes` answers, [`service`] is what managers do.
 
+mod api;
 mod auth;
 pub mod credential;
 pub mod engine;
 mod error;
 mod limits;
 mod routes;
+pub mod service;
 mod state;
 mod token;
 

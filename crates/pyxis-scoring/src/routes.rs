@@ -23,7 +23,7 @@ use crate::auth::{self, Caller, X_API_KEY};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// Every route of scoring.
+/// Every route of scoring, those of managers among them.
 pub fn router(state: State) -> Router {
     let mut router = Router::new()
         .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
@@ -37,7 +37,8 @@ pub fn router(state: State) -> Router {
     if state.config.earlier_paths {
         router = router.merge(earlier::router());
     }
-    router.layer(cors()).with_state(state)
+    // Only the open endpoints are for pages of other origins.
+    router.layer(cors()).merge(crate::api::router()).with_state(state)
 }
 
 /// Any page may read with a key of its own; only servers write.

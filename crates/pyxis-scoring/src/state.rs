@@ -1,10 +1,12 @@
 //! What every part of scoring shares.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
+use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::Managers;
 use pyxis_store::Store;
@@ -65,6 +67,8 @@ pub struct Inner {
     pub config: Config,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
+    /// Scorers whose scores this node computes anew.
+    pub(crate) rescoring: Mutex<HashSet<ScorerId>>,
 }
 
 impl State {
@@ -80,6 +84,7 @@ impl State {
             entropy,
             config,
             token_key,
+            rescoring: Mutex::default(),
         }))
     }
 

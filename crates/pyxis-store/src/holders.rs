@@ -45,3 +45,14 @@ pub async fn known(
     let found = executor.all(query.bind(workspace).and_in(engine, "address", addresses)).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
+
+/// Some addresses that ever had a Stamp: the lowest. Addresses are hashes, so the lowest are a fair sample.
+pub async fn sample(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    limit: u32,
+) -> Result<Vec<EvmAddress>, StoreError> {
+    let query = sql("SELECT address FROM holders WHERE workspace_id = $1 ORDER BY address");
+    let found = executor.all(query.bind(workspace).limit(limit)).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}

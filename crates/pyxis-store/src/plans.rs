@@ -82,6 +82,10 @@ async fn statements() -> Vec<String> {
     let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
     let _ = scores::scorers_of(r, ws, address).await;
     let _ = scores::addresses(r, ws, scorer, Some(address), 1).await;
+    let _ = scores::outdated(r, ws, scorer, at, Some(address), 1).await;
+    let _ = scores::progress(r, ws, scorer, at).await;
+    let _ = stamps::live_of_many(r, ws, &vec![address; 100], at).await;
+    let _ = holders::sample(r, ws, 1).await;
     let _ = score_history::latest_before(r, ws, scorer, address, at).await;
     let _ = usage::windows(r, ws, key, at, at).await;
     recorder.0.into_inner().unwrap()
@@ -95,7 +99,7 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
     store.migrate().await.unwrap();
     let connection = rusqlite::Connection::open(&path).unwrap();
     let statements = statements().await;
-    assert_eq!(statements.len(), 24);
+    assert_eq!(statements.len(), 28);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");

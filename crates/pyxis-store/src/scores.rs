@@ -1,6 +1,7 @@
 //! Stored scores: the latest of each address in each scorer, as it is answered (Spec 1, Score record).
 
 mod lookup;
+mod outdated;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -12,6 +13,7 @@ use crate::scorers::own_scorer;
 use crate::{Executor, Store, StoreError, Tx};
 
 pub use lookup::{KeyHead, Lookup, look_up};
+pub use outdated::{Progress, addresses, count, outdated, progress};
 
 row! {
     /// A stored score.
@@ -132,34 +134,6 @@ pub async fn scorers_of(
         sql("SELECT scorer_id FROM scores WHERE workspace_id = $1 AND address = $2 ORDER BY scorer_id");
     let found = executor.all(query.bind(workspace).bind(address)).await?;
     Ok(found.into_iter().map(|(scorer,)| scorer).collect())
-}
-
-/// Addresses that a scorer has scored, in their order, after one of them: what rescoring walks through.
-pub async fn addresses(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    scorer: ScorerId,
-    after: Option<EvmAddress>,
-    limit: u32,
-) -> Result<Vec<EvmAddress>, StoreError> {
-    let query = sql(concat!("SELECT address FROM scores WHERE scorer_id = ", own_scorer!()))
-        .bind(workspace)
-        .bind(scorer)
-        .push_if(" AND address > ?", after)
-        .then(" ORDER BY address")
-        .limit(limit);
-    let found = executor.all(query).await?;
-    Ok(found.into_iter().map(|(address,)| address).collect())
-}
-
-/// How many addresses a scorer has scored.
-pub async fn count(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    scorer: ScorerId,
-) -> Result<i64, StoreError> {
-    let query = sql(concat!("SELECT count(*) FROM scores WHERE scorer_id = ", own_scorer!()));
-    Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
 }
 
 /// A stored score and whose it is.

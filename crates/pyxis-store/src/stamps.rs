@@ -13,7 +13,7 @@ use crate::db::{Bind, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 pub use page::{Cursor, PageItem, exists_beyond, page};
-pub use readable::{Readable, all_of, discard, discard_damaged, live_of};
+pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
 row! {
     /// A Stamp without its credential.

@@ -1,10 +1,14 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod scoring;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
+
+pub use scoring::{AddApiKey, ApiKeyCommand, IssuerCommand, ScorerCommand, StampsCommand};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]
@@ -122,6 +126,18 @@ pub enum Command {
     /// Grants.
     #[command(subcommand)]
     Grant(GrantCommand),
+    /// Scorers: weights and thresholds.
+    #[command(subcommand)]
+    Scorer(ScorerCommand),
+    /// API keys of the scoring surface.
+    #[command(subcommand)]
+    ApiKey(ApiKeyCommand),
+    /// Stamps of an address.
+    #[command(subcommand)]
+    Stamps(StampsCommand),
+    /// Issuers whose credentials are believed.
+    #[command(subcommand)]
+    Issuer(IssuerCommand),
     /// The audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -136,7 +152,7 @@ pub struct Serving {
     /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// What to serve: proxy,dashboard.
+    /// What to serve: scoring,proxy,dashboard.
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }

@@ -1,17 +1,21 @@
 //! The commands. Data goes to standard output, everything else to standard error.
 
 mod agents;
+mod api_keys;
 mod audit;
 mod bootstrap;
 mod credentials;
 mod database;
 mod grants;
+mod issuers;
 mod keys;
 mod out;
 mod people;
 mod policies;
 mod quickstart;
+mod scorers;
 mod server;
+mod stamps;
 mod workspaces;
 
 use std::process::ExitCode;
@@ -49,6 +53,10 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,
+        Command::Scorer(command) => return scorers::run(&global, command).await,
+        Command::ApiKey(command) => return api_keys::run(&global, command).await,
+        Command::Stamps(command) => return stamps::run(&global, command).await,
+        Command::Issuer(command) => return issuers::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
 
 use super::eip712::{self, Hash, Types};
-use super::json::{Node, Object};
+use super::json::{self, Node, Object};
 use super::rejection::Rejection;
 
 const PRIMARY: &str = "Document";
@@ -23,6 +23,18 @@ pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Has
     let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
     let hash = typed_data_hash(&data, &document)?;
     if recover(&hash, &signature) == Some(issuer) { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
+}
+
+/// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.
+pub(super) fn hash_to_sign(text: &str) -> Result<Hash, Rejection> {
+    let mut document = json::parse(text)?;
+    let Some(Node::Object(proof)) = document.get_mut("proof") else {
+        return Err(Rejection::form("proof", "an object"));
+    };
+    let Some(Node::Object(data)) = proof.remove("eip712Domain") else {
+        return Err(Rejection::form("proof.eip712Domain", "an object"));
+    };
+    typed_data_hash(&data, &document)
 }
 
 fn typed_data_hash(data: &Object<'_>, document: &Object<'_>) -> Result<Hash, Rejection> {
@@ -99,10 +111,16 @@ fn recovery(v: u8) -> Option<RecoveryId> {
 
 /// The address whose key made the signature.
 fn recover(hash: &Hash, (signature, recovery): &(Signature, RecoveryId)) -> Option<EvmAddress> {
-    let key = VerifyingKey::recover_from_prehash(hash, signature, *recovery).ok()?;
+    VerifyingKey::recover_from_prehash(hash, signature, *recovery).ok().map(|key| address_of(&key))
+}
+
+/// The last 20 bytes of the hash of both coordinates.
+pub(super) fn address_of(key: &VerifyingKey) -> EvmAddress {
     let point = key.to_sec1_point(false);
-    let hash = eip712::keccak(point.as_bytes().get(1..)?);
-    hash[12..].try_into().ok().map(EvmAddress)
+    let hash = eip712::keccak(&point.as_bytes()[1..]);
+    let mut address = [0; 20];
+    address.copy_from_slice(&hash[12..]);
+    EvmAddress(address)
 }
 
 #[cfg(test)]

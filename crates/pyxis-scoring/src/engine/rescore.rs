@@ -1,4 +1,4 @@
-//! Every stored score of a scorer, computed anew.
+//! The outdated scores of a scorer, computed anew.
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -10,9 +10,11 @@ use crate::error::Result;
 /// Addresses read at once.
 const PAGE: u32 = 500;
 
-/// Computes the stored scores of a scorer anew; how many. `progress` is told how many are done.
+/// Computes the stored scores of a scorer that are no longer so; how many. `progress` is told how many are
+/// done.
 ///
-/// A score that was computed is not history until it is answered. Interrupted, it may be run again.
+/// A score that was computed is not history until it is answered. Interrupted and run again, it goes on
+/// with what is left.
 pub async fn rescore(
     store: &Store,
     workspace: WorkspaceId,
@@ -23,7 +25,7 @@ pub async fn rescore(
     let mut done = 0;
     let mut after = None;
     loop {
-        let page = scores::addresses(store, workspace, scorer, after, PAGE).await?;
+        let page = scores::outdated(store, workspace, scorer, clock.now(), after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(*last);
         for address in page {

@@ -27,20 +27,29 @@ pub struct Revocation {
 pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
-        // With the digest locked nobody can bring the credential in any more.
-        let new = revocations::insert(&mut tx, workspace, revocation).await?;
-        let now = revocation.revoked_at;
-        let (removed, settled) = match stored(&mut tx, workspace, &revocation.digest).await? {
-            Some(stamp) => (true, take_out(&mut tx, workspace, &stamp, now).await?),
-            // A Stamp that its holder removed may have left claims behind.
-            None => (false, release_left(&mut tx, workspace, &revocation.digest, now).await?),
-        };
-        if settled {
+        if let Some(done) = revoke_in(&mut tx, workspace, revocation).await? {
             tx.commit().await?;
-            return Ok(Revocation { new, removed });
+            return Ok(done);
         }
     }
     Err(Error::Busy)
+}
+
+/// The same in a transaction of the caller; `None`: roll back and begin again.
+pub(crate) async fn revoke_in(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    revocation: &RevocationRow,
+) -> Result<Option<Revocation>> {
+    // With the digest locked nobody can bring the credential in any more.
+    let new = revocations::insert(tx, workspace, revocation).await?;
+    let now = revocation.revoked_at;
+    let (removed, settled) = match stored(tx, workspace, &revocation.digest).await? {
+        Some(stamp) => (true, take_out(tx, workspace, &stamp, now).await?),
+        // A Stamp that its holder removed may have left claims behind.
+        None => (false, release_left(tx, workspace, &revocation.digest, now).await?),
+    };
+    Ok(settled.then_some(Revocation { new, removed }))
 }
 
 /// The Stamp of a credential, its holder locked. It may go while that is waited for.

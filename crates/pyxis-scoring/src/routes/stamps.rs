@@ -1,5 +1,6 @@
 //! `GET /v2/stamps/{address}`: pages of verified Stamps.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use axum::extract::{RawQuery, State as Extract};
@@ -11,11 +12,11 @@ use pyxis_store::stamps::{self, Cursor};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::catalogue::platforms;
 use super::parameters::{Query, Segments};
 use super::{json, respond};
 use crate::auth::Caller;
 use crate::error::{Error, Result};
+use crate::service::catalogue;
 use crate::state::State;
 use crate::token;
 
@@ -110,7 +111,11 @@ async fn page(
             }
         }
     }
-    let catalogue = if with_metadata { platforms(state, caller.workspace).await? } else { Vec::new().into() };
+    let catalogue = if with_metadata {
+        catalogue::in_force(store, caller.workspace).await?.platforms
+    } else {
+        Cow::default()
+    };
     let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::of).collect();
     let known = metadata(&catalogue, &heads);
     let items = found

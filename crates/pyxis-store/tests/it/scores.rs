@@ -4,8 +4,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_store::api_keys::ApiKeyRow;
-use pyxis_store::scores::{self, NewScore, Stored};
-use pyxis_store::{api_keys, score_history};
+use pyxis_store::scores::{self, NewScore, Progress, Stored};
+use pyxis_store::{api_keys, score_history, scorers};
 
 use crate::support::{
     NOW, World, add_key, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, new_score,
@@ -152,5 +152,32 @@ contract! {
         let other = add_workspace(store, "other").await;
         assert!(scores::of_many(store, other, scorer, &wanted).await.unwrap().is_empty());
         assert!(scores::put(store, other, &new_score(scorer, 9)).await.is_err());
+    }
+
+    async fn outdated_scores_are_found_and_counted(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let scorer = add_scorer(world, "s").await;
+        for number in [1, 2, 3] {
+            put(world, &new_score(scorer, number)).await;
+        }
+        put(world, &NewScore { valid_until: at(5), ..new_score(scorer, 4) }).await;
+        let mut tx = store.begin().await.unwrap();
+        scores::mark_stale(&mut tx, ws, &[address(2)]).await.unwrap();
+        tx.commit().await.unwrap();
+        let found = |now, after| scores::outdated(store, ws, scorer, at(now), after, 9);
+        assert_eq!(found(0, None).await.unwrap(), [address(2)]);
+        assert_eq!(found(5, None).await.unwrap(), [address(2), address(4)]);
+        assert_eq!(found(5, Some(address(2))).await.unwrap(), [address(4)]);
+        let progress = |ws, now| scores::progress(store, ws, scorer, at(now));
+        assert_eq!(progress(ws, 0).await.unwrap(), Progress { stored: 4, outdated: 1 });
+        let mut tx = store.begin().await.unwrap();
+        let terms = scorers::terms(&mut tx, ws, scorer).await.unwrap().unwrap();
+        scorers::set_terms(&mut tx, ws, scorer, &terms).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(found(0, None).await.unwrap().len(), 4);
+        assert_eq!(progress(ws, 0).await.unwrap(), Progress { stored: 4, outdated: 4 });
+        let other = add_workspace(store, "other").await;
+        assert_eq!(progress(other, 0).await.unwrap(), Progress::default());
+        assert!(scores::outdated(store, other, scorer, NOW, None, 9).await.unwrap().is_empty());
     }
 }

@@ -40,6 +40,35 @@ contract! {
         assert!(holders::known(store, ws, &[]).await.unwrap().is_empty());
     }
 
+    async fn a_sample_holds_as_many_addresses_as_there_are_at_most(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        for number in [3, 1, 2] {
+            add_stamp(world, &new_stamp(number, "A", "n")).await;
+        }
+        assert_eq!(holders::sample(store, ws, 2).await.unwrap(), [address(1), address(2)]);
+        assert_eq!(holders::sample(store, ws, 9).await.unwrap().len(), 3);
+        let other = add_workspace(store, "other").await;
+        assert!(holders::sample(store, other, 9).await.unwrap().is_empty());
+    }
+
+    async fn the_live_stamps_of_several_addresses_are_read_at_once(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let late = NewStamp { expires_at: at(5), ..new_stamp(1, "B", "b") };
+        for stamp in [&new_stamp(2, "A", "n"), &new_stamp(1, "A", "n"), &late, &new_stamp(3, "A", "n")] {
+            add_stamp(world, stamp).await;
+        }
+        let live = async |ws, now| {
+            let found = stamps::live_of_many(store, ws, &[address(2), address(1)], at(now)).await.unwrap();
+            found.into_iter().map(|row| (row.address, row.provider.to_string())).collect::<Vec<_>>()
+        };
+        let a = |number| (address(number), "A".to_owned());
+        assert_eq!(live(ws, 0).await, [a(1), (address(1), "B".to_owned()), a(2)]);
+        assert_eq!(live(ws, 5).await, [a(1), a(2)]);
+        assert!(stamps::live_of_many(store, ws, &[], NOW).await.unwrap().is_empty());
+        let other = add_workspace(store, "other").await;
+        assert!(live(other, 0).await.is_empty());
+    }
+
     async fn a_thousand_addresses_are_asked_for_at_once(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let many: Vec<_> = (0..1000_u16).map(|n| {

@@ -3,15 +3,14 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use pyxis_core::catalogue::default_weights;
-use pyxis_core::entropy;
-use pyxis_core::id::{ApiKeyId, ScorerId};
+use pyxis_core::id::ScorerId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::Actor;
 use pyxis_gateway::service::sessions::{self, Holder};
 use pyxis_gateway::service::workspaces;
-use pyxis_store::api_keys::{self, ApiKeyRow};
-use pyxis_store::scorers;
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_store::workspaces::WorkspaceRow;
 use serde_json::json;
 
@@ -23,8 +22,6 @@ use crate::cli::Global;
 pub(super) const DEFAULT_OWNER: &str = "owner@localhost";
 /// Name of the first workspace.
 const FIRST_WORKSPACE: &str = "default";
-/// What every API key of the scoring surface starts with.
-const API_KEY_PREFIX: &str = "px_api_";
 
 /// Everything that was just made.
 pub(super) struct First {
@@ -55,32 +52,12 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Firs
     let made = workspaces::create(state, FIRST_WORKSPACE, ApprovalMode::Gated, Some(owner_email)).await?;
     let (owner, owner_link) = made.owner.context("the workspace was made without an owner")?;
     let session = sessions::open(state, &owner, Holder::Bearer, sessions::SESSION_LIFETIME).await?;
-    let now = state.now();
-    let defaults = default_weights();
-    let mut tx = app.store.begin().await?;
-    let (threshold, weights) = (defaults.threshold, &defaults.weights);
-    let scorer =
-        scorers::insert(&mut tx, made.workspace.id, FIRST_WORKSPACE, threshold, weights, now).await?;
-    tx.commit().await?;
-    let api_key = SecretString::new(entropy::token::<32>(&*state.entropy, API_KEY_PREFIX));
-    let row = ApiKeyRow {
-        id: ApiKeyId::new(&*state.entropy),
-        workspace_id: made.workspace.id,
-        name: FIRST_WORKSPACE.to_owned(),
-        key_hash: pyxis_core::digest::sha256_hex(api_key.expose().as_bytes()),
-        key_hint: api_key.expose()[..API_KEY_PREFIX.len() + 6].to_owned(),
-        stamps_tier: 1,
-        stamps_limit: None,
-        models_tier: 1,
-        models_limit: None,
-        can_read: true,
-        can_write: true,
-        can_read_history: false,
-        revoked_at: None,
-        created_at: now,
-        last_used_at: None,
-    };
-    api_keys::insert(&app.store, &row).await?;
+    let actor = Actor::cli(made.workspace.id);
+    let scorer = ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None };
+    let scorer = scorers::create(&app.scoring, &actor, scorer).await?.id;
+    // It reads and writes Stamps; history is granted on request.
+    let api_key = ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) };
+    let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key).await?;
     Ok(First {
         workspace: made.workspace,
         owner_email: owner.email,

@@ -62,3 +62,14 @@ pub(super) fn progress(what: &'static str) -> ProgressBar {
     );
     bar
 }
+
+/// A progress bar towards a known end, on a terminal only.
+pub(super) fn progress_to(what: &'static str, end: u64) -> ProgressBar {
+    let bar = progress(what);
+    bar.set_length(end);
+    bar.set_style(
+        ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar
+}

@@ -1,5 +1,7 @@
 //! `pyxis quickstart`: from nothing to the main job in one command.
 
+mod samples;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,6 +24,7 @@ use super::{bootstrap, out, server, serving_settings};
 use crate::app::{self, App};
 use crate::cli::{Global, Serving};
 use crate::serve;
+use samples::Samples;
 
 /// Name of the demo credential.
 const DEMO: &str = "demo";
@@ -61,6 +64,7 @@ struct Welcome {
     link: String,
     agent_key: Option<String>,
     target: Option<String>,
+    samples: Option<Samples>,
 }
 
 async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
@@ -70,6 +74,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         None => {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
             keep(&known, first.agent_key.expose())?;
+            keep(&samples::key_path(app), first.api_key.expose())?;
             (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())
         }
         Some(workspace) => {
@@ -80,11 +85,15 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
             (workspace, fs::read_to_string(&known).ok(), link.expose().clone())
         }
     };
-    let target = match upstream {
-        None => None,
-        Some(upstream) => Some(demo_credential(app, &Actor::cli(workspace.id), upstream).await?),
-    };
-    Ok(Welcome { link, agent_key, target })
+    let actor = Actor::cli(workspace.id);
+    let (mut target, mut samples) = (None, None);
+    if let Some(upstream) = upstream {
+        target = Some(demo_credential(app, &actor, upstream).await?);
+        if app.config.surfaces.scoring {
+            samples = Some(samples::prepare(app, &actor).await?);
+        }
+    }
+    Ok(Welcome { link, agent_key, target, samples })
 }
 
 /// Keeps the first key beside the master key, so that a second run can print the same lines.
@@ -121,7 +130,15 @@ async fn demo_credential(app: &App, actor: &Actor, upstream: &TcpListener) -> Re
 
 impl Welcome {
     fn json(&self) -> Value {
-        json!({ "owner_link": self.link, "agent_key": self.agent_key, "demo_target": self.target })
+        let samples = self.samples.as_ref();
+        json!({
+            "owner_link": self.link,
+            "agent_key": self.agent_key,
+            "demo_target": self.target,
+            "api_key": samples.map(|samples| &samples.api_key),
+            "scorer_id": samples.map(|samples| samples.scorer),
+            "sample_addresses": samples.map(|samples| &samples.addresses),
+        })
     }
 
     fn print(&self, base_url: &str) {
@@ -144,6 +161,9 @@ impl Welcome {
             " \\\n      -H 'X-PX-Reason: to show you how approval works' -H 'Prefer: wait=60' -d '{\"note\":\"hello\"}'",
         ));
         out::line(format_args!("  What an agent should know: {base_url}/instructions\n"));
+        if let Some(samples) = &self.samples {
+            samples.print(base_url);
+        }
     }
 }
 

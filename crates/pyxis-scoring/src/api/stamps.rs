@@ -1,0 +1,135 @@
+//! `/admin/stamps`.
+
+use axum::extract::State as Extract;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::entropy::hex;
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::SigningDigest;
+use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_http::{Json, Path, Query};
+use serde::{Deserialize, Serialize};
+
+use super::Manager;
+use crate::service::stamps::{self, Line, Standing, Which};
+use crate::service::{Error, Result};
+use crate::state::State;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct In {
+    scorer_id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Revoke {
+    digest: Option<String>,
+    address: Option<String>,
+    provider: Option<StampName>,
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Shown {
+    address: EvmAddress,
+    scorer_id: ScorerId,
+    score: Decimal,
+    passing_score: bool,
+    threshold: Decimal,
+    stamps: Vec<Item>,
+}
+
+#[derive(Serialize)]
+struct Item {
+    provider: StampName,
+    issuer: String,
+    issued_at: String,
+    expires_at: String,
+    received_at: String,
+    digest: String,
+    nullifiers: Vec<Nullifier>,
+    weight: Option<Decimal>,
+    contribution: Decimal,
+    standing: &'static str,
+    /// With `deduplicated`: who holds it, and until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<EvmAddress>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Outcome {
+    digest: String,
+    /// Whether it was not revoked before.
+    revoked: bool,
+    /// Whether a Stamp went with it.
+    removed: bool,
+}
+
+fn item(line: Line) -> Item {
+    let (holder, until) = match line.standing {
+        Standing::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
+        Standing::Counts | Standing::NoWeight | Standing::Expired | Standing::NotYetValid => (None, None),
+    };
+    let Line { stamp, weight, contribution, standing } = line;
+    let time = UnixMillis::to_rfc3339;
+    Item {
+        provider: stamp.provider,
+        issuer: stamp.issuer,
+        issued_at: time(stamp.issued_at),
+        expires_at: time(stamp.expires_at),
+        received_at: time(stamp.received_at),
+        digest: written(&stamp.digest),
+        nullifiers: stamp.nullifiers,
+        weight,
+        contribution,
+        standing: standing.as_str(),
+        holder,
+        until,
+    }
+}
+
+fn written(digest: &SigningDigest) -> String {
+    format!("0x{}", hex(digest))
+}
+
+fn address(text: &str) -> Result<EvmAddress> {
+    text.parse().map_err(|_| Error::field("address", "0x and 40 hexadecimal digits"))
+}
+
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+    Path(text): Path<String>,
+    Query(within): Query<In>,
+) -> Result<Json<Shown>> {
+    let address = address(&text)?;
+    let scorer = within.scorer_id.map(ScorerId::try_from).transpose();
+    let scorer = scorer.map_err(|_| Error::NotFound("scorer"))?;
+    let found = stamps::show(&state, actor.workspace, scorer, address).await?;
+    Ok(Json(Shown {
+        address,
+        scorer_id: found.scorer.id,
+        score: found.score,
+        passing_score: found.passing,
+        threshold: found.scorer.threshold,
+        stamps: found.stamps.into_iter().map(item).collect(),
+    }))
+}
+
+pub(super) async fn revoke(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+    Json(input): Json<Revoke>,
+) -> Result<Json<Outcome>> {
+    let which = match (input.digest, input.address, input.provider) {
+        (Some(digest), None, None) => Which::Digest(stamps::read_digest(&digest)?),
+        (None, Some(text), Some(provider)) => Which::Stored(address(&text)?, provider),
+        _ => return Err(Error::field("digest", "name a digest, or an address and a provider")),
+    };
+    let (digest, done) = stamps::revoke(&state, &actor, which, input.reason).await?;
+    Ok(Json(Outcome { digest: written(&digest), revoked: done.new, removed: done.removed }))
+}

@@ -1,0 +1,145 @@
+//! Credentials of our own, signed with a key that is made for them: samples that go in as any other does.
+
+use k256::ecdsa::SigningKey;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::stamp::{Nullifier, StampName};
+use serde_json::{Value, json};
+
+use super::claims::CREDENTIALS_CONTEXT;
+use super::{Rejection, ethereum};
+
+const SUITE_CONTEXT: &str = "https://w3id.org/security/suites/eip712sig-2021/v1";
+const TEXT: &str = "https://schema.org/Text";
+
+/// An issuer with a secp256k1 key (`EthereumEip712Signature2021`).
+pub struct Signer {
+    key: SigningKey,
+    did: String,
+}
+
+/// What a credential says.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The holder.
+    pub address: EvmAddress,
+    /// The Stamp.
+    pub provider: StampName,
+    /// The marks of the account behind it.
+    pub nullifiers: Vec<Nullifier>,
+    /// From when.
+    pub issued_at: UnixMillis,
+    /// Until when.
+    pub expires_at: UnixMillis,
+}
+
+impl Signer {
+    /// An issuer with a new key, which is gone with this value.
+    pub fn new(entropy: &dyn Entropy) -> Self {
+        let key = loop {
+            // Nearly every number is a key.
+            if let Ok(key) = SigningKey::from_slice(&entropy::bytes::<32>(entropy)) {
+                break key;
+            }
+        };
+        let did = format!("did:ethr:{}", ethereum::address_of(key.verifying_key()));
+        Self { key, did }
+    }
+
+    /// `did:ethr:0x…`
+    pub fn did(&self) -> &str {
+        &self.did
+    }
+
+    /// A signed credential.
+    pub fn sign(&self, statement: &Statement) -> Result<String, Rejection> {
+        let mut document = self.document(statement);
+        let hash = ethereum::hash_to_sign(&document.to_string())?;
+        let (signature, recovery) = self.key.sign_prehash_recoverable(&hash);
+        let value = format!("0x{}{:02x}", entropy::hex(&signature.to_bytes()), 27 + recovery.to_byte());
+        document["proof"]["proofValue"] = value.into();
+        Ok(document.to_string())
+    }
+
+    fn document(&self, statement: &Statement) -> Value {
+        let issued_at = statement.issued_at.to_rfc3339();
+        json!({
+            "@context": [CREDENTIALS_CONTEXT],
+            "type": ["VerifiableCredential"],
+            "credentialSubject": {
+                "@context": {"nullifiers": {"@container": "@list", "@type": TEXT}, "provider": TEXT},
+                "id": format!("did:pkh:eip155:1:{}", statement.address),
+                "nullifiers": statement.nullifiers,
+                "provider": statement.provider,
+            },
+            "issuer": self.did,
+            "issuanceDate": issued_at,
+            "expirationDate": statement.expires_at.to_rfc3339(),
+            "proof": {
+                "@context": SUITE_CONTEXT,
+                "type": "EthereumEip712Signature2021",
+                "proofPurpose": "assertionMethod",
+                "verificationMethod": format!("{}#controller", self.did),
+                "created": issued_at,
+                "eip712Domain": {
+                    "domain": {"name": "VerifiableCredential"},
+                    "primaryType": "Document",
+                    "types": types(),
+                },
+            },
+        })
+    }
+}
+
+/// The types of the document above.
+fn types() -> Value {
+    let members = |list: &[(&str, &str)]| -> Value {
+        list.iter().map(|(name, kind)| json!({"name": name, "type": kind})).collect()
+    };
+    json!({
+        "EIP712Domain": members(&[("name", "string")]),
+        "Document": members(&[
+            ("@context", "string[]"), ("type", "string[]"), ("credentialSubject", "CredentialSubject"),
+            ("issuer", "string"), ("issuanceDate", "string"), ("expirationDate", "string"), ("proof", "Proof"),
+        ]),
+        "CredentialSubject": members(&[
+            ("@context", "SubjectContext"), ("id", "string"), ("nullifiers", "string[]"), ("provider", "string"),
+        ]),
+        "SubjectContext": members(&[("nullifiers", "NullifiersContext"), ("provider", "string")]),
+        "NullifiersContext": members(&[("@container", "string"), ("@type", "string")]),
+        "Proof": members(&[
+            ("@context", "string"), ("type", "string"), ("proofPurpose", "string"),
+            ("verificationMethod", "string"), ("created", "string"),
+        ]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pyxis_core::entropy::SeededEntropy;
+
+    use super::super::parse_and_verify;
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_believed_like_any_credential() {
+        let (signer, now) = (Signer::new(&SeededEntropy::new(1)), UnixMillis(1_750_000_000_000));
+        let statement = Statement {
+            address: EvmAddress([7; 20]),
+            provider: "NFTScore#50".parse().unwrap(),
+            nullifiers: vec!["one".parse().unwrap(), "two".parse().unwrap()],
+            issued_at: now,
+            expires_at: now.plus(Duration::from_hours(1)),
+        };
+        let text = signer.sign(&statement).unwrap();
+        let verified = parse_and_verify(&text, statement.address, now, |did| did == signer.did()).unwrap();
+        assert_eq!((verified.provider, verified.nullifiers), (statement.provider, statement.nullifiers));
+        assert_eq!((verified.issued_at, verified.expires_at), (now, statement.expires_at));
+        let forged = text.replace("NFTScore#50", "NFTScore#90");
+        let refused = parse_and_verify(&forged, statement.address, now, |_| true).unwrap_err();
+        assert_eq!(refused.code(), "signature_mismatch");
+    }
+}

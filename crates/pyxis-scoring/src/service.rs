@@ -1,0 +1,57 @@
+//! What managers do with scoring. The admin API, the dashboard and the command line are three ways to
+//! call these functions. Every change is on the audit trail.
+
+pub mod amount;
+pub mod api_keys;
+pub mod catalogue;
+mod error;
+pub mod history_requests;
+pub mod issuers;
+pub mod preview;
+pub mod scorers;
+pub mod stamps;
+
+use pyxis_core::actor::Actor;
+use pyxis_store::{Tx, audit};
+use serde_json::Value;
+
+use crate::state::State;
+
+pub use error::{Error, Result};
+
+/// Longest name, in bytes.
+const MAX_NAME: usize = 100;
+
+/// One change under way: the change, its audit record and the news of it commit together.
+struct Change<'a> {
+    state: &'a State,
+    actor: &'a Actor,
+    tx: Tx,
+}
+
+impl<'a> Change<'a> {
+    async fn begin(state: &'a State, actor: &'a Actor) -> Result<Self> {
+        Ok(Self { state, actor, tx: state.store.begin().await? })
+    }
+
+    /// Records the change and commits. `detail` must hold no secret.
+    async fn commit(self, kind: &'static str, detail: Value) -> Result<()> {
+        let Self { state, actor, tx } = self;
+        let (keys, now) = (&state.audit_keys, state.now());
+        Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
+    }
+}
+
+/// Text for people: something in it, on one line, not longer than `most` bytes.
+fn check_text(field: impl Into<String>, text: &str, most: usize) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(Error::field(field, "must not be empty"));
+    }
+    if text.len() > most {
+        return Err(Error::field(field, format!("at most {most} bytes")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Error::field(field, "must not hold control characters"));
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! API keys of the scoring surface.
+
+use std::time::Duration;
+
+use pyxis_core::actor::Actor;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::digest::sha256_hex;
+use pyxis_core::entropy;
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::window;
+use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
+use pyxis_store::usage::{self, WindowRow};
+use serde_json::json;
+
+use super::{Change, Error, MAX_NAME, Result, check_text};
+use crate::limits::{limit_of_models, limit_of_stamps};
+use crate::state::State;
+
+/// What every API key starts with.
+pub const KEY_PREFIX: &str = "px_api_";
+/// Characters of a key that are kept readable, to tell keys apart.
+const HINT: usize = KEY_PREFIX.len() + 6;
+/// The tier whose limit is the key's own (Spec 1, Limits).
+const OWN_TIER: i64 = 4;
+/// What that limit is above.
+const TIER_3: i64 = 2000;
+/// Highest limit: nothing that a window of a quarter of an hour could hold.
+const MOST: i64 = 1_000_000_000;
+/// Longest span of [`usage`], in hours.
+pub const MAX_USAGE_HOURS: u32 = 168;
+
+/// Tier 1, which a key starts with.
+pub const FIRST_TIER: Tier = Tier { tier: 1, limit: None };
+
+/// What is wanted of a new key.
+#[derive(Clone, Debug)]
+pub struct ApiKeyInput {
+    /// Its name, for people.
+    pub name: String,
+    /// Tier of the Stamps endpoints.
+    pub stamps: Tier,
+    /// Tier of the models endpoint.
+    pub models: Tier,
+    /// Whether it reads scores and Stamps.
+    pub can_read: bool,
+    /// Whether it writes Stamps.
+    pub can_write: bool,
+}
+
+impl ApiKeyInput {
+    /// A key of the first tier that reads.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), stamps: FIRST_TIER, models: FIRST_TIER, can_read: true, can_write: false }
+    }
+}
+
+/// Requests of a key, by window.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    /// Start of the first window of the span.
+    pub from: UnixMillis,
+    /// End of the last one.
+    pub to: UnixMillis,
+    /// What a window of the Stamps endpoints admits today.
+    pub stamps_limit: i64,
+    /// What a window of the models endpoint admits today.
+    pub models_limit: i64,
+    /// The windows with requests, oldest first.
+    pub windows: Vec<WindowRow>,
+}
+
+/// Makes a key. Its text is returned here and never again.
+pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<(ApiKeyRow, SecretString)> {
+    check_text("name", &input.name, MAX_NAME)?;
+    check_tier("stamps", input.stamps)?;
+    check_tier("models", input.models)?;
+    let key = SecretString::new(entropy::token::<32>(&*state.entropy, KEY_PREFIX));
+    let row = ApiKeyRow {
+        id: ApiKeyId::new(&*state.entropy),
+        workspace_id: actor.workspace,
+        name: input.name,
+        key_hash: sha256_hex(key.expose().as_bytes()),
+        key_hint: key.expose()[..HINT].to_owned(),
+        stamps_tier: input.stamps.tier,
+        stamps_limit: input.stamps.limit,
+        models_tier: input.models.tier,
+        models_limit: input.models.limit,
+        can_read: input.can_read,
+        can_write: input.can_write,
+        can_read_history: false,
+        revoked_at: None,
+        created_at: state.now(),
+        last_used_at: None,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    api_keys::insert(&mut change.tx, &row).await?;
+    let detail = json!({
+        "api_key": row.id, "name": row.name, "stamps_tier": row.stamps_tier, "models_tier": row.models_tier,
+        "can_read": row.can_read, "can_write": row.can_write,
+    });
+    change.commit("api_key.create", detail).await?;
+    Ok((row, key))
+}
+
+/// Every key of a workspace, revoked ones too, oldest first.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>> {
+    Ok(api_keys::list(&state.store, workspace).await?)
+}
+
+/// One key, revoked or not.
+pub async fn get(state: &State, workspace: WorkspaceId, id: ApiKeyId) -> Result<ApiKeyRow> {
+    api_keys::find_by_id(&state.store, workspace, id).await?.ok_or(Error::NotFound("API key"))
+}
+
+/// Changes a key that is in force.
+pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyChange) -> Result<ApiKeyRow> {
+    if let Some(name) = &wanted.name {
+        check_text("name", name, MAX_NAME)?;
+    }
+    for (surface, tier) in [("stamps", wanted.stamps), ("models", wanted.models)] {
+        tier.map_or(Ok(()), |tier| check_tier(surface, tier))?;
+    }
+    let mut change = Change::begin(state, actor).await?;
+    let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
+    if row.ok_or(Error::NotFound("API key"))?.revoked_at.is_some() {
+        return Err(Error::Conflict("the key is revoked, for good"));
+    }
+    let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
+    let detail = json!({
+        "api_key": id, "name": wanted.name, "stamps": wanted.stamps.map(tier),
+        "models": wanted.models.map(tier), "can_read": wanted.can_read, "can_write": wanted.can_write,
+        "can_read_history": wanted.can_read_history,
+    });
+    api_keys::update(&mut change.tx, actor.workspace, id, wanted).await?;
+    change.commit("api_key.update", detail).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// Revokes a key for good; whether it was in force.
+pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> {
+    let mut change = Change::begin(state, actor).await?;
+    let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
+    let row = row.ok_or(Error::NotFound("API key"))?;
+    if !api_keys::revoke(&mut change.tx, actor.workspace, id, state.now()).await? {
+        return Ok(false);
+    }
+    change.commit("api_key.revoke", json!({ "api_key": id, "name": row.name })).await?;
+    Ok(true)
+}
+
+/// The requests of a key in the last hours, the present window included; 1 to [`MAX_USAGE_HOURS`].
+pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u32) -> Result<Usage> {
+    if !(1..=MAX_USAGE_HOURS).contains(&hours) {
+        return Err(Error::field("hours", format!("1 to {MAX_USAGE_HOURS}")));
+    }
+    let row = get(state, workspace, id).await?;
+    let to = window::quarter_end(state.now());
+    let from = to.minus(Duration::from_hours(u64::from(hours)));
+    let windows = usage::windows(&state.store, workspace, id, from, to).await?;
+    Ok(Usage {
+        from,
+        to,
+        stamps_limit: limit_of_stamps(row.stamps_tier, row.stamps_limit),
+        models_limit: limit_of_models(row.models_tier, row.models_limit),
+        windows,
+    })
+}
+
+fn check_tier(surface: &str, tier: Tier) -> Result<()> {
+    match tier {
+        Tier { tier: 1..OWN_TIER, limit: None } => Ok(()),
+        Tier { tier: 1..OWN_TIER, limit: Some(_) } => {
+            Err(Error::field(format!("{surface}_limit"), "only tier 4 has a limit of its own"))
+        }
+        Tier { tier: OWN_TIER, limit: Some(limit) } if limit > TIER_3 && limit <= MOST => Ok(()),
+        Tier { tier: OWN_TIER, .. } => Err(Error::field(
+            format!("{surface}_limit"),
+            format!(
+                "tier 4 has a limit of its own: more than {TIER_3}, at most {MOST} requests in 15 minutes"
+            ),
+        )),
+        Tier { .. } => Err(Error::field(format!("{surface}_tier"), "1, 2, 3 or 4")),
+    }
+}

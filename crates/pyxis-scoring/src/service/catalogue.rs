@@ -1,0 +1,183 @@
+//! The catalogue of Stamps.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use pyxis_core::actor::Actor;
+use pyxis_core::catalogue::{Entry, Group, Platform, default_catalogue};
+use pyxis_core::entropy::hex;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::stamp::StampName;
+use pyxis_store::{Store, StoreError, catalogue};
+use serde_json::json;
+use sha3::{Digest as _, Keccak256};
+
+use super::{Change, Error, Result, check_text};
+use crate::state::State;
+
+/// Most platforms.
+const MAX_PLATFORMS: usize = 500;
+/// Longest text, in bytes.
+const MAX_TEXT: usize = 1000;
+/// Longest id, in bytes.
+const MAX_ID: usize = 64;
+
+/// The catalogue in force.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Whether it is the workspace's own; else it is the built-in one.
+    pub own: bool,
+    /// Its platforms in their order.
+    pub platforms: Cow<'static, [Platform]>,
+}
+
+/// The workspace's own catalogue, or the built-in one.
+pub async fn get(state: &State, workspace: WorkspaceId) -> Result<Catalogue> {
+    Ok(in_force(&state.store, workspace).await?)
+}
+
+pub(crate) async fn in_force(store: &Store, workspace: WorkspaceId) -> Result<Catalogue, StoreError> {
+    let own = catalogue::list(store, workspace).await?;
+    Ok(if own.is_empty() {
+        Catalogue { own: false, platforms: Cow::Borrowed(default_catalogue()) }
+    } else {
+        Catalogue { own: true, platforms: Cow::Owned(own) }
+    })
+}
+
+/// Replaces the catalogue. A hash may be left empty: it is computed here, and another one is refused.
+pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>) -> Result<Catalogue> {
+    check(&mut platforms)?;
+    let mut change = Change::begin(state, actor).await?;
+    catalogue::replace(&mut change.tx, actor.workspace, &platforms).await?;
+    let ids: Vec<&str> = platforms.iter().map(|platform| platform.id.as_str()).collect();
+    change.commit("catalogue.replace", json!({ "platforms": ids })).await?;
+    Ok(Catalogue { own: true, platforms: Cow::Owned(platforms) })
+}
+
+/// Goes back to the built-in catalogue; whether the workspace had its own.
+pub async fn reset(state: &State, actor: &Actor) -> Result<bool> {
+    let mut change = Change::begin(state, actor).await?;
+    if catalogue::list(&mut change.tx, actor.workspace).await?.is_empty() {
+        return Ok(false);
+    }
+    catalogue::replace(&mut change.tx, actor.workspace, &[]).await?;
+    change.commit("catalogue.reset", json!({})).await?;
+    Ok(true)
+}
+
+/// The hash of a Stamp's name: Keccak-256, `0x` and 64 lower-case hexadecimal digits.
+pub fn hash_of(name: &StampName) -> String {
+    format!("0x{}", hex(&Keccak256::digest(name.as_str().as_bytes())))
+}
+
+/// Checks every field and fills in the hashes.
+fn check(platforms: &mut [Platform]) -> Result<()> {
+    if platforms.is_empty() {
+        return Err(Error::field(
+            "platforms",
+            "name at least one; to go back to the built-in catalogue, delete",
+        ));
+    }
+    if platforms.len() > MAX_PLATFORMS {
+        return Err(Error::field("platforms", format!("at most {MAX_PLATFORMS}")));
+    }
+    let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for (index, platform) in platforms.iter_mut().enumerate() {
+        let at = format!("platforms[{index}]");
+        check_platform(&at, platform)?;
+        if !ids.insert(platform.id.clone()) {
+            return Err(Error::field(format!("{at}.id"), format!("{} is there twice", platform.id)));
+        }
+        for (index, group) in platform.groups.iter_mut().enumerate() {
+            check_group(&format!("{at}.groups[{index}]"), group, &mut names)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_platform(at: &str, platform: &Platform) -> Result<()> {
+    let Platform { id, icon, name, description, connect_message, groups: _ } = platform;
+    let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if id.is_empty() || id.len() > MAX_ID || !fits {
+        let detail = format!("1 to {MAX_ID} letters, digits, dots, dashes or underscores");
+        return Err(Error::field(format!("{at}.id"), detail));
+    }
+    let texts =
+        [("icon", icon), ("name", name), ("description", description), ("connectMessage", connect_message)];
+    for (field, text) in texts {
+        check_text(format!("{at}.{field}"), text, MAX_TEXT)?;
+    }
+    if !icon.starts_with('/') && !icon.starts_with("https://") {
+        return Err(Error::field(format!("{at}.icon"), "a path that starts with /, or an https URL"));
+    }
+    Ok(())
+}
+
+fn check_group(at: &str, group: &mut Group, names: &mut BTreeSet<StampName>) -> Result<()> {
+    check_text(format!("{at}.name"), &group.name, MAX_TEXT)?;
+    for (index, entry) in group.stamps.iter_mut().enumerate() {
+        let at = format!("{at}.stamps[{index}]");
+        check_entry(&at, entry)?;
+        if !names.insert(entry.name.clone()) {
+            return Err(Error::field(format!("{at}.name"), format!("{} is there twice", entry.name)));
+        }
+    }
+    Ok(())
+}
+
+fn check_entry(at: &str, entry: &mut Entry) -> Result<()> {
+    check_text(format!("{at}.description"), &entry.description, MAX_TEXT)?;
+    let hash = hash_of(&entry.name);
+    if !entry.hash.is_empty() && entry.hash != hash {
+        let detail = format!("is computed from the name; leave it out, or say {hash}");
+        return Err(Error::field(format!("{at}.hash"), detail));
+    }
+    entry.hash = hash;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_catalogue_passes_the_checks_with_and_without_hashes() {
+        let mut own = default_catalogue().to_vec();
+        check(&mut own).unwrap();
+        for entry in
+            own.iter_mut().flat_map(|platform| &mut platform.groups).flat_map(|group| &mut group.stamps)
+        {
+            entry.hash = String::new();
+        }
+        check(&mut own).unwrap();
+        assert_eq!(own, default_catalogue());
+    }
+
+    #[test]
+    fn each_bad_field_is_named() {
+        type Spoil = fn(&mut Vec<Platform>);
+        let changes: [(&str, Spoil); 10] = [
+            ("platforms", |all| all.clear()),
+            ("platforms[0].id", |all| all[0].id = "with space".into()),
+            ("platforms[1].id", |all| all[1].id = all[0].id.clone()),
+            ("platforms[0].icon", |all| all[0].icon = "javascript:alert(1)".into()),
+            ("platforms[0].name", |all| all[0].name = " ".into()),
+            ("platforms[0].description", |all| all[0].description = "x".repeat(1001)),
+            ("platforms[0].connectMessage", |all| all[0].connect_message = "a\u{0}".into()),
+            ("platforms[0].groups[0].name", |all| all[0].groups[0].name.clear()),
+            ("platforms[0].groups[0].stamps[0].hash", |all| all[0].groups[0].stamps[0].hash = "0x".into()),
+            ("platforms[1].groups[0].stamps[0].name", |all| {
+                all[1].groups[0].stamps[0] = all[0].groups[0].stamps[0].clone();
+            }),
+        ];
+        for (field, spoil) in changes {
+            let mut own = default_catalogue()[..3].to_vec();
+            spoil(&mut own);
+            match check(&mut own) {
+                Err(Error::InvalidField { field: found, .. }) => assert_eq!(found, field),
+                other => panic!("{field}: {other:?}"),
+            }
+        }
+    }
+}

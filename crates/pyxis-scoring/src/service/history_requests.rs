@@ -1,0 +1,95 @@
+//! Requests for access to score history.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::id::{ApiKeyId, HistoryRequestId, WorkspaceId};
+use pyxis_store::StoreError;
+use pyxis_store::api_keys;
+use pyxis_store::history_requests::{self, HistoryRequestRow, NewRequest, RequestState};
+use serde_json::json;
+
+use super::{Change, Error, Result};
+use crate::state::State;
+
+/// Longest use case, in bytes.
+const MAX_USE_CASE: usize = 4000;
+
+/// Asks that a key may read history; `use_case` says what for.
+pub async fn create(
+    state: &State,
+    actor: &Actor,
+    key: ApiKeyId,
+    use_case: &str,
+) -> Result<HistoryRequestRow> {
+    check_use_case(use_case)?;
+    let mut change = Change::begin(state, actor).await?;
+    let row = api_keys::find_by_id(&mut change.tx, actor.workspace, key).await?;
+    let row = row.ok_or_else(|| Error::field("api_key_id", "there is no such key"))?;
+    if row.revoked_at.is_some() {
+        return Err(Error::Conflict("the key is revoked"));
+    }
+    if row.can_read_history {
+        return Err(Error::Conflict("the key reads history already"));
+    }
+    let now = state.now();
+    let new = NewRequest {
+        id: HistoryRequestId::new(now, &*state.entropy),
+        api_key_id: key,
+        use_case: use_case.to_owned(),
+        requested_by: actor.name.clone(),
+        created_at: now,
+    };
+    match history_requests::insert(&mut change.tx, actor.workspace, &new).await {
+        Err(StoreError::Conflict { .. }) => {
+            return Err(Error::Conflict("a request for the key waits already"));
+        }
+        other => other?,
+    }
+    let detail = json!({ "request": new.id, "api_key": key, "use_case": use_case });
+    change.commit("history_request.create", detail).await?;
+    find(state, actor.workspace, new.id).await
+}
+
+/// The requests of a workspace, newest first.
+pub async fn list(
+    state: &State,
+    workspace: WorkspaceId,
+    only: Option<RequestState>,
+) -> Result<Vec<HistoryRequestRow>> {
+    Ok(history_requests::list(&state.store, workspace, only).await?)
+}
+
+/// Decides a pending request; approved, its key reads history from now on.
+pub async fn decide(
+    state: &State,
+    actor: &Actor,
+    id: HistoryRequestId,
+    approve: bool,
+) -> Result<HistoryRequestRow> {
+    find(state, actor.workspace, id).await?;
+    let mut change = Change::begin(state, actor).await?;
+    let (by, now) = (&actor.name, state.now());
+    let key = history_requests::decide(&mut change.tx, actor.workspace, id, approve, by, now).await?;
+    let key = key.ok_or(Error::Conflict("the request is decided already"))?;
+    let kind = if approve { "history_request.approve" } else { "history_request.refuse" };
+    change.commit(kind, json!({ "request": id, "api_key": key })).await?;
+    find(state, actor.workspace, id).await
+}
+
+/// Requests are few: people make them.
+async fn find(state: &State, workspace: WorkspaceId, id: HistoryRequestId) -> Result<HistoryRequestRow> {
+    let all = list(state, workspace, None).await?;
+    all.into_iter().find(|row| row.id == id).ok_or(Error::NotFound("history request"))
+}
+
+fn check_use_case(text: &str) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(Error::field("use_case", "say what history is needed for"));
+    }
+    if text.len() > MAX_USE_CASE {
+        return Err(Error::field("use_case", format!("at most {MAX_USE_CASE} bytes")));
+    }
+    if text.contains('\0') {
+        return Err(Error::field("use_case", "must not hold the NUL character"));
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Issuers whose credentials a workspace believes.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::issuers::{self, IssuerRow};
+use serde_json::json;
+
+use super::{Change, Error, MAX_NAME, Result, check_text};
+use crate::credential;
+use crate::state::State;
+
+/// What adding an issuer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is on the list now.
+    New,
+    /// It was there, under another name.
+    Renamed,
+    /// It was there.
+    Unchanged,
+}
+
+/// Lists an issuer, or renames it. Its DID is spelled as credentials are compared: with an address in it,
+/// in lower case.
+pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<(IssuerRow, Added)> {
+    let did = canonical(did)?;
+    check_text("name", name, MAX_NAME)?;
+    let mut change = Change::begin(state, actor).await?;
+    let known = issuers::list(&mut change.tx, actor.workspace).await?;
+    let (row, added) = match known.into_iter().find(|row| row.did == did) {
+        Some(row) if row.name == name => return Ok((row, Added::Unchanged)),
+        Some(row) => (IssuerRow { name: name.to_owned(), ..row }, Added::Renamed),
+        None => (IssuerRow { did, name: name.to_owned(), created_at: state.now() }, Added::New),
+    };
+    issuers::put(&mut change.tx, actor.workspace, &row).await?;
+    change.commit("issuer.add", json!({ "did": row.did, "name": row.name })).await?;
+    Ok((row, added))
+}
+
+/// The issuers of a workspace, by DID.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<IssuerRow>> {
+    Ok(issuers::list(&state.store, workspace).await?)
+}
+
+/// Takes an issuer off the list. Stamps that it issued stay until they expire or are revoked.
+pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
+    let did = canonical(did).map_err(|_| Error::NotFound("issuer"))?;
+    let mut change = Change::begin(state, actor).await?;
+    if !issuers::remove(&mut change.tx, actor.workspace, &did).await? {
+        return Err(Error::NotFound("issuer"));
+    }
+    change.commit("issuer.remove", json!({ "did": did })).await
+}
+
+fn canonical(did: &str) -> Result<String> {
+    credential::issuer_did(did).map_err(|_| {
+        Error::field("did", "did:ethr:0x…, did:pkh:eip155:<chain>:0x… or did:key of an Ed25519 key")
+    })
+}

@@ -1,0 +1,223 @@
+//! What if: scores of a sample of stored addresses under present and other terms. Nothing is written.
+
+use std::collections::{BTreeMap, HashMap};
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::{Claim, Input, Settled, Stamp, Weights, settle};
+use pyxis_core::stamp::Nullifier;
+use pyxis_store::scorers::{self, Terms};
+use pyxis_store::{claims, holders, stamps};
+
+use super::scorers::check_weights;
+use super::{Error, Result};
+use crate::state::State;
+
+/// Most addresses of a sample.
+pub const SAMPLE: u32 = 1000;
+/// Addresses read at once.
+const CHUNK: usize = 100;
+/// About so many buckets does a histogram have.
+const BUCKETS: i64 = 20;
+
+/// Other terms to try.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The score needed to pass; `None`: as it is.
+    pub threshold: Option<Decimal>,
+    /// What each Stamp contributes; `None`: as it is.
+    pub weights: Option<Weights>,
+}
+
+/// What the proposal would do to the sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// The scorer's revision that `before` is about.
+    pub revision: i64,
+    /// Addresses in the sample: all there are, at most [`SAMPLE`].
+    pub sampled: u32,
+    /// Who passes today.
+    pub passing_before: u32,
+    /// Who would pass.
+    pub passing_after: u32,
+    /// Who does not pass today, and would.
+    pub gained: u32,
+    /// Who passes today, and would not.
+    pub lost: u32,
+    /// Scores, lowest first, without gaps; empty with an empty sample.
+    pub histogram: Vec<Bucket>,
+}
+
+/// Addresses with a score in `from..to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Lowest score.
+    pub from: Decimal,
+    /// The lowest score of the next.
+    pub to: Decimal,
+    /// How many today.
+    pub before: u32,
+    /// How many there would be.
+    pub after: u32,
+}
+
+/// Scores a sample of the addresses that ever had a Stamp, as the scorer does and as it would.
+pub async fn preview(
+    state: &State,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    proposal: Proposal,
+) -> Result<Preview> {
+    let before = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    if let Some(weights) = &proposal.weights {
+        check_weights(weights)?;
+    }
+    let after = Terms {
+        revision: before.revision,
+        threshold: proposal.threshold.unwrap_or(before.threshold),
+        weights: proposal.weights.unwrap_or_else(|| before.weights.clone()),
+    };
+    let now = state.now();
+    let addresses = holders::sample(&state.store, workspace, SAMPLE).await?;
+    let mut pairs = Vec::with_capacity(addresses.len());
+    for chunk in addresses.chunks(CHUNK) {
+        let (stamps, held) = read(state, workspace, id, chunk, now).await?;
+        for address in chunk {
+            let own = stamps.get(address).map_or(&[][..], Vec::as_slice);
+            let claims = claims_on(own, &held);
+            let settle = |terms: &Terms| {
+                let Terms { weights, threshold, .. } = terms;
+                let (address, threshold) = (*address, *threshold);
+                settle(&Input { address, stamps: own, claims: &claims, weights, threshold, now })
+            };
+            pairs.push((settle(&before), settle(&after)));
+        }
+    }
+    Ok(summary(before.revision, &pairs))
+}
+
+/// Live Stamps of some addresses, and the claims on their nullifiers.
+async fn read(
+    state: &State,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    addresses: &[EvmAddress],
+    now: UnixMillis,
+) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, HashMap<Nullifier, Claim>)> {
+    let rows = stamps::live_of_many(&state.store, workspace, addresses, now).await?;
+    let mut nullifiers: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
+    nullifiers.sort_unstable();
+    nullifiers.dedup();
+    let held = claims::of(&state.store, workspace, scorer, &nullifiers).await?;
+    let held = held.into_iter().map(|claim| (claim.nullifier.clone(), claim)).collect();
+    let mut stamps: BTreeMap<EvmAddress, Vec<Stamp>> = BTreeMap::new();
+    for row in rows {
+        stamps.entry(row.address).or_default().push(row.into());
+    }
+    Ok((stamps, held))
+}
+
+fn claims_on(stamps: &[Stamp], held: &HashMap<Nullifier, Claim>) -> Vec<Claim> {
+    let mut nullifiers: Vec<&Nullifier> = stamps.iter().flat_map(|stamp| &stamp.nullifiers).collect();
+    nullifiers.sort_unstable();
+    nullifiers.dedup();
+    nullifiers.into_iter().filter_map(|nullifier| held.get(nullifier)).cloned().collect()
+}
+
+fn summary(revision: i64, pairs: &[(Settled, Settled)]) -> Preview {
+    let count = |wanted: fn(bool, bool) -> bool| {
+        let found = pairs.iter().filter(|(before, after)| wanted(before.passing, after.passing));
+        u32::try_from(found.count()).unwrap_or(u32::MAX)
+    };
+    Preview {
+        revision,
+        sampled: count(|_, _| true),
+        passing_before: count(|before, _| before),
+        passing_after: count(|_, after| after),
+        gained: count(|before, after| !before && after),
+        lost: count(|before, after| before && !after),
+        histogram: histogram(pairs),
+    }
+}
+
+fn histogram(pairs: &[(Settled, Settled)]) -> Vec<Bucket> {
+    let highest = pairs.iter().map(|(before, after)| before.score.max(after.score)).max();
+    let Some(highest) = highest else { return Vec::new() };
+    let width = width(highest);
+    let mut buckets: Vec<Bucket> = (0..=highest.units() / width)
+        .map(|number| Bucket {
+            from: Decimal::from_units(number * width),
+            to: Decimal::from_units((number + 1) * width),
+            before: 0,
+            after: 0,
+        })
+        .collect();
+    let place = |score: Decimal| usize::try_from(score.units() / width).unwrap_or(0);
+    for (before, after) in pairs {
+        buckets[place(before.score)].before += 1;
+        buckets[place(after.score)].after += 1;
+    }
+    buckets
+}
+
+/// The width of a bucket in hundred-thousandths: 1, 2 or 5 and noughts, so that the edges read well.
+fn width(highest: Decimal) -> i64 {
+    let least = (highest.units() / BUCKETS).max(1);
+    let mut unit = 1;
+    loop {
+        for step in [1, 2, 5] {
+            if unit * step >= least {
+                return unit * step;
+            }
+        }
+        unit *= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(score: &str, passing: bool) -> Settled {
+        Settled {
+            score: score.parse().unwrap(),
+            passing,
+            expires_at: None,
+            valid_until: UnixMillis(i64::MAX),
+            stamps: Vec::new(),
+            claims: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_score_is_in_the_one_bucket_that_spans_it() {
+        let pairs = [
+            (settled("0", false), settled("35.76600", true)),
+            (settled("19.99999", false), settled("20", true)),
+            (settled("20", true), settled("0", false)),
+        ];
+        let preview = summary(1, &pairs);
+        assert_eq!((preview.sampled, preview.passing_before, preview.passing_after), (3, 1, 2));
+        assert_eq!((preview.gained, preview.lost), (2, 1));
+        let buckets = &preview.histogram;
+        assert_eq!(buckets.len(), 18);
+        assert_eq!(
+            (buckets[0].from.to_string(), buckets[0].to.to_string()),
+            ("0.00000".into(), "2.00000".into())
+        );
+        let full: Vec<_> = buckets.iter().filter(|bucket| bucket.before + bucket.after > 0).collect();
+        let counts: Vec<_> = full.iter().map(|b| (b.from.to_string(), b.before, b.after)).collect();
+        let expected = [("0.00000", 1, 1), ("18.00000", 1, 0), ("20.00000", 1, 1), ("34.00000", 0, 1)];
+        assert_eq!(counts, expected.map(|(from, before, after)| (from.to_owned(), before, after)));
+    }
+
+    #[test]
+    fn an_empty_sample_has_no_buckets_and_one_of_noughts_has_one() {
+        assert!(summary(1, &[]).histogram.is_empty());
+        assert_eq!(histogram(&[(settled("0", false), settled("0", false))]).len(), 1);
+        let large = settled("9999999.99999", true);
+        assert!(histogram(&[(large.clone(), large)]).len() <= 22);
+    }
+}

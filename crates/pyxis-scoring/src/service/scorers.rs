@@ -1,0 +1,198 @@
+//! Scorers: their weights and threshold.
+
+use std::sync::PoisonError;
+
+use pyxis_core::actor::Actor;
+use pyxis_core::catalogue::default_weights;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::Weights;
+use pyxis_store::scorers::{self, ScorerRow, Terms};
+use pyxis_store::scores;
+use serde_json::json;
+
+use super::{Change, Error, MAX_NAME, Result, check_text};
+use crate::engine;
+use crate::state::State;
+
+/// Most Stamps that a scorer weighs.
+pub const MAX_WEIGHTS: usize = 2000;
+
+/// A scorer as a person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scorer {
+    /// Its number.
+    pub id: ScorerId,
+    /// Its name.
+    pub name: String,
+    /// What it scores by.
+    pub terms: Terms,
+    /// Creation.
+    pub created_at: UnixMillis,
+}
+
+/// What is wanted of a new scorer.
+#[derive(Clone, Debug)]
+pub struct ScorerInput {
+    /// Its name; several may have the same.
+    pub name: String,
+    /// The score needed to pass; `None`: the published one.
+    pub threshold: Option<Decimal>,
+    /// What each Stamp contributes; `None`: as published.
+    pub weights: Option<Weights>,
+}
+
+/// What is to change about a scorer; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct ScorerPatch {
+    /// Another name.
+    pub name: Option<String>,
+    /// Another threshold.
+    pub threshold: Option<Decimal>,
+    /// Other weights, all of them.
+    pub weights: Option<Weights>,
+    /// The revision that was read. It must be given with a threshold or weights, and still be in force.
+    pub revision: Option<i64>,
+}
+
+/// How far the stored scores of a scorer are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rescore {
+    /// Scores that are stored.
+    pub stored: i64,
+    /// Those that are no longer so. Who asks for one of them gets the right one all the same.
+    pub outdated: i64,
+    /// Whether this node computes them anew just now.
+    pub running: bool,
+}
+
+/// Makes a scorer.
+pub async fn create(state: &State, actor: &Actor, input: ScorerInput) -> Result<Scorer> {
+    check_text("name", &input.name, MAX_NAME)?;
+    let defaults = default_weights();
+    let threshold = input.threshold.unwrap_or(defaults.threshold);
+    let weights = input.weights.as_ref().unwrap_or(&defaults.weights);
+    check_weights(weights)?;
+    let mut change = Change::begin(state, actor).await?;
+    let now = state.now();
+    let id = scorers::insert(&mut change.tx, actor.workspace, &input.name, threshold, weights, now).await?;
+    let detail = json!({ "scorer": id, "name": input.name, "threshold": threshold, "weights": weights });
+    change.commit("scorer.create", detail).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// Every scorer of a workspace, without weights.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ScorerRow>> {
+    Ok(scorers::list(&state.store, workspace).await?)
+}
+
+/// One scorer.
+pub async fn get(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Scorer> {
+    let row = scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    let terms = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    Ok(Scorer { id, name: row.name, terms, created_at: row.created_at })
+}
+
+/// Changes a scorer. Scores follow when they are next asked for, or by [`rescore`].
+pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPatch) -> Result<Scorer> {
+    if let Some(name) = &patch.name {
+        check_text("name", name, MAX_NAME)?;
+    }
+    if let Some(weights) = &patch.weights {
+        check_weights(weights)?;
+    }
+    let with_terms = patch.threshold.is_some() || patch.weights.is_some();
+    let mut change = Change::begin(state, actor).await?;
+    let before = scorers::terms(&mut change.tx, actor.workspace, id).await?;
+    let before = before.ok_or(Error::NotFound("scorer"))?;
+    if let Some(name) = &patch.name {
+        scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
+    }
+    if with_terms {
+        let read = patch.revision.ok_or_else(|| {
+            Error::field("revision", "say which revision of weights and threshold you have read")
+        })?;
+        let terms = Terms {
+            revision: read,
+            threshold: patch.threshold.unwrap_or(before.threshold),
+            weights: patch.weights.clone().unwrap_or(before.weights),
+        };
+        let set = scorers::set_terms(&mut change.tx, actor.workspace, id, &terms).await?;
+        let revision = set.ok_or(Error::Changed { revision: before.revision })?;
+        let detail = json!({
+            "scorer": id, "name": patch.name, "revision": revision,
+            "threshold": terms.threshold, "weights": patch.weights,
+        });
+        change.commit("scorer.terms", detail).await?;
+    } else if patch.name.is_some() {
+        change.commit("scorer.rename", json!({ "scorer": id, "name": patch.name })).await?;
+    }
+    get(state, actor.workspace, id).await
+}
+
+/// Removes a scorer with its scores, history and claims.
+pub async fn remove(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
+    let mut change = Change::begin(state, actor).await?;
+    let row = scorers::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    scorers::remove(&mut change.tx, actor.workspace, id).await?;
+    change.commit("scorer.remove", json!({ "scorer": id, "name": row.name })).await
+}
+
+/// How far the stored scores are from the scorer's present terms. It reads every one of them.
+pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Rescore> {
+    scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    let found = scores::progress(&state.store, workspace, id, state.now()).await?;
+    let running = state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
+    Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
+}
+
+/// Computes outdated scores anew; how many. `done` is told how many are.
+pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
+    scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    Change::begin(state, actor).await?.commit("scorer.rescore", json!({ "scorer": id })).await?;
+    Ok(engine::rescore(&state.store, actor.workspace, id, &*state.clock, done).await?)
+}
+
+/// The same in the background of this node, once at a time; [`progress`] tells how far it is. Where the
+/// node stops meanwhile, what is left stays outdated until it is asked for.
+pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
+    let found = progress(state, actor.workspace, id).await?;
+    if found.outdated == 0 {
+        return Ok(found);
+    }
+    let Some(running) = Running::enter(state, id) else { return Ok(Rescore { running: true, ..found }) };
+    let actor = actor.clone();
+    tokio::spawn(async move {
+        if let Err(error) = rescore(&running.state, &actor, id, |_| ()).await {
+            tracing::warn!(%error, scorer = %id, "scoring everything anew broke off");
+        }
+    });
+    Ok(Rescore { running: true, ..found })
+}
+
+/// The mark of a scorer that is being rescored; it goes with the work, however that ends.
+struct Running {
+    state: State,
+    id: ScorerId,
+}
+
+impl Running {
+    fn enter(state: &State, id: ScorerId) -> Option<Self> {
+        let first = state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        first.then(|| Self { state: state.clone(), id })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+pub(super) fn check_weights(weights: &Weights) -> Result<()> {
+    if weights.len() > MAX_WEIGHTS {
+        return Err(Error::field("weights", format!("at most {MAX_WEIGHTS} Stamps")));
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! The Stamps of one address: what each is worth and why, and revocation.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::entropy::hex;
+use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::{Claim, Input, Settled, SigningDigest, Stamp, settle};
+use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_store::claims;
+use pyxis_store::revocations::RevocationRow;
+use pyxis_store::scorers::{self, ScorerRow, Terms};
+use pyxis_store::stamps::{self, StampRow};
+use serde_json::json;
+
+use super::{Change, Error, MAX_NAME, Result, check_text};
+use crate::engine::{self, ATTEMPTS, Revocation};
+use crate::state::State;
+
+/// An address in one scorer.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// The scorer.
+    pub scorer: ScorerRow,
+    /// The address.
+    pub address: EvmAddress,
+    /// The sum of what the Stamps contribute now.
+    pub score: Decimal,
+    /// Whether that is enough.
+    pub passing: bool,
+    /// Every stored Stamp, expired ones too, by name. A revoked one is gone.
+    pub stamps: Vec<Line>,
+}
+
+/// One Stamp.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What is stored.
+    pub stamp: StampRow,
+    /// What it would contribute in this scorer; `None`: the scorer does not weigh it.
+    pub weight: Option<Decimal>,
+    /// What it does contribute.
+    pub contribution: Decimal,
+    /// Why.
+    pub standing: Standing,
+}
+
+/// Why a Stamp contributes what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It counts.
+    Counts,
+    /// It would, but the scorer gives it no weight.
+    NoWeight,
+    /// Another address verified the same credential first.
+    Deduplicated {
+        /// Who.
+        holder: EvmAddress,
+        /// Until when it is theirs.
+        until: UnixMillis,
+    },
+    /// Its validity is over.
+    Expired,
+    /// Its validity has not begun.
+    NotYetValid,
+}
+
+impl Standing {
+    /// One word, for machines.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counts => "counts",
+            Self::NoWeight => "no_weight",
+            Self::Deduplicated { .. } => "deduplicated",
+            Self::Expired => "expired",
+            Self::NotYetValid => "not_yet_valid",
+        }
+    }
+}
+
+/// Which credential to revoke.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// The one with this signing digest, stored or not.
+    Digest(SigningDigest),
+    /// The one that an address has stored under a name.
+    Stored(EvmAddress, StampName),
+}
+
+/// Every Stamp of an address, as a scorer sees it now; `None`: the first scorer of the workspace. Nothing
+/// is written.
+pub async fn show(
+    state: &State,
+    workspace: WorkspaceId,
+    scorer: Option<ScorerId>,
+    address: EvmAddress,
+) -> Result<Explored> {
+    let scorer = match scorer {
+        Some(id) => scorers::find(&state.store, workspace, id).await?,
+        None => scorers::list(&state.store, workspace).await?.into_iter().next(),
+    };
+    let scorer = scorer.ok_or(Error::NotFound("scorer"))?;
+    let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
+    let now = state.now();
+    let rows = stamps::all_of(&state.store, workspace, address).await?.stamps;
+    let counted: Vec<Stamp> = rows.iter().cloned().map(Stamp::from).collect();
+    let mut wanted: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let held = claims::of(&state.store, workspace, scorer.id, &wanted).await?;
+    let Terms { weights, threshold, .. } = &terms;
+    let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
+    let settled = settle(&input);
+    let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, &held, now)).collect();
+    Ok(Explored { scorer, address, score: settled.score, passing: settled.passing, stamps })
+}
+
+fn line(stamp: StampRow, terms: &Terms, settled: &Settled, held: &[Claim], now: UnixMillis) -> Line {
+    let weight = terms.weights.get(&stamp.provider).copied();
+    let entry = settled.stamps.iter().find(|entry| entry.provider == stamp.provider);
+    let standing = match entry {
+        None if stamp.expires_at <= now => Standing::Expired,
+        None => Standing::NotYetValid,
+        Some(entry) if entry.dedup => {
+            let holder = holder_of(&stamp, held, entry.expires_at);
+            Standing::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
+        }
+        Some(_) if weight.is_none() => Standing::NoWeight,
+        Some(_) => Standing::Counts,
+    };
+    Line { weight, contribution: entry.map(|entry| entry.score).unwrap_or_default(), standing, stamp }
+}
+
+/// Whose claim it is that lasts until then.
+fn holder_of(stamp: &StampRow, held: &[Claim], until: UnixMillis) -> Option<EvmAddress> {
+    let theirs = |claim: &&Claim| {
+        claim.address != stamp.address
+            && claim.expires_at == until
+            && stamp.nullifiers.contains(&claim.nullifier)
+    };
+    held.iter().find(theirs).map(|claim| claim.address)
+}
+
+/// Revokes a credential for its issuer: its Stamp goes, its claims end, and it cannot come back in.
+pub async fn revoke(
+    state: &State,
+    actor: &Actor,
+    which: Which,
+    reason: Option<String>,
+) -> Result<(SigningDigest, Revocation)> {
+    if let Some(reason) = &reason {
+        check_text("reason", reason, 10 * MAX_NAME)?;
+    }
+    let digest = match which {
+        Which::Digest(digest) => digest,
+        Which::Stored(address, provider) => {
+            let found = stamps::find(&state.store, actor.workspace, address, &provider).await?;
+            found.ok_or(Error::NotFound("Stamp"))?.digest
+        }
+    };
+    let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
+    let row = RevocationRow { digest, revoked_at, revoked_by, reason };
+    for _ in 0..ATTEMPTS {
+        let mut change = Change::begin(state, actor).await?;
+        let Some(done) = engine::revoke_in(&mut change.tx, actor.workspace, &row).await? else { continue };
+        if done.new || done.removed {
+            let detail = json!({ "digest": hex(&digest), "reason": row.reason, "removed": done.removed });
+            change.commit("stamp.revoke", detail).await?;
+        }
+        return Ok((digest, done));
+    }
+    Err(Error::Busy)
+}
+
+/// Reads a signing digest: 64 hexadecimal digits in any case, with or without `0x`.
+pub fn read_digest(text: &str) -> Result<SigningDigest> {
+    let wrong = || Error::field("digest", "64 hexadecimal digits, as the Stamp shows them");
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    if pairs.len() != 32 || !rest.is_empty() {
+        return Err(wrong());
+    }
+    let mut digest = SigningDigest::default();
+    for (byte, pair) in digest.iter_mut().zip(pairs) {
+        let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+        let (high, low) = (nibble(pair[0]), nibble(pair[1]));
+        *byte = high.zip(low).map(|(high, low)| high << 4 | low).ok_or_else(wrong)?;
+    }
+    Ok(digest)
+}

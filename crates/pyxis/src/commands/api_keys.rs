@@ -1,0 +1,137 @@
+//! `pyxis api-key`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::ApiKeyId;
+use pyxis_gateway::Actor;
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow, Tier};
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, out};
+use crate::app::App;
+use crate::cli::{AddApiKey, ApiKeyCommand, Global};
+
+pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.scoring;
+    let changed = match command {
+        ApiKeyCommand::Add(input) => {
+            let (row, key) = api_keys::create(state, &actor, build(input)).await?;
+            if global.json {
+                let mut value = shown(&row);
+                value["key"] = key.expose().as_str().into();
+                out::json(&value);
+            } else {
+                out::line(format_args!("key {} of {} (shown once): {}", row.id, row.name, key.expose()));
+            }
+            true
+        }
+        ApiKeyCommand::List => {
+            let rows: Vec<_> = api_keys::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let columns =
+                ["id", "name", "key_hint", "stamps_tier", "models_tier", "may", "last_used_at", "revoked_at"];
+            out::table(global.json, &columns, &rows);
+            true
+        }
+        ApiKeyCommand::SetTier { id, tier, limit, models } => {
+            let tier = Tier { tier, limit };
+            let row = api_keys::get(state, actor.workspace, id).await?;
+            let (stamps, models) = if models { (None, Some(tier)) } else { (Some(tier), None) };
+            let changes = stamps.is_some_and(|tier| tier != stamps_tier(&row))
+                || models.is_some_and(|tier| tier != models_tier(&row));
+            let change = ApiKeyChange { stamps, models, ..ApiKeyChange::default() };
+            update(&app, &actor, row, changes.then_some(change), global.json).await?
+        }
+        ApiKeyCommand::AllowHistory { id } => {
+            let row = api_keys::get(state, actor.workspace, id).await?;
+            let change = ApiKeyChange { can_read_history: Some(true), ..ApiKeyChange::default() };
+            let change = (!row.can_read_history).then_some(change);
+            update(&app, &actor, row, change, global.json).await?
+        }
+        ApiKeyCommand::Revoke { id } => revoke(&app, &actor, id, global.json).await?,
+    };
+    app.gateway.audit.stop().await?;
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+fn build(input: AddApiKey) -> ApiKeyInput {
+    ApiKeyInput {
+        name: input.name,
+        stamps: Tier { tier: input.tier, limit: input.limit },
+        models: Tier { tier: input.models_tier, limit: input.models_limit },
+        can_read: !input.no_read,
+        can_write: input.write,
+    }
+}
+
+const fn stamps_tier(row: &ApiKeyRow) -> Tier {
+    Tier { tier: row.stamps_tier, limit: row.stamps_limit }
+}
+
+const fn models_tier(row: &ApiKeyRow) -> Tier {
+    Tier { tier: row.models_tier, limit: row.models_limit }
+}
+
+/// Applies the change if there is one; whether there was.
+async fn update(
+    app: &App,
+    actor: &Actor,
+    row: ApiKeyRow,
+    change: Option<ApiKeyChange>,
+    as_json: bool,
+) -> Result<bool> {
+    let changes = change.is_some();
+    let row = match change {
+        Some(change) => api_keys::update(&app.scoring, actor, row.id, change).await?,
+        None => row,
+    };
+    if as_json {
+        out::json(&shown(&row));
+    } else {
+        let (stamps, models) = (words(stamps_tier(&row)), words(models_tier(&row)));
+        let may = may(&row).join(", ");
+        out::line(format_args!("{} ({}): Stamps {stamps}, models {models}, may {may}", row.id, row.name));
+    }
+    Ok(changes)
+}
+
+async fn revoke(app: &App, actor: &Actor, id: ApiKeyId, as_json: bool) -> Result<bool> {
+    let now = api_keys::revoke(&app.scoring, actor, id).await?;
+    if as_json {
+        out::json(&json!({ "id": id, "revoked": now }));
+    } else {
+        out::line(format_args!("{id} {}", if now { "is revoked" } else { "was revoked before" }));
+    }
+    Ok(now)
+}
+
+fn words(tier: Tier) -> String {
+    match tier.limit {
+        Some(limit) => format!("tier {} ({limit} in 15 minutes)", tier.tier),
+        None => format!("tier {}", tier.tier),
+    }
+}
+
+fn may(row: &ApiKeyRow) -> Vec<&'static str> {
+    let all = [(row.can_read, "read"), (row.can_write, "write"), (row.can_read_history, "history")];
+    all.into_iter().filter_map(|(may, word)| may.then_some(word)).collect()
+}
+
+fn shown(row: &ApiKeyRow) -> Value {
+    json!({
+        "id": row.id,
+        "name": row.name,
+        "key_hint": row.key_hint,
+        "stamps_tier": row.stamps_tier,
+        "stamps_limit": row.stamps_limit,
+        "models_tier": row.models_tier,
+        "models_limit": row.models_limit,
+        "may": may(row),
+        "created_at": row.created_at.to_rfc3339(),
+        "last_used_at": row.last_used_at.map(UnixMillis::to_rfc3339),
+        "revoked_at": row.revoked_at.map(UnixMillis::to_rfc3339),
+    })
+}

@@ -1,0 +1,47 @@
+//! `pyxis issuer`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use pyxis_scoring::service::issuers::{self, Added};
+use pyxis_store::issuers::IssuerRow;
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, out};
+use crate::cli::{Global, IssuerCommand};
+
+pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.scoring;
+    let changed = match command {
+        IssuerCommand::Add { did, name } => {
+            let (row, added) = issuers::add(state, &actor, &did, &name).await?;
+            if global.json {
+                out::json(&shown(&row));
+            } else {
+                out::line(format_args!("{} is believed, as {}", row.did, row.name));
+            }
+            added != Added::Unchanged
+        }
+        IssuerCommand::List => {
+            let rows: Vec<_> = issuers::list(state, actor.workspace).await?.iter().map(shown).collect();
+            out::table(global.json, &["name", "did", "created_at"], &rows);
+            true
+        }
+        IssuerCommand::Remove { did } => {
+            issuers::remove(state, &actor, &did).await?;
+            if global.json {
+                out::json(&json!({ "removed": did }));
+            } else {
+                out::line(format_args!("{did} is believed no longer"));
+            }
+            true
+        }
+    };
+    app.gateway.audit.stop().await?;
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+fn shown(row: &IssuerRow) -> Value {
+    json!({ "did": row.did, "name": row.name, "created_at": row.created_at.to_rfc3339() })
+}

@@ -1,0 +1,128 @@
+//! `pyxis scorer`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::Weights;
+use pyxis_core::stamp::StampName;
+use pyxis_gateway::Actor;
+use pyxis_scoring::service::amount::{self, Amounts};
+use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, out};
+use crate::app::App;
+use crate::cli::{Global, ScorerCommand};
+
+pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.scoring;
+    let changed = match command {
+        ScorerCommand::Add { name, threshold, weights } => {
+            let weights = weights.as_deref().map(read).transpose()?;
+            let scorer = scorers::create(state, &actor, ScorerInput { name, threshold, weights }).await?;
+            print(global.json, &scorer);
+            true
+        }
+        ScorerCommand::List => {
+            let all = scorers::list(state, actor.workspace).await?;
+            let rows: Vec<Value> = all
+                .iter()
+                .map(|row| {
+                    json!({
+                        "id": row.id, "name": row.name, "threshold": row.threshold,
+                        "revision": row.revision, "created_at": row.created_at.to_rfc3339(),
+                    })
+                })
+                .collect();
+            out::table(global.json, &["id", "name", "threshold", "revision"], &rows);
+            true
+        }
+        ScorerCommand::Show { id } => {
+            print(global.json, &scorers::get(state, actor.workspace, id).await?);
+            true
+        }
+        ScorerCommand::SetWeights { id, changes, file, threshold } => {
+            let file = file.as_deref().map(read).transpose()?;
+            set_weights(&app, &actor, id, file, changes, threshold, global.json).await?
+        }
+        ScorerCommand::Rescore { id } => rescore(&app, &actor, id, global.json).await?,
+    };
+    app.gateway.audit.stop().await?;
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+/// Weights of a JSON file.
+fn read(file: &Path) -> Result<Weights> {
+    let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let amounts: Amounts = serde_json::from_slice(&text)
+        .with_context(|| format!("{}: not a JSON object of Stamp names and weights", file.display()))?;
+    Ok(amount::weights(amounts))
+}
+
+/// Whether anything changed.
+async fn set_weights(
+    app: &App,
+    actor: &Actor,
+    id: ScorerId,
+    file: Option<Weights>,
+    changes: Vec<(StampName, Decimal)>,
+    threshold: Option<Decimal>,
+    as_json: bool,
+) -> Result<bool> {
+    let before = scorers::get(&app.scoring, actor.workspace, id).await?;
+    let mut weights = file.unwrap_or_else(|| before.terms.weights.clone());
+    weights.extend(changes);
+    let threshold = threshold.unwrap_or(before.terms.threshold);
+    let changes = weights != before.terms.weights || threshold != before.terms.threshold;
+    let after = if changes {
+        let patch = ScorerPatch {
+            threshold: Some(threshold),
+            weights: Some(weights),
+            revision: Some(before.terms.revision),
+            name: None,
+        };
+        scorers::update(&app.scoring, actor, id, patch).await?
+    } else {
+        before
+    };
+    print(as_json, &after);
+    Ok(changes)
+}
+
+/// Whether there was anything to do.
+async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
+    let found = scorers::progress(&app.scoring, actor.workspace, id).await?;
+    let done = if found.outdated == 0 {
+        0
+    } else {
+        let bar = out::progress_to("scores", u64::try_from(found.outdated).unwrap_or(0));
+        let done = scorers::rescore(&app.scoring, actor, id, |done| bar.set_position(done)).await?;
+        bar.finish_and_clear();
+        done
+    };
+    if as_json {
+        out::json(&json!({ "scorer_id": id, "stored": found.stored, "rescored": done }));
+    } else {
+        out::line(format_args!("{done} of {} stored scores computed anew", found.stored));
+    }
+    Ok(done > 0)
+}
+
+fn print(as_json: bool, scorer: &Scorer) {
+    let Scorer { id, name, terms, created_at } = scorer;
+    if as_json {
+        return out::json(&json!({
+            "id": id, "name": name, "threshold": terms.threshold, "revision": terms.revision,
+            "weights": terms.weights, "created_at": created_at.to_rfc3339(),
+        }));
+    }
+    let (threshold, revision) = (terms.threshold, terms.revision);
+    out::line(format_args!("scorer {id}: {name}, passes at {threshold}, revision {revision}"));
+    let rows: Vec<Value> =
+        terms.weights.iter().map(|(name, weight)| json!({ "stamp": name, "weight": weight })).collect();
+    out::table(false, &["weight", "stamp"], &rows);
+}

@@ -1,0 +1,80 @@
+//! `pyxis stamps`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use pyxis_core::entropy::hex;
+use pyxis_scoring::service::stamps::{self, Explored, Line, Standing, Which};
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, out};
+use crate::cli::{Global, StampsCommand};
+
+pub(super) async fn run(global: &Global, command: StampsCommand) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.scoring;
+    let changed = match command {
+        StampsCommand::Show { address, scorer } => {
+            print(global.json, &stamps::show(state, actor.workspace, scorer, address).await?);
+            true
+        }
+        StampsCommand::Revoke { digest, address, provider, reason } => {
+            let which = if let Some(digest) = digest {
+                Which::Digest(stamps::read_digest(&digest)?)
+            } else {
+                let named = address.zip(provider);
+                let (address, provider) = named.context("give --digest, or --address and --provider")?;
+                Which::Stored(address, provider)
+            };
+            let (digest, done) = stamps::revoke(state, &actor, which, reason).await?;
+            let digest = format!("0x{}", hex(&digest));
+            if global.json {
+                out::json(&json!({ "digest": digest, "revoked": done.new, "removed": done.removed }));
+            } else {
+                let word = if done.new { "revoked" } else { "was revoked before" };
+                let stamp = if done.removed { "; its Stamp is gone" } else { "" };
+                out::line(format_args!("{digest} {word}{stamp}"));
+            }
+            done.new
+        }
+    };
+    app.gateway.audit.stop().await?;
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+fn print(as_json: bool, found: &Explored) {
+    let rows: Vec<Value> = found.stamps.iter().map(shown).collect();
+    if as_json {
+        return out::json(&json!({
+            "address": found.address, "scorer_id": found.scorer.id, "score": found.score,
+            "passing_score": found.passing, "threshold": found.scorer.threshold, "stamps": rows,
+        }));
+    }
+    let (score, threshold) = (found.score, found.scorer.threshold);
+    let passes = if found.passing { "passes" } else { "does not pass" };
+    out::line(format_args!(
+        "{} in scorer {}: {score} of {threshold}, {passes}",
+        found.address, found.scorer.id
+    ));
+    let columns = ["provider", "weight", "contribution", "standing", "holder", "expires_at", "digest"];
+    out::table(false, &columns, &rows);
+}
+
+fn shown(line: &Line) -> Value {
+    let (holder, until) = match line.standing {
+        Standing::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
+        Standing::Counts | Standing::NoWeight | Standing::Expired | Standing::NotYetValid => (None, None),
+    };
+    json!({
+        "provider": line.stamp.provider,
+        "issuer": line.stamp.issuer,
+        "issued_at": line.stamp.issued_at.to_rfc3339(),
+        "expires_at": line.stamp.expires_at.to_rfc3339(),
+        "digest": format!("0x{}", hex(&line.stamp.digest)),
+        "weight": line.weight,
+        "contribution": line.contribution,
+        "standing": line.standing.as_str(),
+        "holder": holder,
+        "until": until,
+    })
+}
