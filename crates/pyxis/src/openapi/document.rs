@@ -4,6 +4,8 @@
 //! operation of a kind (the answer to a missing key, to a body that is not JSON) is added here, so
 //! that it cannot be forgotten in one place.
 
+mod details;
+
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -19,6 +21,11 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/agents.json"),
     include_str!("../../openapi/credentials.json"),
     include_str!("../../openapi/policies.json"),
+    include_str!("../../openapi/stamps.json"),
+    include_str!("../../openapi/earlier.json"),
+    include_str!("../../openapi/scorers.json"),
+    include_str!("../../openapi/api-keys.json"),
+    include_str!("../../openapi/issuers.json"),
     include_str!("../../openapi/record.json"),
     include_str!("../../openapi/program.json"),
 ];
@@ -34,9 +41,19 @@ type Common = &'static [(&'static str, &'static str)];
 
 const OF_AGENTS: Common =
     &[("400", "BadAgentHeader"), ("401", "BadKey"), ("500", "Internal"), ("503", "Unavailable")];
+const OF_API_KEYS: Common = &[
+    ("401", "InvalidApiKey"),
+    ("403", "NotPermitted"),
+    ("429", "StampsRateLimited"),
+    ("500", "StampsInternal"),
+    ("503", "StampsUnavailable"),
+    ("504", "StampsTimeout"),
+];
 const OF_PEOPLE: Common = &[("401", "SignInNeeded"), ("500", "Internal"), ("503", "Unavailable")];
 const OF_MANAGERS: Common = &[("403", "Forbidden")];
 const OF_JSON_BODIES: Common = &[("400", "InvalidBody"), ("413", "BodyTooLarge"), ("422", "InvalidField")];
+const OF_STAMPS_BODIES: Common =
+    &[("400", "BadStampsBody"), ("413", "StampsBodyTooLarge"), ("422", "MalformedStampsBody")];
 
 /// The `OpenAPI` document of this build, served at `base_url`.
 pub fn document(base_url: &str) -> Result<Value, Error> {
@@ -47,6 +64,7 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
         merge(&mut document, serde_json::from_str(area)?);
     }
     merge(&mut document, problems()?);
+    merge(&mut document, details::responses()?);
     for (path, operation) in operations(&mut document) {
         add_common(&path, operation);
     }
@@ -79,8 +97,13 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<St
 /// An operation's own word on a status counts; the common ones fill in.
 fn add_common(path: &str, operation: &mut Map<String, Value>) {
     let mut common: Vec<Common> = Vec::new();
+    let mut of_bodies = OF_JSON_BODIES;
     match operation.get("security").map(Value::to_string).as_deref() {
         Some(security) if security.contains("agentKey") => common.push(OF_AGENTS),
+        Some(security) if security.contains("apiKey") => {
+            common.push(OF_API_KEYS);
+            of_bodies = OF_STAMPS_BODIES;
+        }
         Some(_) => common.push(OF_PEOPLE),
         None => {}
     }
@@ -88,7 +111,7 @@ fn add_common(path: &str, operation: &mut Map<String, Value>) {
         common.push(OF_MANAGERS);
     }
     if operation.contains_key("requestBody") && path != "/forward" {
-        common.push(OF_JSON_BODIES);
+        common.push(of_bodies);
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for (status, name) in common.into_iter().flatten() {

@@ -1,6 +1,6 @@
 //! Tests of the whole program, one module for each area.
 //!
-//! `cli` and `gateway` are black-box: the built program, started as people start it and spoken to over
+//! `cli`, `gateway` and `scoring` are black-box: the built program, started as people start it and spoken to over
 //! sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
 //! a server on which databases may be created) adds the PostgreSQL arm of what runs on both engines.
 
@@ -14,6 +14,7 @@ mod layering;
 mod moments;
 mod openapi;
 mod races;
+mod scoring;
 mod support;
 
 use pyxis_testkit::postgres;

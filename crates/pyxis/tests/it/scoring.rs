@@ -1,0 +1,6 @@
+//! Scoring as its managers use it.
+
+mod admin;
+mod commands;
+mod quickstart;
+mod stage;

@@ -1,0 +1,93 @@
+//! An installation with Stamps in it.
+
+use std::time::Duration;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App, Client, Person, Setup};
+
+/// A server, its owner, an API key that writes, and an issuer that is believed.
+pub(super) struct Stage {
+    pub(super) app: App,
+    pub(super) owner: Client,
+    pub(super) api: Client,
+    pub(super) issuer: Eip712Issuer,
+    now: UnixMillis,
+}
+
+pub(super) fn address(number: u8) -> EvmAddress {
+    EvmAddress([number; 20])
+}
+
+impl Stage {
+    pub(super) async fn with(setup: Setup) -> Self {
+        let app = App::start(setup).await;
+        let owner = app.owner().client;
+        let api = app.anonymous().with("x-api-key", app.bootstrap["api_key"].as_str().unwrap());
+        let issuer = Eip712Issuer::new(&SeededEntropy::new(7));
+        let stage = Self { app, owner, api, issuer, now: SystemClock.now() };
+        let listed = json!({"did": stage.issuer.did(), "name": "Ours"});
+        stage.owner.post("/admin/issuers", &listed).send().await.expect(201);
+        stage
+    }
+
+    /// The number of the first scorer.
+    pub(super) fn scorer(&self) -> String {
+        self.app.bootstrap["scorer_id"].to_string()
+    }
+
+    /// A credential of an address, whose account is `nullifier`.
+    pub(super) fn credential(&self, number: u8, provider: &str, nullifier: &str) -> Value {
+        let claim = Claim {
+            address: address(number),
+            provider,
+            nullifiers: &[nullifier],
+            issued_at: self.now,
+            expires_at: self.now.plus(Duration::from_hours(24)),
+        };
+        serde_json::from_str(&self.issuer.issue(&claim)).unwrap()
+    }
+
+    /// Brings one in.
+    pub(super) async fn stamp(&self, number: u8, provider: &str, nullifier: &str) -> Value {
+        let body = json!([self.credential(number, provider, nullifier)]);
+        let path = format!("/v2/stamps/{}", address(number));
+        let answer = self.api.post(&path, &body).send().await.expect(200).json();
+        answer["items"][0].clone()
+    }
+
+    pub(super) async fn score(&self, number: u8) -> Value {
+        let path = format!("/v2/stamps/{}/score/{}", self.scorer(), address(number));
+        self.api.get(&path).send().await.expect(200).json()
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Value {
+        self.owner.get(path).send().await.expect(200).json()
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.owner.post(path, body).send().await
+    }
+
+    /// What the audit trail says happened, of the kinds that start so: kind and detail.
+    pub(super) async fn audited(&self, start: &str) -> Vec<(String, Value)> {
+        let kinds = self.app.audit().await.into_iter().map(|record| {
+            let detail = match &record["detail"] {
+                Value::String(text) => serde_json::from_str(text).unwrap(),
+                other => other.clone(),
+            };
+            (record["kind"].as_str().unwrap().to_owned(), detail)
+        });
+        kinds.filter(|(kind, _)| kind.starts_with(start)).collect()
+    }
+
+    /// The owner of a second workspace.
+    pub(super) async fn stranger(&self) -> Person {
+        self.app.cli_json(&["workspace", "add", "other", "--owner-email", "owner@other.example"]).await;
+        self.app.sign_in("owner@other.example").await
+    }
+}
