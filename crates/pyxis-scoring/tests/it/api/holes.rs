@@ -201,7 +201,7 @@ both_engines! {
         let mut all = Vec::new();
         for length in [0, 1, 2, 3, 10, 64, 66, 129, 130, 131] {
             all.push(changed(&good, |value| {
-                value["proof"]["proofValue"] = cut(&value["proof"]["proofValue"], length)
+                value["proof"]["proofValue"] = cut(&value["proof"]["proofValue"], length);
             }));
         }
         let whole = serde_json::from_str::<Value>(&good_ed).unwrap()["proof"]["jws"].as_str().unwrap().len();
