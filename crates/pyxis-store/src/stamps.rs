@@ -15,7 +15,7 @@ use crate::{Executor, StoreError, Tx};
 
 pub use many::insert_many;
 pub use page::{Cursor, PageItem, exists_beyond, page};
-pub use readable::{Readable, all_of, discard, discard_damaged, live_of};
+pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
 row! {
     /// A Stamp without its credential.
