@@ -167,26 +167,6 @@ pub async fn find_by_digest(
     executor.optional(query.bind(workspace).bind(digest)).await
 }
 
-/// The Stamps of some addresses that have not expired, by address: at most a few thousand addresses.
-pub async fn live_of_many(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    addresses: &[EvmAddress],
-    now: UnixMillis,
-) -> Result<Vec<StampRow>, StoreError> {
-    if addresses.is_empty() {
-        return Ok(Vec::new());
-    }
-    let engine = executor.engine();
-    let query =
-        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND expires_at > $2"))
-            .bind(workspace)
-            .bind(now)
-            .and_in(engine, "address", addresses)
-            .then(" ORDER BY address, provider");
-    executor.all(query).await
-}
-
 /// Other addresses that have a Stamp with one of some nullifiers, in their order.
 pub async fn others_with_nullifiers(
     executor: impl Executor,
