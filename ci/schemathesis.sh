@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ci/schemathesis.sh [SECONDS]: requests of every kind that /openapi.json of a running server describes for
 # scoring, and many that it does not; none may end in a 5xx. Schemathesis comes from PyPI into a folder
-# that is removed afterwards.
+# that is removed afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,8 +32,11 @@ python3 -m venv "$directory/venv" >"$directory/pip.log" 2>&1 || skip "Python mak
 "$directory/venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS" \
     >>"$directory/pip.log" 2>&1 || skip "pip cannot install schemathesis $SCHEMATHESIS"
 
-cargo build --locked --quiet --package pyxis --bin pyxis
-program=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
+program=${PX_TEST_PYXIS:-}
+if [[ -z $program ]]; then
+    cargo build --locked --quiet --package pyxis --bin pyxis
+    program=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
+fi
 export PX_DATA_DIR=$directory/data PX_METRICS_LISTEN=off
 
 # field NAME: a member of the JSON object that comes in first.

@@ -16,7 +16,7 @@ use pyxis_core::score::{Input, Record, Settled, Stamp, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
-use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores};
+use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, stamps};
 
 use live::Live;
 
@@ -93,6 +93,10 @@ async fn settle_in(
     if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
     }
+    // A deduplicated Stamp of another address may show an end that this puts off.
+    let taken: Vec<Nullifier> = settled.claims.iter().map(|claim| claim.nullifier.clone()).collect();
+    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, &taken).await?;
+    scores::mark_stale(tx, workspace, &others).await?;
     let body = record(address, &terms, now, &settled, live.error().as_deref());
     let new = NewScore {
         scorer,

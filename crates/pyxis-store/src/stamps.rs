@@ -15,7 +15,7 @@ use crate::{Executor, StoreError, Tx};
 
 pub use many::insert_many;
 pub use page::{Cursor, PageItem, exists_beyond, page};
-pub use readable::{Readable, all_of, discard, discard_damaged, live_of};
+pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
 row! {
     /// A Stamp without its credential.
@@ -165,26 +165,6 @@ pub async fn find_by_digest(
     let query =
         sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
     executor.optional(query.bind(workspace).bind(digest)).await
-}
-
-/// The Stamps of some addresses that have not expired, by address: at most a few thousand addresses.
-pub async fn live_of_many(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    addresses: &[EvmAddress],
-    now: UnixMillis,
-) -> Result<Vec<StampRow>, StoreError> {
-    if addresses.is_empty() {
-        return Ok(Vec::new());
-    }
-    let engine = executor.engine();
-    let query =
-        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND expires_at > $2"))
-            .bind(workspace)
-            .bind(now)
-            .and_in(engine, "address", addresses)
-            .then(" ORDER BY address, provider");
-    executor.all(query).await
 }
 
 /// Other addresses that have a Stamp with one of some nullifiers, in their order.

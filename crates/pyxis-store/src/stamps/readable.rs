@@ -51,6 +51,28 @@ pub async fn live_of(
     Ok(readable)
 }
 
+/// The Stamps of some addresses that have not expired, by address: at most a few thousand addresses. Those
+/// that cannot be read are left out.
+pub async fn live_of_many(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+    now: UnixMillis,
+) -> Result<Vec<StampRow>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query =
+        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND expires_at > $2"))
+            .bind(workspace)
+            .bind(now)
+            .and_in(engine, "address", addresses)
+            .then(" ORDER BY address, provider");
+    let rows = executor.all(query).await?;
+    Ok(rows.into_iter().filter_map(|Attempt(row)| row.ok()).collect())
+}
+
 /// Removes the Stamp of a name without reading it; whether there was one. Its holder must be locked.
 ///
 /// Who has which nullifier goes on saying that this address has those of the Stamp: at worst its score is

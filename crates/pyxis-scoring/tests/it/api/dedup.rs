@@ -154,6 +154,17 @@ both_engines! {
         assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 40));
     }
 
+    async fn a_score_that_takes_a_nullifier_shows_in_the_scores_of_those_who_wait_for_it(world: &World) {
+        let scorer = scorer(world).await;
+        world.verify(wallet(3), "B", "n:2", 30).await; // not scored yet: it holds nothing
+        world.verify(wallet(1), "A", "n:1", 10).await;
+        world.score(scorer, wallet(1)).await;
+        world.verify(wallet(2), "A", "n:1 n:2", 40).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(world, scorer, 3, "B").await, counts("2.00000", 30));
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(30));
+    }
+
     async fn the_missing_nullifiers_of_a_holder_are_filled_in(world: &World) {
         let scorer = scorer(world).await;
         world.verify(wallet(1), "A", "v0:1", 10).await;
