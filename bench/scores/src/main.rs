@@ -40,10 +40,12 @@ async fn main() -> Result<()> {
     let address = arguments.next().context(usage)?;
     let source = open(&arguments.next().context(usage)?).await?;
     let scores = Arc::new(Scores { source, next: AtomicUsize::new(0) });
-    let listener = TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
+    let listener =
+        TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
     println!("{}", listener.local_addr()?);
     let router = Router::new().route("/v2/stamps/{scorer_id}/score/{address}", get(score)).with_state(scores);
-    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router).await?;
+    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router)
+        .await?;
     Ok(())
 }
 
