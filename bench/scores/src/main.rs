@@ -85,9 +85,9 @@ async fn open(source: &str) -> Result<Source> {
     Ok(Source::Sqlite((0..CONNECTIONS).map(connect).collect::<Result<_>>()?))
 }
 
-async fn score(State(scores): State<Arc<Scores>>, Path((scorer, address)): Path<(i64, String)>) -> Response {
+async fn score(State(source): State<Arc<Scores>>, Path((scorer, address)): Path<(i64, String)>) -> Response {
     let Some(address) = bytes(&address) else { return StatusCode::BAD_REQUEST.into_response() };
-    match scores.find(scorer, address).await {
+    match source.find(scorer, address).await {
         Ok(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
         Err(_) => StatusCode::NOT_FOUND.into_response(),
     }
