@@ -40,10 +40,12 @@ async fn main() -> Result<()> {
     let address = arguments.next().context(usage)?;
     let source = open(&arguments.next().context(usage)?).await?;
     let scores = Arc::new(Scores { source, next: AtomicUsize::new(0) });
-    let listener = TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
+    let listener =
+        TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
     println!("{}", listener.local_addr()?);
     let router = Router::new().route("/v2/stamps/{scorer_id}/score/{address}", get(score)).with_state(scores);
-    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router).await?;
+    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router)
+        .await?;
     Ok(())
 }
 
@@ -83,9 +85,9 @@ async fn open(source: &str) -> Result<Source> {
     Ok(Source::Sqlite((0..CONNECTIONS).map(connect).collect::<Result<_>>()?))
 }
 
-async fn score(State(scores): State<Arc<Scores>>, Path((scorer, address)): Path<(i64, String)>) -> Response {
+async fn score(State(source): State<Arc<Scores>>, Path((scorer, address)): Path<(i64, String)>) -> Response {
     let Some(address) = bytes(&address) else { return StatusCode::BAD_REQUEST.into_response() };
-    match scores.find(scorer, address).await {
+    match source.find(scorer, address).await {
         Ok(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
         Err(_) => StatusCode::NOT_FOUND.into_response(),
     }
