@@ -114,26 +114,6 @@ pub async fn take(
     Ok(touched == claims.len() as u64)
 }
 
-/// Puts another credential of the same holder behind a claim; whether `held` is still what is there.
-pub async fn repoint(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    held: &Held,
-    digest: &SigningDigest,
-    expires_at: UnixMillis,
-) -> Result<bool, StoreError> {
-    let query = sql("UPDATE claims SET digest = $1, expires_at = $2 WHERE workspace_id = $3 \
-         AND scorer_id = $4 AND nullifier = $5 AND address = $6 AND digest = $7")
-    .bind(digest)
-    .bind(expires_at)
-    .bind(workspace)
-    .bind(held.scorer)
-    .bind(&held.claim.nullifier)
-    .bind(held.claim.address)
-    .bind(held.claim.digest);
-    Ok(executor.execute(query).await? == 1)
-}
-
 /// Ends a claim; whether `held` is still what is there.
 pub async fn release(
     executor: impl Executor,
