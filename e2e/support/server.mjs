@@ -43,6 +43,13 @@ export class Server {
     return JSON.parse(stdout);
   }
 
+  /** What another command prints. The server may run beside it. */
+  async command(...args) {
+    const options = { cwd: this.#directory, env: this.#env };
+    const { stdout } = await promisify(execFile)(PROGRAM, args, options);
+    return stdout;
+  }
+
   async serve() {
     const log = await open(this.#log, "a");
     this.#child = spawn(PROGRAM, ["serve", "--json", "--listen", "127.0.0.1:0"], {

@@ -14,6 +14,7 @@ pub(crate) mod entrance;
 pub(crate) mod explorer;
 pub(crate) mod inbox;
 pub(crate) mod issuers;
+pub(crate) mod models;
 pub(crate) mod people;
 pub(crate) mod policies;
 mod policy_form;

@@ -5,8 +5,8 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, people,
-    policies, scorers, settings,
+    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, models,
+    people, policies, scorers, settings,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -108,6 +108,7 @@ fn scoring() -> Router<State> {
         .route("/app/catalogue/{id}", get(catalogue::show).post(catalogue::save))
         .route("/app/catalogue/{id}/remove", post(catalogue::remove))
         .route("/app/reset/catalogue", post(catalogue::reset))
+        .route("/app/models", get(models::page))
         .route("/app/issuers", get(issuers::list).post(issuers::add))
         .route("/app/issuers/{did}/remove", post(issuers::remove))
 }

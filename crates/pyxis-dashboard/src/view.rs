@@ -13,6 +13,7 @@ pub mod catalogue;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
+pub mod models;
 pub mod people;
 pub mod policies;
 pub mod routes;
@@ -77,6 +78,8 @@ pub enum Section {
     ApiKeys,
     /// One address and its Stamps.
     Explorer,
+    /// Models that score wallets.
+    Models,
     /// What Stamps there are.
     Catalogue,
     /// Who is believed.

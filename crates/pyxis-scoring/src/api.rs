@@ -6,6 +6,7 @@ mod api_keys;
 mod catalogue;
 mod history_requests;
 mod issuers;
+mod models;
 mod scorers;
 mod stamps;
 
@@ -44,6 +45,8 @@ pub(crate) fn router() -> Router<State> {
         .route("/admin/stamps/{address}", get(stamps::show))
         .route("/admin/stamps/revoke", post(stamps::revoke))
         .route("/admin/catalogue", get(catalogue::show).put(catalogue::replace).delete(catalogue::reset))
+        .route("/admin/models", get(models::show))
+        .route("/admin/models/groups", get(models::groups))
         .route("/admin/history-requests", get(history_requests::list).post(history_requests::create))
         .route("/admin/history-requests/{id}/approve", post(history_requests::approve))
         .route("/admin/history-requests/{id}/refuse", post(history_requests::refuse))

@@ -34,11 +34,15 @@ pub enum Error {
     /// Not one that this server gave.
     #[error("invalid token")]
     InvalidToken,
+    /// The source of activity fails.
+    #[error("the source of activity fails")]
+    Source(#[source] crate::models::SourceError),
     /// A parameter is missing or malformed.
     #[error("invalid parameter: {}", .0.name)]
     Parameter(Parameter),
-    /// A body that is no JSON, too long, or of the wrong shape.
-    #[error("invalid body: {detail}")]
+    /// A body that is no JSON, too long, or of the wrong shape; or something else that is refused in words
+    /// of its own.
+    #[error("invalid input: {detail}")]
     Body {
         /// 400, 413 or 422.
         status: StatusCode,
@@ -92,12 +96,19 @@ impl Error {
         Self::Body { status: StatusCode::UNPROCESSABLE_ENTITY, detail }
     }
 
+    /// Not the name of one model.
+    pub(crate) fn no_model(name: &str) -> Self {
+        let detail = format!("Invalid model name(s): {name}. Must be one of {}", crate::models::names());
+        Self::Body { status: StatusCode::BAD_REQUEST, detail }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NoScorer => StatusCode::NOT_FOUND,
             Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
+            Self::Source(_) => StatusCode::BAD_GATEWAY,
             Self::Parameter(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Body { status, .. } => *status,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -115,6 +126,7 @@ impl Error {
             Self::InvalidAddress => "Invalid address.".into(),
             Self::InvalidLimit => "Invalid limit.".into(),
             Self::InvalidToken => "Invalid token.".into(),
+            Self::Source(_) => "The source of activity does not answer. Try again later.".into(),
             Self::Parameter(wrong) => json!([{
                 "type": wrong.kind, "loc": [wrong.place, wrong.name], "msg": wrong.message
             }]),

@@ -3,6 +3,7 @@
 //! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
 //! in step, `routes` answers, [`service`] is what managers do.
 
+pub mod activity;
 mod api;
 mod auth;
 pub mod credential;
@@ -11,6 +12,7 @@ mod error;
 pub mod icon;
 pub mod import;
 mod limits;
+pub mod models;
 mod routes;
 pub mod service;
 mod state;

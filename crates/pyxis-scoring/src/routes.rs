@@ -4,6 +4,7 @@ mod catalogue;
 mod earlier;
 mod explain;
 mod history;
+mod model;
 mod parameters;
 mod score;
 mod scores;
@@ -35,7 +36,8 @@ pub fn router(state: State) -> Router {
             "/v2/stamps/{address}",
             get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
         )
-        .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
+        .route("/v2/stamps/metadata", get(catalogue::get_catalogue))
+        .route("/v2/models/score/{address}", get(model::get_model_score));
     // A picture is loaded without a key and without CORS: by an <img>.
     let icons = Router::new()
         .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));

@@ -13,6 +13,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
 
 use crate::limits::Limiter;
+use crate::models::{Models, Source};
 
 /// Settings of scoring.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,8 @@ pub struct Parts {
     pub entropy: Arc<dyn Entropy>,
     /// Signs page tokens; every node has the same.
     pub token_key: SecretBytes,
+    /// Where the activity of wallets comes from; `None`: from what was imported.
+    pub activity: Option<Arc<dyn Source>>,
     /// Settings.
     pub config: Config,
 }
@@ -65,6 +68,10 @@ pub struct Inner {
     pub entropy: Arc<dyn Entropy>,
     /// Settings.
     pub config: Config,
+    /// Models and what they served.
+    pub models: Models,
+    /// Where the activity of wallets comes from, if not from what was imported.
+    activity: Option<Arc<dyn Source>>,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
     /// Scorers whose scores this node computes anew.
@@ -74,9 +81,11 @@ pub struct Inner {
 impl State {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, audit_keys, managers, clock, entropy, token_key, config } = parts;
+        let Parts { store, audit_keys, managers, clock, entropy, token_key, activity, config } = parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
+            models: Models::new(store.clone()),
+            activity,
             store,
             audit_keys,
             managers,
@@ -86,6 +95,11 @@ impl State {
             token_key,
             rescoring: Mutex::default(),
         }))
+    }
+
+    /// Where the activity of wallets comes from, if not from what was imported.
+    pub fn activity(&self) -> Option<&dyn Source> {
+        self.activity.as_deref()
     }
 
     /// The present moment.

@@ -14,6 +14,7 @@ mod page;
 mod plans;
 mod url;
 
+pub mod activity;
 pub mod agents;
 pub mod api_keys;
 pub mod approvals;
@@ -32,6 +33,7 @@ pub mod issuers;
 pub mod leases;
 pub mod limits;
 pub mod meta;
+pub mod models;
 pub mod nodes;
 pub mod policies;
 pub mod revocations;

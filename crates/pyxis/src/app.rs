@@ -5,17 +5,21 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::id::NodeId;
 use pyxis_gateway as gateway;
+use pyxis_models::chain::Chain;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring as scoring;
+use pyxis_scoring::models::{Indexer, IndexerChain, Source};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{Engine, OpenOptions, Store};
+use url::Url;
 
 use crate::config::{Config, read_secret};
 
@@ -74,9 +78,25 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
         token_key,
+        activity: indexer(&config, &gateway.net, &store),
         config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
     });
     Ok(App { config, store, audit_keys, gateway, scoring })
+}
+
+/// Who is asked for the activity of wallets, if it is not to be taken from the database.
+fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Source>> {
+    let settings = &config.indexers;
+    let chain = |(chain, url): &(Chain, Url)| IndexerChain {
+        chain: *chain,
+        url: url.clone(),
+        api_key: settings.api_key.clone(),
+        per_second: settings.per_second,
+        first_wait: Duration::from_millis(500),
+    };
+    let chains: Vec<IndexerChain> = settings.urls.iter().map(chain).collect();
+    (!chains.is_empty())
+        .then(|| Arc::new(Indexer::new(net.clone(), store.clone(), chains)) as Arc<dyn Source>)
 }
 
 /// Opens and migrates the database.

@@ -1,5 +1,6 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod models;
 mod scoring;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 
+pub use models::{ActivityCommand, Evaluate, ModelsCommand, Score, Train};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
@@ -137,6 +139,12 @@ pub enum Command {
     /// Stamps of an address.
     #[command(subcommand)]
     Stamps(StampsCommand),
+    /// Activity of wallets, from which models score.
+    #[command(subcommand)]
+    Activity(ActivityCommand),
+    /// Models that score wallets by their activity.
+    #[command(subcommand)]
+    Models(ModelsCommand),
     /// Issuers whose credentials are believed.
     #[command(subcommand)]
     Issuer(IssuerCommand),

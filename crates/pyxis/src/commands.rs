@@ -1,5 +1,6 @@
 //! The commands. Data goes to standard output, everything else to standard error.
 
+mod activity;
 mod agents;
 mod api_keys;
 mod audit;
@@ -10,6 +11,7 @@ mod grants;
 mod import;
 mod issuers;
 mod keys;
+mod models;
 mod out;
 mod people;
 mod policies;
@@ -59,6 +61,8 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,
+        Command::Activity(command) => return activity::run(&global, command).await,
+        Command::Models(command) => return models::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

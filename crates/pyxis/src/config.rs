@@ -15,7 +15,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
+use pyxis_models::chain::Chain;
 use pyxis_store::DatabaseUrl;
+use url::Url;
 
 use self::env::Env;
 
@@ -41,6 +43,8 @@ pub struct Config {
     pub surfaces: Surfaces,
     /// Whether scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
+    /// Indexers of activity.
+    pub indexers: Indexers,
     /// Approval window.
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
@@ -65,6 +69,17 @@ pub struct Config {
     pub log: String,
     /// Log lines as JSON.
     pub log_json: bool,
+}
+
+/// Where activity is asked for, instead of what was taken in.
+#[derive(Clone, Debug, Default)]
+pub struct Indexers {
+    /// One for each chain.
+    pub urls: Vec<(Chain, Url)>,
+    /// For all of them.
+    pub api_key: Option<SecretString>,
+    /// Requests to each in a second.
+    pub per_second: u32,
 }
 
 /// Where the metrics are shown.
@@ -119,6 +134,11 @@ impl Config {
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
+            indexers: Indexers {
+                urls: parse::indexers(&source.text("indexers")?)?,
+                api_key: source.secret("indexer_api_key")?,
+                per_second: source.parsed("indexer_per_second")?,
+            },
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
@@ -251,6 +271,8 @@ mod tests {
             ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+            ("PX_INDEXERS", "moon=https://indexer.example/api"),
+            ("PX_INDEXERS", "base=ftp://indexer.example/api"),
             ("PX_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
         ] {

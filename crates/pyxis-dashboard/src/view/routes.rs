@@ -81,6 +81,7 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/app/catalogue/{id}"),
     ("POST", "/app/catalogue/{id}"),
     ("POST", "/app/catalogue/{id}/remove"),
+    ("GET", "/app/models"),
     ("GET", "/app/issuers"),
     ("POST", "/app/issuers"),
     ("POST", "/app/issuers/{did}/remove"),

@@ -40,6 +40,8 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
         "/app/catalogue",
         "/app/catalogue/Discord",
         "/app/new/platform",
+        "/app/models",
+        "/app/models?address=nobody&model=nonsense",
         "/app/issuers",
     ]
     .map(str::to_owned)

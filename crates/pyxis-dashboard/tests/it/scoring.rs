@@ -3,6 +3,7 @@
 mod api_keys;
 mod catalogue;
 mod explorer;
+mod models;
 mod scorers;
 
 use http::StatusCode;
@@ -70,6 +71,7 @@ fn routes(method: &str) -> Vec<String> {
         "explorer",
         "catalogue",
         "issuers",
+        "models",
         "platform",
         "history-requests",
         "/app/stamps",

@@ -144,6 +144,7 @@ fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
         token_key: SecretBytes::new(vec![7; 32]),
+        activity: None,
         config: pyxis_scoring::Config::default(),
     })
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::parameters::{self, Segments};
 use super::score::{current, known_scorer};
 use super::write::read_json;
-use super::{catalogue, json, respond, stamps};
+use super::{catalogue, json, model, respond, stamps};
 use crate::auth::Caller;
 use crate::engine::Place;
 use crate::error::{Error, Result};
@@ -30,6 +30,7 @@ pub(super) fn router() -> Router<State> {
         .route("/registry/submit-passport", post(submit))
         .route("/registry/stamps/{address}", get(list_stamps))
         .route("/registry/stamp-metadata", get(get_catalogue))
+        .route("/passport/analysis/{address}", get(get_analysis))
 }
 
 /// `GET /registry/score/{scorer_id}/{address}`.
@@ -90,6 +91,18 @@ async fn list_stamps(
 /// `GET /registry/stamp-metadata`.
 async fn get_catalogue(state: Extract<State>, headers: HeaderMap) -> Response {
     succeeded(catalogue::get_catalogue(state, headers).await, "/v2/stamps/metadata")
+}
+
+/// `GET /passport/analysis/{address}`: the same answer, and the name of the model in `model_list`.
+async fn get_analysis(
+    state: Extract<State>,
+    segments: Segments,
+    query: RawQuery,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let successor = uri.path().replacen("/passport/analysis/", "/v2/models/score/", 1);
+    succeeded(model::get_model_score(state, segments, query, headers).await, &successor)
 }
 
 async fn score(

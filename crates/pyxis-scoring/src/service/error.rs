@@ -78,6 +78,7 @@ impl From<ScoringError> for Error {
             | ScoringError::Parameter(_)
             | ScoringError::Body { .. }
             | ScoringError::RateLimited(_)
+            | ScoringError::Source(_)
             | ScoringError::TimedOut => Self::Internal(Box::new(error)),
         }
     }

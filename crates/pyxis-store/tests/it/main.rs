@@ -5,6 +5,7 @@
 
 mod support;
 
+mod activity;
 mod agents;
 mod api_keys;
 mod appending;
@@ -19,6 +20,7 @@ mod credentials;
 mod forwarding;
 mod generations;
 mod grants;
+mod models;
 mod people;
 mod schema;
 mod scorers;

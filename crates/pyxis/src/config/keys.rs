@@ -47,6 +47,17 @@ pub const KEYS: &[Key] = &[
         "Whether scoring also answers the paths of its earlier version (`/registry/…`).",
     ),
     key(
+        "indexers",
+        "",
+        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`. Empty: activity comes from `pyxis activity import`.",
+    ),
+    key(
+        "indexer_api_key",
+        "",
+        "Key that every indexer is asked with; or name a file with `PX_INDEXER_API_KEY_FILE`.",
+    ),
+    key("indexer_per_second", "5", "Requests that each indexer gets in a second, at most."),
+    key(
         "approval_timeout_secs",
         "3600",
         "How long an approval waits for a decision, unless workspace or policy says otherwise.",

@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::target::{Host, Scheme, Target};
+use pyxis_models::chain::Chain;
+use url::Url;
 
 use super::{MetricsListen, Surfaces, keys};
 
@@ -37,6 +39,25 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .filter(|item| !item.is_empty())
         .map(|item| item.parse().with_context(|| format!("{name}: not a network: {item}")))
         .collect()
+}
+
+/// `chain=URL`, separated by spaces or commas.
+pub(super) fn indexers(text: &str) -> Result<Vec<(Chain, Url)>> {
+    let mut found: Vec<(Chain, Url)> = Vec::new();
+    for item in text.split([' ', ',', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
+        let (name, url) =
+            item.split_once('=').with_context(|| format!("PX_INDEXERS: write chain=URL, not {item}"))?;
+        let chain = Chain::from_name(name).with_context(|| format!("PX_INDEXERS: unknown chain: {name}"))?;
+        let url: Url = url.parse().with_context(|| format!("PX_INDEXERS: not a URL: {url}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            bail!("PX_INDEXERS: not http or https: {url}");
+        }
+        if found.iter().any(|(other, _)| *other == chain) {
+            bail!("PX_INDEXERS: {name} is there twice");
+        }
+        found.push((chain, url));
+    }
+    Ok(found)
 }
 
 /// `written`: somebody asks for it, so that it must not be left out silently.

@@ -23,6 +23,7 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/policies.json"),
     include_str!("../../openapi/stamps.json"),
     include_str!("../../openapi/earlier.json"),
+    include_str!("../../openapi/models.json"),
     include_str!("../../openapi/scorers.json"),
     include_str!("../../openapi/api-keys.json"),
     include_str!("../../openapi/issuers.json"),

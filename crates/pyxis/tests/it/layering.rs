@@ -14,7 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-net", &["pyxis-core"]),
     ("pyxis-http", &["pyxis-core"]),
     ("pyxis-evm", &["pyxis-core", "pyxis-net"]),
-    ("pyxis-scoring", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-net", "pyxis-store"]),
+    ("pyxis-models", &["pyxis-core"]),
+    ("pyxis-scoring", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-models", "pyxis-net", "pyxis-store"]),
     ("pyxis-verify", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-net", "pyxis-store"]),
     ("pyxis-gateway", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-store"]),
     ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub"]),
@@ -27,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-evm",
             "pyxis-gateway",
             "pyxis-http",
+            "pyxis-models",
             "pyxis-net",
             "pyxis-scoring",
             "pyxis-scrub",
@@ -47,6 +49,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["pyxis-net", "pyxis-testkit"]),
     ("oxjsonld", &["pyxis-scoring"]),
     ("oxrdf", &["pyxis-scoring"]),
+    ("forust-ml", &["pyxis-models"]),
     ("askama", &["pyxis-dashboard"]),
     ("clap", &["pyxis"]),
     ("anyhow", &["pyxis"]),
@@ -56,6 +59,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
 const DOES_WITHOUT: &[(&str, &[&str])] = &[
     ("pyxis-core", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-scrub", &["tokio", "axum", "hyper", "http", "tracing"]),
+    ("pyxis-models", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-store", &["axum", "hyper", "http"]),
     ("pyxis-net", &["axum"]),
 ];

@@ -2,5 +2,6 @@
 
 mod admin;
 mod commands;
+mod models;
 mod quickstart;
 mod stage;

@@ -18,6 +18,7 @@ use pyxis_core::score::Weights;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::{Managers, Managing};
 use pyxis_scoring::engine::{Revocation, revoke};
+use pyxis_scoring::models::Source;
 use pyxis_scoring::{Config, Parts, State};
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::audit::AuditKeys;
@@ -151,6 +152,13 @@ impl World {
     pub(crate) fn node(&self, config: Config) -> Node {
         let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
         Node(pyxis_scoring::router(state(store, &self.keyring, &self.clock, config)))
+    }
+
+    /// Another process, which takes activity from elsewhere.
+    pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
+        let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
+        let parts = parts(store, &self.keyring, &self.clock, Config::default());
+        Node(pyxis_scoring::router(State::new(Parts { activity: Some(source), ..parts })))
     }
 
     /// Statements past the program; the first column of a query.
@@ -403,15 +411,20 @@ pub(crate) async fn send(router: &Router, request: Request<Body>) -> Answer {
 }
 
 fn state(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> State {
-    State::new(Parts {
+    State::new(parts(store, keyring, clock, config))
+}
+
+fn parts(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> Parts {
+    Parts {
         store,
         audit_keys: AuditKeys::new(keyring),
         managers: Arc::new(Nobody),
         clock: clock.clone(),
         entropy: Arc::new(OsEntropy),
         token_key: SecretBytes::new(vec![9; 32]),
+        activity: None,
         config,
-    })
+    }
 }
 
 async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {

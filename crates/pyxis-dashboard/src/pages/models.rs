@@ -1,0 +1,174 @@
+//! Models: cards, plots, a look at one wallet, and suspected groups.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_scoring::models::{Told, ToldModel};
+use pyxis_scoring::service::models::{self, Card, Group, Model, Overview, Quality, Shared};
+use serde::Deserialize;
+
+use super::scoring::Scoring;
+use crate::error::html;
+use crate::form::Asked;
+use crate::session::Manager;
+use crate::text::{counted, grouped};
+use crate::view::Choice;
+use crate::view::models::{Found, FoundModel, GroupLine, ModelsPage, QualityLine, Reason};
+use crate::{Error, State};
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    address: String,
+    #[serde(default)]
+    model: String,
+}
+
+const NO_ADDRESS: &str =
+    "That is no address: write 0x and 40 hexadecimal digits. Names such as vitalik.eth are not looked up.";
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Manager(who): Manager,
+    Asked(Wanted { address, model }): Asked<Wanted>,
+) -> Result<Response, Error> {
+    let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
+    let typed = address.trim();
+    let (found, problem) = match typed.parse::<EvmAddress>() {
+        Ok(address) => (Some(found(address, chosen, &models::look(&scoring, address, chosen).await?)), None),
+        Err(_) if typed.is_empty() => (None, None),
+        Err(_) => (None, Some(NO_ADDRESS.to_owned())),
+    };
+    let overview = models::overview(&scoring).await?;
+    let groups = models::groups(&scoring).await?;
+    let of_all = overview.card.models.iter().find(|model| model.name == Model::Aggregate.as_str());
+    let quality = of_all.and_then(|model| model.by_cluster.as_ref().or(model.random.as_ref()));
+    let unserved: i64 =
+        overview.served.iter().filter(|(_, bucket, _)| *bucket < 0).map(|(.., count)| *count).sum();
+    html(&ModelsPage {
+        shell: who.shell(&state).await?,
+        address: typed.to_owned(),
+        problem,
+        choices: Model::ALL
+            .iter()
+            .map(|model| Choice {
+                value: model.as_str().to_owned(),
+                label: model.as_str().replace('_', " "),
+                chosen: *model == chosen,
+            })
+            .collect(),
+        found,
+        origin: origin(&overview),
+        fingerprint: overview.fingerprint.clone(),
+        lines: lines(&overview.card),
+        plots: quality.map(|quality| models::plots(quality).to_vec()).unwrap_or_default(),
+        limits: overview.card.limits.clone(),
+        served: models::served_plot(&overview.served),
+        unserved: (unserved > 0).then(|| {
+            format!("{} more said -1: too little data.", counted(unserved.unsigned_abs(), "answer"))
+        }),
+        groups: groups.iter().map(group).collect(),
+        has_activity: overview.imports > 0,
+    })
+}
+
+fn origin(overview: &Overview) -> String {
+    let Card { trained_at, data, .. } = &overview.card;
+    let from = match overview.revision {
+        None => "They come with the program".to_owned(),
+        Some(number) => format!("They are revision {number} of this server"),
+    };
+    format!(
+        "{from}, trained {trained_at} on {} labelled addresses ({} human) and {} transfers.",
+        grouped(data.labelled as u64),
+        grouped(data.humans as u64),
+        grouped(data.transfers as u64)
+    )
+}
+
+fn lines(card: &Card) -> Vec<QualityLine> {
+    let mut lines = Vec::new();
+    for model in &card.models {
+        let splits = [("at random", model.random.as_ref()), ("by cluster", model.by_cluster.as_ref())];
+        let measured = splits.into_iter().filter_map(|(split, quality)| Some((split.to_owned(), quality?)));
+        let unseen = model.by_chain.iter().map(|(chain, quality)| (format!("{chain} unseen"), quality));
+        for (split, quality) in measured.chain(unseen) {
+            lines.push(QualityLine {
+                model: model.name.clone(),
+                transferred: model.transferred,
+                serves: model.serves.join(", "),
+                split,
+                scored: grouped(quality.scored as u64),
+                auc: format!("{:.4}", quality.auc),
+                precision: precision(quality),
+                calibration: format!("{:.4}", quality.calibration_error),
+            });
+        }
+    }
+    lines
+}
+
+fn precision(quality: &Quality) -> String {
+    let at = quality.precision_at_recall.iter().find(|(recall, _)| (recall - 0.8).abs() < 1e-9);
+    at.map_or_else(String::new, |(_, precision)| format!("{precision:.3}"))
+}
+
+fn found(address: EvmAddress, model: Model, told: &Told) -> Found {
+    let words = match told.score {
+        None => format!("Too little data: {}.", told.missing.clone().unwrap_or_default()),
+        Some(score) if score >= 50.0 => "It resembles the humans among the labelled wallets.".to_owned(),
+        Some(_) => "It resembles the Sybils among the labelled wallets.".to_owned(),
+    };
+    Found {
+        address: address.to_string(),
+        score: told.score.map_or_else(|| "-1".to_owned(), |score| format!("{score:.2}")),
+        words: format!("{words} Model: {}.", model.as_str().replace('_', " ")),
+        models: told.models.iter().map(found_model).collect(),
+    }
+}
+
+fn found_model(told: &ToldModel) -> FoundModel {
+    let reason = |line: &pyxis_scoring::models::FeatureLine| Reason {
+        words: line.words.clone(),
+        value: line.value.map_or_else(|| "unknown".to_owned(), plain),
+        human: line.moved > 0.0,
+        moved: format!("{:+.2}", line.moved),
+    };
+    FoundModel {
+        name: told.model.as_str().replace('_', " "),
+        score: format!("{:.2}", told.score),
+        weight: format!("{:.0} %", told.weight * 100.0),
+        transferred: told.transferred,
+        reasons: told.features.iter().map(reason).collect(),
+    }
+}
+
+/// Whole numbers without decimals, others with two.
+fn plain(value: f32) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+fn group(group: &Group) -> GroupLine {
+    let shared = |shared: &Option<Shared>, words: &str| {
+        shared
+            .as_ref()
+            .map(|shared| format!("{} {words} {}.", counted(shared.members as u64, "member"), shared.address))
+    };
+    let own = [
+        shared(&group.shared_funder, "received from"),
+        shared(&group.shared_sink, "sent to"),
+        (group.same_day > 0).then(|| {
+            format!("{} first bridged within a day of another.", counted(group.same_day as u64, "member"))
+        }),
+        (group.transfers_within > 0)
+            .then(|| format!("{} between members.", counted(group.transfers_within as u64, "transfer"))),
+    ];
+    GroupLine {
+        id: group.id.to_string(),
+        users: grouped(group.size as u64),
+        score: format!("{:.0}", group.median_score),
+        evidence: own.into_iter().flatten().collect(),
+        picture: models::picture(group),
+    }
+}

@@ -1,0 +1,118 @@
+//! Models that score wallets: how good they are, why a wallet has its score, and whom they suspect.
+
+use askama::Template;
+
+use super::{Choice, Shell, in_section};
+
+/// `GET /app/models?address=…&model=…`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "models.html")]
+pub struct ModelsPage {
+    /// The frame.
+    pub shell: Shell,
+    /// Address as typed.
+    pub address: String,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+    /// Models to choose from.
+    pub choices: Vec<Choice>,
+    /// What was found.
+    pub found: Option<Found>,
+    /// Where the models are from, as a sentence.
+    pub origin: String,
+    /// SHA-256 of the models.
+    pub fingerprint: String,
+    /// Measurements.
+    pub lines: Vec<QualityLine>,
+    /// Plots of the aggregate, SVG of ours.
+    pub plots: Vec<String>,
+    /// What to keep in mind.
+    pub limits: Vec<String>,
+    /// What was served, SVG of ours.
+    pub served: Option<String>,
+    /// How many answers were -1, as a sentence.
+    pub unserved: Option<String>,
+    /// Suspected groups.
+    pub groups: Vec<GroupLine>,
+    /// Whether any activity was taken in.
+    pub has_activity: bool,
+}
+
+/// One measurement of a model.
+#[derive(Clone, Debug)]
+pub struct QualityLine {
+    /// The model.
+    pub model: String,
+    /// Whether it answers for activity that it never saw labels of.
+    pub transferred: bool,
+    /// Models of the interface that it answers for.
+    pub serves: String,
+    /// How addresses were left out.
+    pub split: String,
+    /// Addresses.
+    pub scored: String,
+    /// Area under the ROC curve.
+    pub auc: String,
+    /// Precision where 80 % of the Sybils are found.
+    pub precision: String,
+    /// Expected calibration error.
+    pub calibration: String,
+}
+
+/// The score of a wallet.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The wallet.
+    pub address: String,
+    /// The score, or -1.
+    pub score: String,
+    /// What it means, as a sentence.
+    pub words: String,
+    /// The models that it comes from.
+    pub models: Vec<FoundModel>,
+}
+
+/// One model's part in a score.
+#[derive(Clone, Debug)]
+pub struct FoundModel {
+    /// Its name.
+    pub name: String,
+    /// Its own score.
+    pub score: String,
+    /// What it weighs, in percent.
+    pub weight: String,
+    /// Whether it never saw labels of this activity.
+    pub transferred: bool,
+    /// What moved it.
+    pub reasons: Vec<Reason>,
+}
+
+/// One feature.
+#[derive(Clone, Debug)]
+pub struct Reason {
+    /// What it is.
+    pub words: String,
+    /// What the wallet has.
+    pub value: String,
+    /// Whether it speaks for a human.
+    pub human: bool,
+    /// By how much it moved the log odds.
+    pub moved: String,
+}
+
+/// A suspected group.
+#[derive(Clone, Debug)]
+pub struct GroupLine {
+    /// The address that names it.
+    pub id: String,
+    /// How many users.
+    pub users: String,
+    /// Median score.
+    pub score: String,
+    /// The evidence, as sentences.
+    pub evidence: Vec<String>,
+    /// Its picture, SVG of ours.
+    pub picture: String,
+}
+
+in_section!(ModelsPage => Models);

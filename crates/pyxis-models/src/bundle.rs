@@ -1,0 +1,242 @@
+//! Trained models together: what is installed, and what scores.
+
+use pyxis_core::entropy::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::calibration::{Curve, sigmoid};
+use crate::card::Card;
+use crate::chain::Model;
+use crate::features::{self, Features};
+use crate::forest::Forest;
+
+const MAGIC: &[u8; 4] = b"PXM1";
+/// What a model weighs where it has never seen labels, of what it weighs where it has.
+const TRANSFERRED_WEIGHT: f64 = 0.5;
+/// The name of the model that stands in for chains without labels.
+pub const SHARED: &str = "shared";
+
+/// One model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its name: a model of the interface, or [`SHARED`].
+    pub name: String,
+    /// From raw answers to probabilities.
+    pub curve: Curve,
+    /// What it weighs in the aggregate.
+    pub weight: f64,
+    /// Its trees.
+    pub forest: Forest,
+}
+
+/// Models that were trained together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// What it says of itself.
+    pub card: Card,
+    /// The models; one may be [`SHARED`].
+    pub parts: Vec<Part>,
+    /// From the weighted mean of log odds to the aggregate's probability.
+    pub aggregate: Curve,
+}
+
+/// The answer of one model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Single {
+    /// Which.
+    pub model: Model,
+    /// Calibrated log odds of being human.
+    pub log_odds: f64,
+    /// What it weighs in the aggregate; all of them add up to 1.
+    pub weight: f64,
+    /// Whether it never saw labels of this activity.
+    pub transferred: bool,
+}
+
+/// The answers of all models that had data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scores {
+    /// The models that look at activity.
+    pub singles: Vec<Single>,
+    /// The log odds of the aggregate.
+    pub aggregate: Option<f64>,
+}
+
+/// The score of log odds: 0 to 100, two decimals.
+pub fn score(log_odds: f64) -> f64 {
+    (sigmoid(log_odds) * 1e4).round() / 1e2
+}
+
+impl Scores {
+    /// The score of a model; `None` is too little data (-1).
+    pub fn of(&self, model: Model) -> Option<f64> {
+        match model {
+            Model::Aggregate => self.aggregate.map(score),
+            single => {
+                self.singles.iter().find(|found| found.model == single).map(|found| score(found.log_odds))
+            }
+        }
+    }
+}
+
+/// How a feature moved an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contribution {
+    /// Its place among the features.
+    pub feature: usize,
+    /// What the wallet has.
+    pub value: f32,
+    /// By how much it moved the log odds, towards human if positive.
+    pub moved: f64,
+}
+
+/// Why a model answered what it answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The log odds before looking.
+    pub start: f64,
+    /// Features that moved them, the strongest first.
+    pub contributions: Vec<Contribution>,
+}
+
+impl Bundle {
+    /// The answers of every model that has enough data of a wallet.
+    pub fn scores(&self, found: &Features) -> Scores {
+        let mut singles: Vec<Single> =
+            Model::single().filter_map(|model| self.single(model, found)).collect();
+        let total: f64 = singles.iter().map(|single| single.weight).sum();
+        if singles.is_empty() || total <= 0.0 {
+            return Scores { singles, aggregate: None };
+        }
+        for single in &mut singles {
+            single.weight /= total;
+        }
+        let mean = mean(&singles);
+        Scores { singles, aggregate: Some(self.aggregate.log_odds(mean)) }
+    }
+
+    fn single(&self, model: Model, found: &Features) -> Option<Single> {
+        let (part, transferred) = self.part(model)?;
+        let seen = found.seen(model.scope()?)?;
+        let log_odds = part.curve.log_odds(part.forest.predict(&seen));
+        let weight = if transferred { part.weight * TRANSFERRED_WEIGHT } else { part.weight };
+        Some(Single { model, log_odds, weight, transferred })
+    }
+
+    /// The part that answers for a model, and whether it does so for want of a better one.
+    pub fn part(&self, model: Model) -> Option<(&Part, bool)> {
+        let named = |name: &str| self.parts.iter().find(|part| part.name == name);
+        match named(model.as_str()) {
+            Some(part) => Some((part, false)),
+            None => named(SHARED).map(|part| (part, true)),
+        }
+    }
+
+    /// Why a model that looks at activity answered what it answered.
+    pub fn explain(&self, model: Model, found: &Features) -> Option<Explanation> {
+        let (part, _) = self.part(model)?;
+        let seen = found.seen(model.scope()?)?;
+        let (moved, start) = part.forest.explain(&seen);
+        let slope = part.curve.slope;
+        let every = moved.iter().enumerate().map(|(feature, moved)| Contribution {
+            feature,
+            value: seen[feature],
+            moved: moved * slope,
+        });
+        let mut contributions: Vec<Contribution> = every.filter(|entry| entry.moved != 0.0).collect();
+        contributions.sort_by(|one, other| other.moved.abs().total_cmp(&one.moved.abs()));
+        Some(Explanation { start: part.curve.log_odds(start), contributions })
+    }
+
+    /// What names the models, whenever they were trained: the SHA-256 of trees and curves.
+    pub fn fingerprint(&self) -> String {
+        let mut sum = Sha256::new();
+        for part in &self.parts {
+            sum.update(part.name.as_bytes());
+            for number in [part.curve.slope, part.curve.offset, part.weight] {
+                sum.update(number.to_le_bytes());
+            }
+            sum.update(part.forest.to_bytes());
+        }
+        sum.update(self.aggregate.slope.to_le_bytes());
+        sum.update(self.aggregate.offset.to_le_bytes());
+        hex(&sum.finalize())
+    }
+
+    /// As a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let forests: Vec<Vec<u8>> = self.parts.iter().map(|part| part.forest.to_bytes()).collect();
+        let head = Head {
+            features: features::ALL,
+            card: self.card.clone(),
+            aggregate: self.aggregate,
+            parts: self
+                .parts
+                .iter()
+                .zip(&forests)
+                .map(|(part, forest)| PartHead {
+                    name: part.name.clone(),
+                    curve: part.curve,
+                    weight: part.weight,
+                    bytes: forest.len(),
+                })
+                .collect(),
+        };
+        // Numbers and texts: it cannot fail to become JSON.
+        let head = serde_json::to_vec(&head).unwrap_or_default();
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend(head);
+        bytes.extend(forests.concat());
+        bytes
+    }
+
+    /// Reads what [`Bundle::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let damaged = || Error::unreadable("the model file", "it is damaged");
+        let rest =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| Error::unreadable("the model file", "it is none"))?;
+        let (length, rest) = rest.split_at_checked(4).ok_or_else(damaged)?;
+        let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+        let (head, mut rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        let head: Head = serde_json::from_slice(head)
+            .map_err(|error| Error::unreadable("the model file", error.to_string()))?;
+        if head.features != features::ALL {
+            return Err(Error::unreadable("the model file", "it is made for other features; train it again"));
+        }
+        let mut parts = Vec::new();
+        for PartHead { name, curve, weight, bytes } in head.parts {
+            let (forest, after) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
+            rest = after;
+            parts.push(Part { name, curve, weight, forest: Forest::from_bytes(forest, features::ALL)? });
+        }
+        if rest.is_empty() {
+            Ok(Self { card: head.card, parts, aggregate: head.aggregate })
+        } else {
+            Err(damaged())
+        }
+    }
+}
+
+/// The weighted mean of log odds.
+pub(crate) fn mean(singles: &[Single]) -> f64 {
+    let total: f64 = singles.iter().map(|single| single.weight).sum();
+    singles.iter().map(|single| single.weight * single.log_odds).sum::<f64>() / total
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    features: usize,
+    card: Card,
+    aggregate: Curve,
+    parts: Vec<PartHead>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PartHead {
+    name: String,
+    curve: Curve,
+    weight: f64,
+    bytes: usize,
+}

@@ -1,0 +1,167 @@
+//! Chains and kinds of transfers.
+
+use std::fmt;
+
+/// Defines an enumeration whose values have a name and a number that is stored.
+macro_rules! numbered {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant = $number),+ }
+
+        impl $name {
+            /// Every value, by number.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Its name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The value of a name, in lower case.
+            pub fn from_name(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// The value of a stored number.
+            pub const fn from_number(number: u8) -> Option<Self> {
+                match number { $($number => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+numbered! {
+    /// A chain that activity is known of.
+    Chain {
+        /// Ethereum.
+        Ethereum = 0, "ethereum";
+        /// Arbitrum One.
+        Arbitrum = 1, "arbitrum";
+        /// Base.
+        Base = 2, "base";
+        /// OP Mainnet.
+        Optimism = 3, "optimism";
+        /// Polygon.
+        Polygon = 4, "polygon";
+        /// zkSync Era.
+        Zksync = 5, "zksync";
+        /// Gnosis. No model is asked for by this name; it counts as activity of the wallet.
+        Gnosis = 6, "gnosis";
+    }
+}
+
+numbered! {
+    /// What moved.
+    Kind {
+        /// The chain's own coin.
+        Native = 0, "native";
+        /// The chain's own coin, moved by a contract.
+        Internal = 1, "internal";
+        /// A fungible token.
+        Erc20 = 2, "erc20";
+        /// A token that is one of its kind.
+        Nft = 3, "nft";
+        /// Anything, to another chain.
+        Bridge = 4, "bridge";
+        /// A call of a contract.
+        Call = 5, "call";
+    }
+}
+
+numbered! {
+    /// A model that can be asked for (Spec 1, Endpoints 4).
+    Model {
+        /// All others that had data, together.
+        Aggregate = 0, "aggregate";
+        /// Activity on Ethereum.
+        EthereumActivity = 1, "ethereum_activity";
+        /// Tokens that are one of their kind, on every chain.
+        Nft = 2, "nft";
+        /// Activity on Arbitrum.
+        Arbitrum = 3, "arbitrum";
+        /// Activity on Base.
+        Base = 4, "base";
+        /// Activity on Optimism.
+        Optimism = 5, "optimism";
+        /// Activity on Polygon.
+        Polygon = 6, "polygon";
+        /// Activity on zkSync.
+        Zksync = 7, "zksync";
+    }
+}
+
+/// Which part of a wallet's activity features are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// One chain.
+    Chain(Chain),
+    /// Tokens that are one of their kind, on every chain.
+    Nft,
+}
+
+impl Scope {
+    /// Its stored number.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Chain(chain) => chain as u8,
+            Self::Nft => 255,
+        }
+    }
+
+    /// The scope of a stored number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        if number == 255 { Some(Self::Nft) } else { Chain::from_number(number).map(Self::Chain) }
+    }
+
+    /// Every scope, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Chain::ALL.iter().map(|chain| Self::Chain(*chain)).chain([Self::Nft])
+    }
+}
+
+impl Model {
+    /// The activity that the model looks at; `None` for the one that looks at the others.
+    pub const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Aggregate => None,
+            Self::EthereumActivity => Some(Scope::Chain(Chain::Ethereum)),
+            Self::Nft => Some(Scope::Nft),
+            Self::Arbitrum => Some(Scope::Chain(Chain::Arbitrum)),
+            Self::Base => Some(Scope::Chain(Chain::Base)),
+            Self::Optimism => Some(Scope::Chain(Chain::Optimism)),
+            Self::Polygon => Some(Scope::Chain(Chain::Polygon)),
+            Self::Zksync => Some(Scope::Chain(Chain::Zksync)),
+        }
+    }
+
+    /// The models that look at activity themselves.
+    pub fn single() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|model| model.scope().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_lead_back_to_what_they_stand_for() {
+        for chain in Chain::ALL {
+            assert_eq!(Chain::from_name(chain.as_str()), Some(*chain));
+            assert_eq!(Chain::from_number(*chain as u8), Some(*chain));
+        }
+        for scope in Scope::all() {
+            assert_eq!(Scope::from_number(scope.number()), Some(scope));
+        }
+        assert_eq!(Model::from_name("Aggregate"), None);
+        assert_eq!(Model::single().count(), 7);
+    }
+}

@@ -1,0 +1,151 @@
+//! Suspected groups: users that direct transfers connect and that models doubt, with the evidence.
+
+use std::collections::HashMap;
+
+use pyxis_core::address::EvmAddress;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::{Bundle, score};
+use crate::features::Features;
+use crate::graph::{Graph, Node};
+use crate::peers::Peers;
+
+/// A funder or sink with more counterparties than this serves the public.
+const SMALL: u32 = 300;
+/// Members and edges of a group that are kept for drawing.
+const DRAWN: usize = 60;
+
+/// A suspected group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its first address, which names it.
+    pub id: EvmAddress,
+    /// How many users it has.
+    pub size: usize,
+    /// The median of their aggregate scores.
+    pub median_score: f64,
+    /// How many of its members each small address funded that funded the most of them.
+    pub shared_funder: Option<Shared>,
+    /// The same for a small address that collects.
+    pub shared_sink: Option<Shared>,
+    /// Members that first bridged within a day of another member.
+    pub same_day: usize,
+    /// Transfers between members.
+    pub transfers_within: usize,
+    /// Members, at most 60.
+    pub members: Vec<Member>,
+    /// Who sends to whom among the members listed, by their places.
+    pub links: Vec<(usize, usize)>,
+}
+
+/// An address that several members have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shared {
+    /// The address.
+    pub address: EvmAddress,
+    /// How many members deal with it.
+    pub members: usize,
+}
+
+/// A member of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its address.
+    pub address: EvmAddress,
+    /// Its aggregate score.
+    pub score: Option<f64>,
+}
+
+/// Groups of at least `least` users whose median score is below 50, the largest first.
+pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Vec<Group> {
+    let mut members: HashMap<Node, Vec<Node>> = HashMap::new();
+    for node in graph.nodes().filter(|node| peers.is_peer(*node)) {
+        members.entry(peers.group(node)).or_default().push(node);
+    }
+    let mut large: Vec<Vec<Node>> =
+        members.into_values().filter(|nodes| nodes.len() >= least.max(2)).collect();
+    large.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
+    large.par_iter().filter_map(|nodes| group(graph, peers, bundle, nodes)).collect()
+}
+
+fn group(graph: &Graph, peers: &Peers, bundle: &Bundle, nodes: &[Node]) -> Option<Group> {
+    let judged: Vec<(Node, Option<f64>)> = nodes
+        .iter()
+        .map(|node| {
+            let found = Features::of(graph, peers, *node);
+            (*node, found.and_then(|found| bundle.scores(&found).aggregate).map(score))
+        })
+        .collect();
+    let mut scores: Vec<f64> = judged.iter().filter_map(|(_, score)| *score).collect();
+    scores.sort_unstable_by(f64::total_cmp);
+    let median_score = *scores.get(scores.len() / 2)?;
+    if median_score >= 50.0 {
+        return None;
+    }
+    let listed: Vec<Node> = nodes.iter().take(DRAWN).copied().collect();
+    let member =
+        |(node, score): &(Node, Option<f64>)| Member { address: graph.address(*node), score: *score };
+    Some(Group {
+        id: nodes.iter().map(|node| graph.address(*node)).min()?,
+        size: nodes.len(),
+        median_score,
+        shared_funder: in_common(graph, nodes, false),
+        shared_sink: in_common(graph, nodes, true),
+        same_day: same_day(graph, nodes),
+        transfers_within: nodes.iter().map(|node| sent_within(graph, nodes, *node)).sum(),
+        members: judged.iter().take(DRAWN).map(member).collect(),
+        links: links(graph, &listed),
+    })
+}
+
+/// The small address outside of the group that most members received from, or sent to.
+fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<Shared> {
+    let mut counts: HashMap<Node, usize> = HashMap::new();
+    for node in nodes {
+        let wanted = graph.transfers_of(*node).filter(|transfer| (transfer.from == *node) == outgoing);
+        let mut ends: Vec<Node> =
+            wanted.map(|transfer| if outgoing { transfer.to } else { transfer.from }).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        for end in ends.into_iter().filter(|end| end != node && graph.popularity(*end) <= SMALL) {
+            *counts.entry(end).or_default() += 1;
+        }
+    }
+    let address = |node: Node| graph.address(node);
+    let most = counts.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(address(*node))))?;
+    (most.1 >= 2).then(|| Shared { address: address(most.0), members: most.1 })
+}
+
+fn same_day(graph: &Graph, nodes: &[Node]) -> usize {
+    let mut times: Vec<u32> =
+        nodes.iter().filter_map(|node| graph.facts(*node)).map(|facts| facts.first_bridge).collect();
+    times.sort_unstable();
+    let close = |one: Option<&u32>, other: u32| one.is_some_and(|one| one.abs_diff(other) < 86_400);
+    (0..times.len())
+        .filter(|index| {
+            let before = index.checked_sub(1).and_then(|index| times.get(index));
+            close(before, times[*index]) || close(times.get(index + 1), times[*index])
+        })
+        .count()
+}
+
+fn sent_within(graph: &Graph, nodes: &[Node], node: Node) -> usize {
+    let sent = graph.transfers_of(node).filter(|transfer| transfer.from == node && transfer.to != node);
+    sent.filter(|transfer| nodes.binary_search(&transfer.to).is_ok()).count()
+}
+
+fn links(graph: &Graph, listed: &[Node]) -> Vec<(usize, usize)> {
+    let mut links: Vec<(usize, usize)> = listed
+        .iter()
+        .enumerate()
+        .flat_map(|(place, node)| {
+            let sent = graph.transfers_of(*node).filter(|transfer| transfer.from == *node);
+            sent.filter_map(move |transfer| Some((place, listed.binary_search(&transfer.to).ok()?)))
+        })
+        .filter(|(from, to)| from != to)
+        .collect();
+    links.sort_unstable();
+    links.dedup();
+    links
+}

@@ -1,0 +1,73 @@
+//! Labelled addresses with their features, and fair ways to leave some out.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::entropy::hex;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::features::Features;
+use crate::graph::Graph;
+use crate::peers::Peers;
+
+/// Parts into which labelled addresses are cut: each is left out once.
+pub const FOLDS: u64 = 5;
+
+/// A labelled address.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The address.
+    pub address: EvmAddress,
+    /// Whether it is a human.
+    pub human: bool,
+    /// What is known; `None` is too little.
+    pub features: Option<Features>,
+    /// What names the group that direct transfers connect it to.
+    group: EvmAddress,
+}
+
+/// How addresses are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// One by one.
+    Random,
+    /// Whole groups, so that nobody is judged by its own neighbours.
+    Cluster,
+}
+
+impl Row {
+    /// The part in which the row is left out.
+    pub fn fold(&self, split: Split, seed: u64) -> u64 {
+        let name = match split {
+            Split::Random => self.address,
+            Split::Cluster => self.group,
+        };
+        let digest = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(name.0).finalize();
+        let mut start = [0; 8];
+        start.copy_from_slice(&digest[..8]);
+        u64::from_le_bytes(start) % FOLDS
+    }
+}
+
+/// The rows of labelled addresses, in the order of the labels.
+pub fn rows(graph: &Graph, peers: &Peers, labels: &[(EvmAddress, bool)]) -> Vec<Row> {
+    let row = |(address, human): &(EvmAddress, bool)| {
+        let node = graph.find(*address);
+        Row {
+            address: *address,
+            human: *human,
+            features: node.and_then(|node| Features::of(graph, peers, node)),
+            group: node.map_or(*address, |node| graph.address(peers.group(node))),
+        }
+    };
+    labels.par_iter().map(row).collect()
+}
+
+/// What names the labels: the SHA-256 of all of them in order.
+pub fn digest(labels: &[(EvmAddress, bool)]) -> String {
+    let mut sum = Sha256::new();
+    for (address, human) in labels {
+        sum.update(address.0);
+        sum.update([u8::from(*human)]);
+    }
+    hex(&sum.finalize())
+}

@@ -1,0 +1,184 @@
+//! What a model looks at: numbers that describe a wallet, computed by this code for training and serving
+//! alike.
+//!
+//! A *scope* (one chain, or one-of-a-kind tokens on every chain) has [`scope::NAMES`]; the wallet as a whole
+//! has the same over all chains and [`wallet::NAMES`]. A model of a scope sees both. What cannot be known
+//! (ages where the source has no times) is NaN, which is not the same as zero.
+
+pub mod scope;
+pub mod wallet;
+
+use crate::chain::{Kind, Scope};
+use crate::graph::{Graph, Node};
+use crate::peers::Peers;
+use scope::Event;
+
+/// How many numbers describe a scope.
+pub const SCOPE: usize = scope::NAMES.len();
+/// How many numbers describe a wallet.
+pub const WALLET: usize = SCOPE + wallet::NAMES.len();
+/// How many numbers a model sees.
+pub const ALL: usize = WALLET + SCOPE;
+
+/// Transfers of a scope that a model needs at least; fewer are too little to tell (score -1).
+pub const LEAST_TRANSFERS: usize = 2;
+
+/// The name of a number that a model sees, by its place.
+pub fn name(place: usize) -> String {
+    match place {
+        _ if place < SCOPE => format!("wallet_{}", scope::NAMES[place].0),
+        _ if place < WALLET => wallet::NAMES[place - SCOPE].0.to_owned(),
+        _ => scope::NAMES[place - WALLET].0.to_owned(),
+    }
+}
+
+/// What that number is, in plain words.
+pub fn words(place: usize) -> String {
+    match place {
+        _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
+        _ if place < WALLET => wallet::NAMES[place - SCOPE].1.to_owned(),
+        _ => format!("{}, here", scope::NAMES[place - WALLET].1),
+    }
+}
+
+/// Everything that models see of one wallet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// The wallet as a whole, [`WALLET`] numbers.
+    pub wallet: Vec<f32>,
+    /// Scopes with enough activity, [`SCOPE`] numbers each, in the order of the scopes.
+    pub scopes: Vec<(Scope, [f32; SCOPE])>,
+}
+
+impl Features {
+    /// The features of an address of a graph; `None` where there is too little in every scope.
+    pub fn of(graph: &Graph, peers: &Peers, node: Node) -> Option<Self> {
+        let events: Vec<Event> = events(graph, node).collect();
+        let popularity = |party: Node| to_float(graph.popularity(party));
+        let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
+        found.wallet.extend(wallet::measure(graph, peers, node));
+        Some(found)
+    }
+
+    /// The features of a wallet of which only its own transfers are known; what its neighbours would tell
+    /// is missing.
+    pub fn of_alone(
+        events: &[Event],
+        popularity: &impl Fn(Node) -> f32,
+        latest: Option<u32>,
+    ) -> Option<Self> {
+        let mut found = Self::of_events(events, popularity, latest, false)?;
+        found.wallet.extend([f32::NAN; wallet::NAMES.len()]);
+        found.wallet[SCOPE] = to_float(chains(events));
+        Some(found)
+    }
+
+    fn of_events(
+        events: &[Event],
+        popularity: &impl Fn(Node) -> f32,
+        latest: Option<u32>,
+        bridged: bool,
+    ) -> Option<Self> {
+        let mut scopes = Vec::new();
+        for wanted in Scope::all() {
+            let within: Vec<Event> = events.iter().filter(|event| event.is_in(wanted)).copied().collect();
+            // The first bridging is activity on Ethereum, with a time and a volume.
+            let known = bridged && wanted == Scope::Chain(crate::chain::Chain::Ethereum);
+            if within.len() >= LEAST_TRANSFERS || known {
+                scopes.push((wanted, scope::measure(&within, popularity, latest)));
+            }
+        }
+        if scopes.is_empty() {
+            return None;
+        }
+        let mut wallet = Vec::with_capacity(WALLET);
+        wallet.extend(scope::measure(events, popularity, latest));
+        Some(Self { wallet, scopes })
+    }
+
+    /// What the model of a scope sees, or `None` where there is too little.
+    pub fn seen(&self, scope: Scope) -> Option<[f32; ALL]> {
+        let (_, numbers) = self.scopes.iter().find(|(found, _)| *found == scope)?;
+        let mut seen = [f32::NAN; ALL];
+        seen[..WALLET].copy_from_slice(&self.wallet);
+        seen[WALLET..].copy_from_slice(numbers);
+        Some(seen)
+    }
+
+    /// As it is stored: the wallet's numbers, then each scope's number and numbers, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(WALLET * 4 + self.scopes.len() * (1 + SCOPE * 4));
+        bytes.extend(self.wallet.iter().flat_map(|number| number.to_le_bytes()));
+        for (scope, numbers) in &self.scopes {
+            bytes.push(scope.number());
+            bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// What [`Features::to_bytes`] wrote; `None` for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (wallet, mut rest) = bytes.split_at_checked(WALLET * 4)?;
+        let mut scopes = Vec::new();
+        while let Some((number, after)) = rest.split_first() {
+            let (numbers, after) = after.split_at_checked(SCOPE * 4)?;
+            let mut read = [0.0; SCOPE];
+            for (place, number) in read.iter_mut().zip(floats(numbers)) {
+                *place = number;
+            }
+            scopes.push((Scope::from_number(*number)?, read));
+            rest = after;
+        }
+        Some(Self { wallet: floats(wallet).collect(), scopes })
+    }
+}
+
+fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk))
+}
+
+/// The transfers of an address from its own point of view.
+fn events(graph: &Graph, node: Node) -> impl Iterator<Item = Event> {
+    graph.transfers_of(node).map(move |transfer| {
+        let outgoing = transfer.from == node;
+        let party = if outgoing { transfer.to } else { transfer.from };
+        Event {
+            chain: transfer.chain,
+            kind: transfer.kind,
+            party: (party != node).then_some(party),
+            outgoing,
+            time: transfer.time,
+            round: transfer.round,
+        }
+    })
+}
+
+/// Chains with at least one transfer.
+fn chains(events: &[Event]) -> u32 {
+    let mut seen: Vec<u8> = events.iter().map(|event| event.chain as u8).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    u32::try_from(seen.len()).unwrap_or(u32::MAX)
+}
+
+impl Event {
+    fn is_in(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::Chain(chain) => self.chain == chain,
+            Scope::Nft => self.kind == Kind::Nft,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^24, and near enough above")]
+pub(crate) fn to_float(count: u32) -> f32 {
+    count as f32
+}
+
+/// A count as a number.
+pub(crate) fn count(items: usize) -> f32 {
+    to_float(u32::try_from(items).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! What a wallet's company tells: who else funds, receives and moves with it.
+//!
+//! A *peer* is a wallet of the population that is looked at: one whose first bridging is known or, where
+//! none is, one that sends and receives and has few counterparties (see [`Peers`]).
+
+use super::{count, to_float};
+use crate::graph::{Graph, Node};
+use crate::peers::Peers;
+
+/// Names and plain words, in the order of [`measure`].
+pub const NAMES: [(&str, &str); 24] = [
+    ("chains", "chains with activity"),
+    ("first_bridge_age_days", "days since the first bridging"),
+    ("bridge_volume", "volume bridged (logarithm of US dollars)"),
+    ("peers", "other users dealt with directly"),
+    ("group_size", "users in the group that direct transfers connect it to"),
+    ("peers_of_peers_mean", "how many users its own peers deal with, on average"),
+    ("two_steps", "users within two steps"),
+    ("triangles", "pairs of its peers that deal with each other"),
+    ("closure", "share of pairs of its peers that deal with each other"),
+    ("shared_few", "counterparties shared with 1 to 8 other users"),
+    ("shared_some", "counterparties shared with 9 to 48 other users"),
+    ("shared_many", "counterparties shared with 49 to 298 other users"),
+    ("shared_weight", "counterparties shared with other users, the rarer the heavier"),
+    ("twins", "users with a rare counterparty in common"),
+    ("twin_overlap_max", "most rare counterparties shared with one user"),
+    ("twin_overlap_sum", "rare counterparties shared, over all users"),
+    ("twin_similarity", "likeness to the most alike user, by rare counterparties"),
+    ("near_copies", "users that share at least half of the rare counterparties"),
+    ("funder_fanout", "addresses that its most generous small funder also funds"),
+    ("sink_fanin", "addresses that also send to its busiest small receiver"),
+    ("nearest_peer_hours", "hours between its first bridging and the nearest of its peers'"),
+    ("median_peer_hours", "hours between its first bridging and its peers', usually"),
+    ("nearest_peer_volume", "difference in volume to the most alike of its peers"),
+    ("same_day_peers", "peers that first bridged within a day of it"),
+];
+
+/// Counterparties with more counterparties than this serve the public; they say nothing of ownership.
+const SMALL: u32 = 300;
+/// More peers than this touch a counterparty: not rare.
+pub(crate) const RARE: usize = 100;
+
+/// The numbers of [`NAMES`].
+pub fn measure(graph: &Graph, peers: &Peers, node: Node) -> [f32; NAMES.len()] {
+    let mut numbers = [f32::NAN; NAMES.len()];
+    let facts = graph.facts(node);
+    let mut seen = 0_u32;
+    for transfer in graph.transfers_of(node) {
+        seen |= 1 << (transfer.chain as u8);
+    }
+    numbers[0] = to_float(seen.count_ones());
+    if let (Some(facts), Some(latest)) = (facts, graph.latest()) {
+        numbers[1] = to_float(latest.saturating_sub(facts.first_bridge)) / 86_400.0;
+        numbers[2] = facts.volume_usd.max(0.0).ln_1p();
+    }
+    let parties = graph.parties(node);
+    let near: Vec<Node> = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
+    numbers[3..9].copy_from_slice(&company(peers, node, &near));
+    numbers[9..18].copy_from_slice(&shared(peers, node, &parties));
+    let (fanout, fanin) = ownership(graph, peers, node);
+    numbers[18] = fanout;
+    numbers[19] = fanin;
+    numbers[20..24].copy_from_slice(&together(graph, node, &near));
+    numbers
+}
+
+/// The graph of peers around a wallet.
+fn company(peers: &Peers, node: Node, near: &[Node]) -> [f32; 6] {
+    let group = near.iter().chain([&node]).map(|peer| peers.group_size(*peer)).max().unwrap_or(0);
+    let degrees: usize = near.iter().map(|peer| peers.near(*peer).len()).sum();
+    let mean = if near.is_empty() { 0.0 } else { count(degrees) / count(near.len()) };
+    let mut within: Vec<Node> = near.iter().flat_map(|peer| peers.near(*peer)).chain(near).copied().collect();
+    within.sort_unstable();
+    within.dedup();
+    let ends: usize = near
+        .iter()
+        .map(|peer| peers.near(*peer).iter().filter(|other| near.binary_search(other).is_ok()).count())
+        .sum();
+    let triangles = ends / 2;
+    let pairs = near.len() * near.len().saturating_sub(1) / 2;
+    let closure = if pairs == 0 { 0.0 } else { count(triangles) / count(pairs) };
+    [count(near.len()), count(group), mean, count(within.len()), count(triangles), closure]
+}
+
+/// What is shared with other peers.
+fn shared(peers: &Peers, node: Node, parties: &[Node]) -> [f32; 9] {
+    let mut bands = [0_usize; 3];
+    let mut weight = 0.0_f64;
+    let mut met: Vec<Node> = Vec::new();
+    for party in parties {
+        let users = peers.touching(*party).len();
+        if users < 2 {
+            continue;
+        }
+        weight += 1.0 / f64::from(u32::try_from(users).unwrap_or(u32::MAX)).ln_1p();
+        match users {
+            2..10 => bands[0] += 1,
+            10..50 => bands[1] += 1,
+            50..300 => bands[2] += 1,
+            _ => {}
+        }
+        if users < RARE {
+            met.extend(peers.touching(*party).iter().filter(|other| **other != node));
+        }
+    }
+    met.sort_unstable();
+    let own = peers.rare(parties);
+    let (mut twins, mut most, mut sum, mut alike, mut copies) = (0, 0, 0, 0.0_f32, 0);
+    for run in met.chunk_by(|one, next| one == next) {
+        let both = run.len();
+        let union = own + peers.rare_of(run[0]) - both;
+        let likeness = count(both) / count(union.max(1));
+        twins += 1;
+        most = most.max(both);
+        sum += both;
+        alike = alike.max(likeness);
+        copies += usize::from(likeness >= 0.5);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
+    let weight = weight as f32;
+    let [few, some, many] = bands.map(count);
+    [few, some, many, weight, count(twins), count(most), count(sum), alike, count(copies)]
+}
+
+/// Fan-out of small funders and fan-in of small receivers.
+fn ownership(graph: &Graph, peers: &Peers, node: Node) -> (f32, f32) {
+    let (mut fanout, mut fanin) = (0, 0);
+    for transfer in graph.transfers_of(node) {
+        if transfer.from == transfer.to {
+            continue;
+        }
+        let incoming = transfer.to == node;
+        let party = if incoming { transfer.from } else { transfer.to };
+        if graph.popularity(party) > SMALL {
+            continue;
+        }
+        let (out, into) = peers.fans(party);
+        if incoming {
+            fanout = fanout.max(out);
+        } else {
+            fanin = fanin.max(into);
+        }
+    }
+    (to_float(fanout), to_float(fanin))
+}
+
+/// How close to its peers the wallet first bridged, in time and volume.
+fn together(graph: &Graph, node: Node, near: &[Node]) -> [f32; 4] {
+    let mut numbers = [f32::NAN; 4];
+    let Some(own) = graph.facts(node) else { return numbers };
+    let others: Vec<_> = near.iter().filter_map(|peer| graph.facts(*peer)).collect();
+    let mut hours: Vec<f32> =
+        others.iter().map(|other| to_float(other.first_bridge.abs_diff(own.first_bridge)) / 3600.0).collect();
+    hours.sort_unstable_by(f32::total_cmp);
+    numbers[3] = count(hours.iter().filter(|hours| **hours < 24.0).count());
+    if let Some(nearest) = hours.first() {
+        let volume = |usd: f32| usd.max(0.0).ln_1p();
+        let apart = others.iter().map(|other| (volume(other.volume_usd) - volume(own.volume_usd)).abs());
+        numbers[0] = *nearest;
+        numbers[1] = hours[hours.len() / 2];
+        numbers[2] = apart.fold(f32::INFINITY, f32::min);
+    }
+    numbers
+}

@@ -1,0 +1,212 @@
+//! Who sent to whom: the transfers of many addresses, in little memory.
+
+use std::collections::HashMap;
+
+use pyxis_core::address::EvmAddress;
+
+use crate::chain::{Chain, Kind};
+
+/// A number that stands for an address within one [`Graph`].
+pub type Node = u32;
+
+/// One transfer. 20 bytes, because there are millions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Who sent.
+    pub from: Node,
+    /// Who received.
+    pub to: Node,
+    /// Unix seconds; `None` where the source does not say.
+    pub time: Option<std::num::NonZeroU32>,
+    /// The chain.
+    pub chain: Chain,
+    /// What moved.
+    pub kind: Kind,
+    /// Whether the amount is a round one; `None` where the source does not say.
+    pub round: Option<bool>,
+}
+
+/// What is known of an address beside its transfers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Facts {
+    /// When it first bridged, Unix seconds.
+    pub first_bridge: u32,
+    /// How much it bridged, in US dollars.
+    pub volume_usd: f32,
+}
+
+/// Transfers as they come, before they are sorted by address.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    addresses: Vec<EvmAddress>,
+    nodes: HashMap<EvmAddress, Node>,
+    transfers: Vec<Transfer>,
+    facts: HashMap<Node, Facts>,
+}
+
+impl Builder {
+    /// The number of an address.
+    ///
+    /// # Panics
+    /// With more than four billion addresses.
+    pub fn node(&mut self, address: EvmAddress) -> Node {
+        *self.nodes.entry(address).or_insert_with(|| {
+            self.addresses.push(address);
+            Node::try_from(self.addresses.len() - 1).expect("fewer than four billion addresses")
+        })
+    }
+
+    /// Adds a transfer between numbers that this builder gave.
+    pub fn add(&mut self, transfer: Transfer) {
+        self.transfers.push(transfer);
+    }
+
+    /// Adds what is known of an address; later facts replace earlier ones.
+    pub fn add_facts(&mut self, address: EvmAddress, facts: Facts) {
+        let node = self.node(address);
+        self.facts.insert(node, facts);
+    }
+
+    /// Transfers and facts so far.
+    pub fn len(&self) -> usize {
+        self.transfers.len() + self.facts.len()
+    }
+
+    /// Whether there is nothing yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn addresses(&self) -> &[EvmAddress] {
+        &self.addresses
+    }
+
+    pub(crate) fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+
+    pub(crate) fn facts(&self) -> &HashMap<Node, Facts> {
+        &self.facts
+    }
+
+    /// Sorts the transfers by address.
+    pub fn build(self) -> Graph {
+        let Self { addresses, nodes, transfers, facts } = self;
+        let mut starts = vec![0_u32; addresses.len() + 1];
+        for transfer in &transfers {
+            for node in ends(transfer) {
+                starts[node as usize + 1] += 1;
+            }
+        }
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
+        }
+        let mut next = starts.clone();
+        let mut touching = vec![0_u32; starts.last().copied().unwrap_or(0) as usize];
+        for (index, transfer) in (0_u32..).zip(&transfers) {
+            for node in ends(transfer) {
+                touching[next[node as usize] as usize] = index;
+                next[node as usize] += 1;
+            }
+        }
+        let seen = transfers.iter().filter_map(|transfer| transfer.time).map(std::num::NonZeroU32::get);
+        let latest = seen.chain(facts.values().map(|facts| facts.first_bridge)).max();
+        let mut graph =
+            Graph { addresses, nodes, transfers, facts, starts, touching, popularity: Vec::new(), latest };
+        graph.popularity = graph.count_parties();
+        graph
+    }
+}
+
+/// Both ends, once where they are the same.
+fn ends(transfer: &Transfer) -> impl Iterator<Item = Node> + use<> {
+    let other = (transfer.from != transfer.to).then_some(transfer.to);
+    std::iter::once(transfer.from).chain(other)
+}
+
+/// Transfers by address.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    addresses: Vec<EvmAddress>,
+    nodes: HashMap<EvmAddress, Node>,
+    transfers: Vec<Transfer>,
+    facts: HashMap<Node, Facts>,
+    /// Where the transfers of each node begin in `touching`.
+    starts: Vec<u32>,
+    touching: Vec<u32>,
+    /// Distinct counterparties of each node.
+    popularity: Vec<u32>,
+    latest: Option<u32>,
+}
+
+impl Graph {
+    /// How many addresses there are; their numbers are below it.
+    pub fn len(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    /// How many transfers there are.
+    pub fn transfer_count(&self) -> usize {
+        self.transfers.len()
+    }
+
+    /// The number of an address that occurs.
+    pub fn find(&self, address: EvmAddress) -> Option<Node> {
+        self.nodes.get(&address).copied()
+    }
+
+    /// The address of a number.
+    pub fn address(&self, node: Node) -> EvmAddress {
+        self.addresses[node as usize]
+    }
+
+    /// Every number.
+    pub fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
+        0..Node::try_from(self.addresses.len()).unwrap_or(Node::MAX)
+    }
+
+    /// The transfers that an address sent or received, in the order in which they came.
+    pub fn transfers_of(&self, node: Node) -> impl Iterator<Item = &Transfer> {
+        let range = self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize;
+        self.touching[range].iter().map(|index| &self.transfers[*index as usize])
+    }
+
+    /// How many distinct counterparties an address has, over all chains.
+    pub fn popularity(&self, node: Node) -> u32 {
+        self.popularity[node as usize]
+    }
+
+    /// What is known beside transfers.
+    pub fn facts(&self, node: Node) -> Option<&Facts> {
+        self.facts.get(&node)
+    }
+
+    /// Whether anything is known beside transfers, of any address.
+    pub fn has_facts(&self) -> bool {
+        !self.facts.is_empty()
+    }
+
+    /// The newest moment in the data, Unix seconds: ages are counted from it.
+    pub fn latest(&self) -> Option<u32> {
+        self.latest
+    }
+
+    /// The distinct counterparties of an address, in order.
+    pub fn parties(&self, node: Node) -> Vec<Node> {
+        let other = |transfer: &Transfer| if transfer.from == node { transfer.to } else { transfer.from };
+        let mut parties: Vec<Node> =
+            self.transfers_of(node).map(other).filter(|party| *party != node).collect();
+        parties.sort_unstable();
+        parties.dedup();
+        parties
+    }
+
+    fn count_parties(&self) -> Vec<u32> {
+        self.nodes().map(|node| u32::try_from(self.parties(node).len()).unwrap_or(u32::MAX)).collect()
+    }
+}

@@ -1,0 +1,52 @@
+//! Scores of wallets from their own activity (Spec 1, Models): what is read from transfers, how models
+//! are made from labelled addresses, and how good they are.
+//!
+//! Everything here is computing: the same input gives the same output, whatever the number of threads.
+//! [`graph`] holds transfers, [`features`] turns them into numbers for training and serving alike,
+//! [`training`] makes a [`bundle::Bundle`], which scores. [`clusters`] names groups of suspects.
+
+pub mod bundle;
+pub mod calibration;
+pub mod card;
+pub mod chain;
+pub mod chunk;
+pub mod clusters;
+pub mod dataset;
+pub mod features;
+pub mod forest;
+pub mod graph;
+pub mod metrics;
+pub mod peers;
+pub mod plot;
+pub mod reading;
+pub mod training;
+
+/// Why something here could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or a stored value does not read as what it should be.
+    #[error("{what} cannot be read: {why}")]
+    Unreadable {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file cannot be read at all.
+    #[error("cannot read")]
+    Io(#[from] std::io::Error),
+    /// There is too little to learn from.
+    #[error("cannot train: {0}")]
+    Training(String),
+}
+
+impl Error {
+    pub(crate) fn unreadable(what: &'static str, why: impl Into<String>) -> Self {
+        Self::Unreadable { what, why: why.into() }
+    }
+}
+
+/// The models that come with the program.
+pub fn built_in() -> Result<bundle::Bundle, Error> {
+    bundle::Bundle::from_bytes(include_bytes!("../models/default.pxm"))
+}

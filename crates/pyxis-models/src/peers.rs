@@ -1,0 +1,172 @@
+//! The population of wallets, and what its members have in common. Computed once for a graph.
+
+use rayon::prelude::*;
+
+use crate::features::wallet::RARE;
+use crate::graph::{Graph, Node};
+
+/// Where no first bridging is known at all, a wallet has at most this many counterparties.
+const MOST_PARTIES: u32 = 100;
+
+/// Lists of nodes by node, one after the other.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    starts: Vec<u32>,
+    nodes: Vec<Node>,
+}
+
+impl Lists {
+    fn of(&self, node: Node) -> &[Node] {
+        &self.nodes[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+
+    fn from_lists(lists: &[Vec<Node>]) -> Self {
+        let mut starts = Vec::with_capacity(lists.len() + 1);
+        let mut nodes = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+        starts.push(0);
+        for list in lists {
+            nodes.extend_from_slice(list);
+            starts.push(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+        }
+        Self { starts, nodes }
+    }
+}
+
+/// Peers and their company.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    is_peer: Vec<bool>,
+    /// Of each peer, the peers it deals with, in order.
+    near: Lists,
+    /// Of each address, the peers that deal with it, in order.
+    touching: Lists,
+    /// Of each peer, the smallest number of its group, and the group's size.
+    groups: Vec<Node>,
+    sizes: Vec<u32>,
+    /// Of each peer, how many rare counterparties it has.
+    rare: Vec<u32>,
+    /// Of each address, distinct receivers and distinct senders.
+    fans: Vec<(u32, u32)>,
+}
+
+impl Peers {
+    /// Looks at the whole graph.
+    pub fn of(graph: &Graph) -> Self {
+        let is_peer: Vec<bool> = graph.nodes().map(|node| belongs(graph, node)).collect();
+        let nodes: Vec<Node> = graph.nodes().collect();
+        let touching: Vec<Vec<Node>> = nodes
+            .par_iter()
+            .map(|node| {
+                let mut parties = graph.parties(*node);
+                parties.retain(|party| is_peer[*party as usize]);
+                parties
+            })
+            .collect();
+        let near: Vec<Vec<Node>> = touching
+            .iter()
+            .zip(&is_peer)
+            .map(|(list, peer)| if *peer { list.clone() } else { Vec::new() })
+            .collect();
+        let (near, touching) = (Lists::from_lists(&near), Lists::from_lists(&touching));
+        let groups = groups(&near, nodes.len());
+        let mut sizes = vec![0; nodes.len()];
+        for (group, peer) in groups.iter().zip(&is_peer) {
+            sizes[*group as usize] += u32::from(*peer);
+        }
+        let fans = nodes.par_iter().map(|node| fans(graph, *node)).collect();
+        let mut peers = Self { is_peer, near, touching, groups, sizes, rare: Vec::new(), fans };
+        peers.rare = nodes
+            .par_iter()
+            .map(|node| {
+                let counted = if peers.is_peer(*node) { peers.rare(&graph.parties(*node)) } else { 0 };
+                u32::try_from(counted).unwrap_or(u32::MAX)
+            })
+            .collect();
+        peers
+    }
+
+    /// Whether an address is one of the population.
+    pub fn is_peer(&self, node: Node) -> bool {
+        self.is_peer[node as usize]
+    }
+
+    /// The peers that a peer deals with, in order; none for others.
+    pub fn near(&self, node: Node) -> &[Node] {
+        self.near.of(node)
+    }
+
+    /// The peers that deal with any address, in order.
+    pub fn touching(&self, node: Node) -> &[Node] {
+        self.touching.of(node)
+    }
+
+    /// The peers that direct transfers connect to a peer, itself included.
+    pub fn group_size(&self, node: Node) -> usize {
+        self.sizes[self.group(node) as usize] as usize
+    }
+
+    /// What names the group of a peer: its smallest number.
+    pub fn group(&self, node: Node) -> Node {
+        self.groups[node as usize]
+    }
+
+    /// How many of these counterparties are rare: dealt with by 2 to 99 peers.
+    pub(crate) fn rare(&self, parties: &[Node]) -> usize {
+        parties.iter().filter(|party| (2..RARE).contains(&self.touching(**party).len())).count()
+    }
+
+    /// The same of all counterparties of a peer.
+    pub(crate) fn rare_of(&self, node: Node) -> usize {
+        self.rare[node as usize] as usize
+    }
+
+    /// Distinct receivers and distinct senders of an address.
+    pub(crate) fn fans(&self, node: Node) -> (u32, u32) {
+        self.fans[node as usize]
+    }
+}
+
+fn belongs(graph: &Graph, node: Node) -> bool {
+    if graph.has_facts() {
+        return graph.facts(node).is_some();
+    }
+    let (mut sent, mut received) = (false, false);
+    for transfer in graph.transfers_of(node) {
+        sent |= transfer.from == node;
+        received |= transfer.to == node;
+    }
+    sent && received && graph.popularity(node) <= MOST_PARTIES
+}
+
+fn fans(graph: &Graph, node: Node) -> (u32, u32) {
+    let count = |outgoing: bool| {
+        let ends = graph.transfers_of(node).filter(|transfer| transfer.from != transfer.to);
+        let mut others: Vec<Node> = ends
+            .filter(|transfer| (transfer.from == node) == outgoing)
+            .map(|transfer| if outgoing { transfer.to } else { transfer.from })
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        u32::try_from(others.len()).unwrap_or(u32::MAX)
+    };
+    (count(true), count(false))
+}
+
+/// The smallest node that each node is connected to.
+fn groups(near: &Lists, nodes: usize) -> Vec<Node> {
+    let mut groups: Vec<Node> = (0..Node::try_from(nodes).unwrap_or(Node::MAX)).collect();
+    let mut done = vec![false; nodes];
+    for start in groups.clone() {
+        if std::mem::replace(&mut done[start as usize], true) {
+            continue;
+        }
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            groups[node as usize] = start;
+            let fresh =
+                near.of(node).iter().filter(|other| !std::mem::replace(&mut done[**other as usize], true));
+            open.extend(fresh);
+        }
+    }
+    groups
+}

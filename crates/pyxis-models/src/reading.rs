@@ -1,0 +1,325 @@
+//! Files of activity and of labels, as CSV, gzipped or not.
+//!
+//! The first line names the columns, in any order. Transfers: `from` and `to`; `chain` and `kind` where
+//! they are not all the same (default: `ethereum`, `native`); `time` (Unix seconds or RFC 3339) and `amount`
+//! where they are known. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address` and
+//! `label`, which is `human` or `sybil` (or 1 and 0).
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use csv::{ByteRecord, StringRecord};
+use flate2::read::MultiGzDecoder;
+use pyxis_core::address::EvmAddress;
+
+use crate::Error;
+use crate::chain::{Chain, Kind};
+use crate::graph::{Builder, Facts, Transfer};
+
+/// One line of a file of activity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record {
+    /// A transfer.
+    Transfer(Moved),
+    /// What is known of an address beside its transfers.
+    Facts(EvmAddress, Facts),
+}
+
+/// A transfer between addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The chain.
+    pub chain: Chain,
+    /// What moved.
+    pub kind: Kind,
+    /// Who sent.
+    pub from: EvmAddress,
+    /// Who received.
+    pub to: EvmAddress,
+    /// Unix seconds.
+    pub time: Option<NonZeroU32>,
+    /// Whether the amount is a round one.
+    pub round: Option<bool>,
+}
+
+impl Builder {
+    /// Adds what a line says.
+    pub fn add_record(&mut self, record: Record) {
+        match record {
+            Record::Facts(address, facts) => self.add_facts(address, facts),
+            Record::Transfer(Moved { chain, kind, from, to, time, round }) => {
+                let (from, to) = (self.node(from), self.node(to));
+                self.add(Transfer { from, to, time, chain, kind, round });
+            }
+        }
+    }
+}
+
+/// Opens a file, unpacking it where it is gzipped.
+pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, Error> {
+    unpack(Box::new(File::open(path)?))
+}
+
+/// Unpacks what is gzipped, by its first two bytes.
+pub fn unpack(source: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
+    let mut source = BufReader::with_capacity(1 << 17, source);
+    let packed = source.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    Ok(if packed { Box::new(MultiGzDecoder::new(source)) } else { Box::new(source) })
+}
+
+/// Reads a file of activity line by line, in flat memory.
+pub struct Reader {
+    lines: csv::Reader<Box<dyn Read + Send>>,
+    columns: Columns,
+    line: ByteRecord,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Columns {
+    Transfers {
+        from: usize,
+        to: usize,
+        chain: Option<usize>,
+        kind: Option<usize>,
+        time: Option<usize>,
+        amount: Option<usize>,
+    },
+    Facts {
+        address: usize,
+        first: usize,
+        volume: Option<usize>,
+    },
+}
+
+impl Columns {
+    fn of(header: &StringRecord) -> Result<Self, Error> {
+        let find = |names: &[&str]| {
+            header.iter().position(|column| names.contains(&column.trim().to_ascii_lowercase().as_str()))
+        };
+        let ends = find(&["from", "from_address"]).zip(find(&["to", "to_address"]));
+        if let Some((from, to)) = ends {
+            return Ok(Self::Transfers {
+                from,
+                to,
+                chain: find(&["chain", "network"]),
+                kind: find(&["kind", "type"]),
+                time: find(&["time", "timestamp", "block_timestamp"]),
+                amount: find(&["amount", "value"]),
+            });
+        }
+        let facts = find(&["address"]).zip(find(&["first_bridge_unix", "first_bridge"]));
+        let (address, first) = facts.ok_or_else(|| {
+            Error::unreadable(
+                "the file of activity",
+                "its first line must name the columns from and to, or address and first_bridge_unix",
+            )
+        })?;
+        Ok(Self::Facts { address, first, volume: find(&["bridge_volume_usd", "volume_usd"]) })
+    }
+}
+
+impl Reader {
+    /// Reads the first line.
+    pub fn new(source: Box<dyn Read + Send>) -> Result<Self, Error> {
+        let mut lines = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 17).from_reader(source);
+        let columns = Columns::of(lines.headers().map_err(broken)?)?;
+        Ok(Self { lines, columns, line: ByteRecord::new() })
+    }
+
+    /// Passes over lines that were read before.
+    pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
+        for _ in 0..lines {
+            if !self.lines.read_byte_record(&mut self.line).map_err(broken)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self) -> Result<Record, String> {
+        let text = |place: usize| {
+            let bytes = self.line.get(place).ok_or("too few columns")?;
+            std::str::from_utf8(bytes.trim_ascii()).map_err(|_| "no text")
+        };
+        let address = |place: usize| {
+            let text = text(place)?;
+            text.parse::<EvmAddress>().map_err(|error| format!("{text:?} is {error}"))
+        };
+        match self.columns {
+            Columns::Facts { address: place, first, volume } => {
+                let facts = Facts {
+                    first_bridge: seconds(text(first)?)?.map_or(0, NonZeroU32::get),
+                    volume_usd: volume.map_or(Ok(0.0), |place| usd(text(place)?))?,
+                };
+                Ok(Record::Facts(address(place)?, facts))
+            }
+            Columns::Transfers { from, to, chain, kind, time, amount } => Ok(Record::Transfer(Moved {
+                chain: chain.map_or(Ok(Chain::Ethereum), |place| named(text(place)?, Chain::from_name))?,
+                kind: kind.map_or(Ok(Kind::Native), |place| named(text(place)?, Kind::from_name))?,
+                from: address(from)?,
+                to: address(to)?,
+                time: time.map_or(Ok(None), |place| seconds(text(place)?))?,
+                round: amount.map_or(Ok(None), |place| text(place).map(is_round))?,
+            })),
+        }
+    }
+}
+
+impl Iterator for Reader {
+    /// A line that cannot be used says why; what ends the reading is an error.
+    type Item = Result<Result<Record, String>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.lines.read_byte_record(&mut self.line) {
+            Ok(false) => None,
+            Ok(true) => Some(Ok(self.record())),
+            Err(error) => Some(Err(broken(error))),
+        }
+    }
+}
+
+fn broken(error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Error::Io(error),
+        other => Error::unreadable("the file", format!("{other:?}")),
+    }
+}
+
+fn named<T>(text: &str, from_name: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+    from_name(text)
+        .or_else(|| from_name(&text.to_ascii_lowercase()))
+        .ok_or_else(|| format!("{text:?} is no chain or kind that is known"))
+}
+
+/// Unix seconds or RFC 3339; nothing where there is nothing.
+fn seconds(text: &str) -> Result<Option<NonZeroU32>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || format!("{text:?} is no time");
+    let seconds = match text.parse::<i64>() {
+        Ok(seconds) => seconds,
+        Err(_) => text.parse::<jiff::Timestamp>().map_err(|_| wrong())?.as_second(),
+    };
+    u32::try_from(seconds).map(NonZeroU32::new).map_err(|_| wrong())
+}
+
+fn usd(text: &str) -> Result<f32, String> {
+    let volume: f32 =
+        if text.is_empty() { 0.0 } else { text.parse().map_err(|_| format!("{text:?} is no number"))? };
+    if volume.is_finite() { Ok(volume) } else { Err(format!("{text:?} is no number")) }
+}
+
+/// Whether an amount, in whatever unit, has at most two digits that are not zeros at its ends; `None` for
+/// no amount.
+pub fn is_round(text: &str) -> Option<bool> {
+    let digits: String = text.chars().filter(|c| *c != '.').collect();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(digits.trim_matches('0').len() <= 2)
+}
+
+/// Reads labels: whether an address is a human.
+pub fn labels(source: Box<dyn Read + Send>) -> Result<Vec<(EvmAddress, bool)>, Error> {
+    let mut lines = csv::Reader::from_reader(source);
+    let header = lines.headers().map_err(broken)?;
+    let find = |name: &str| header.iter().position(|column| column.trim().eq_ignore_ascii_case(name));
+    let columns = find("address").zip(find("label"));
+    let (address, label) =
+        columns.ok_or_else(|| Error::unreadable("the labels", "the columns must be address and label"))?;
+    let mut labels = Vec::new();
+    for line in lines.records() {
+        let line = line.map_err(broken)?;
+        let wrong = |why: &str| Error::unreadable("the labels", format!("{why} in {line:?}"));
+        let address = line.get(address).and_then(|text| text.trim().parse().ok());
+        let human = match line.get(label).map(str::trim) {
+            Some("human" | "1") => true,
+            Some("sybil" | "0") => false,
+            _ => return Err(wrong("neither human nor sybil")),
+        };
+        labels.push((address.ok_or_else(|| wrong("no address"))?, human));
+    }
+    labels.sort_unstable_by_key(|(address, _)| *address);
+    labels.dedup_by_key(|(address, _)| *address);
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "0x00000000000000000000000000000000000000aa";
+    const B: &str = "0x00000000000000000000000000000000000000Bb";
+
+    fn read(text: &str) -> Vec<Result<Record, String>> {
+        let reader = Reader::new(Box::new(std::io::Cursor::new(text.to_owned().into_bytes()))).unwrap();
+        reader.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_what_is_absent_is_unknown() {
+        let lines = read(&format!("to,kind,chain,from\n{A},erc20,polygon,{B}\n"));
+        let Ok(Record::Transfer(moved)) = lines[0] else { panic!("{lines:?}") };
+        assert_eq!((moved.from.0[19], moved.to.0[19]), (0xbb, 0xaa));
+        assert_eq!(
+            (moved.chain, moved.kind, moved.time, moved.round),
+            (Chain::Polygon, Kind::Erc20, None, None)
+        );
+    }
+
+    #[test]
+    fn times_and_amounts_are_read_where_they_are_there() {
+        let lines = read(&format!(
+            "from,to,time,amount\n{A},{B},1700000000,1.50\n{A},{B},2023-11-14T22:13:20Z,1234\n{A},{B},,\n"
+        ));
+        let seen: Vec<_> = lines
+            .into_iter()
+            .map(|line| match line.unwrap() {
+                Record::Transfer(moved) => (moved.time.map(NonZeroU32::get), moved.round),
+                Record::Facts(..) => panic!("no facts"),
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [(Some(1_700_000_000), Some(true)), (Some(1_700_000_000), Some(false)), (None, None)]
+        );
+    }
+
+    #[test]
+    fn a_bad_line_says_why_and_the_next_one_is_read() {
+        let lines = read(&format!("from,to,chain\nnobody,{B},base\n{A},{B},moon\n{A}\n{A},{B},base\n"));
+        assert!(lines[0].as_ref().unwrap_err().contains("nobody"));
+        assert!(lines[1].as_ref().unwrap_err().contains("moon"));
+        assert!(lines[2].as_ref().unwrap_err().contains("columns"));
+        assert!(lines[3].is_ok());
+    }
+
+    #[test]
+    fn facts_are_told_by_their_columns() {
+        let lines = read(&format!("address,first_bridge_unix,bridge_volume_usd\n{A},1636903130,11895.76\n"));
+        let Ok(Record::Facts(address, facts)) = lines[0] else { panic!("{lines:?}") };
+        assert_eq!((address.0[19], facts.first_bridge, facts.volume_usd), (0xaa, 1_636_903_130, 11895.76));
+    }
+
+    #[test]
+    fn labels_are_words_or_digits_and_nothing_else() {
+        let read = |text: String| labels(Box::new(std::io::Cursor::new(text.into_bytes())));
+        let found = read(format!("address,label\n{B},sybil\n{A},1\n")).unwrap();
+        assert_eq!(found.iter().map(|(_, human)| *human).collect::<Vec<_>>(), [true, false]);
+        assert!(read(format!("address,label\n{A},maybe\n")).is_err());
+        assert!(read("who,what\n".to_owned()).is_err());
+    }
+
+    #[test]
+    fn round_amounts_have_two_digits_at_most() {
+        let round = ["1", "0.5", "15000000000000000000", "0", "250"].map(is_round);
+        assert_eq!(round, [Some(true); 5]);
+        assert_eq!(
+            (is_round("1.23"), is_round("101"), is_round(""), is_round("-1")),
+            (Some(false), Some(false), None, None)
+        );
+    }
+}

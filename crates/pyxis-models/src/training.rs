@@ -1,0 +1,222 @@
+//! Making models from labelled addresses, and measuring them on addresses that they did not see.
+
+mod fit;
+mod measured;
+
+use pyxis_core::address::EvmAddress;
+
+use crate::Error;
+use crate::bundle::{Bundle, Part, SHARED};
+use crate::calibration::Curve;
+use crate::card::{Card, Data, ModelCard};
+use crate::chain::{Chain, Model, Scope};
+use crate::dataset::{self, Row, Split};
+use crate::features::{self, ALL};
+use crate::graph::Graph;
+use crate::metrics::float;
+use crate::peers::Peers;
+use fit::Matrix;
+use measured::{Measured, Raw};
+
+/// Fewer labelled humans or Sybils with data than this are no model.
+const LEAST: usize = 200;
+
+/// Chains whose activity the shared model learns from.
+const LABELLED: [Chain; 4] = [Chain::Ethereum, Chain::Optimism, Chain::Polygon, Chain::Gnosis];
+
+/// How to train.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Of every random choice: the same seed and data make the same models.
+    pub seed: u64,
+    /// Trees of each model.
+    pub trees: usize,
+    /// When, RFC 3339, for the card.
+    pub trained_at: String,
+    /// Threads that grow trees; the models do not depend on them.
+    pub threads: usize,
+}
+
+/// Trains every model that the labels can support, and measures all of them. `report` is told of each step
+/// done and how many there are.
+pub fn train(
+    graph: &Graph,
+    labels: &[(EvmAddress, bool)],
+    options: &Options,
+    report: &mut dyn FnMut(usize, usize),
+) -> Result<Bundle, Error> {
+    let peers = Peers::of(graph);
+    let rows = dataset::rows(graph, &peers, labels);
+    let specs = specs(&rows);
+    if specs.is_empty() {
+        return Err(Error::Training(format!(
+            "a model needs {LEAST} humans and {LEAST} Sybils with activity on one chain"
+        )));
+    }
+    let mut steps = Steps { done: 0, all: specs.len() * (2 * fit::folds() + 1) + LABELLED.len(), report };
+    let random = Measured::of(&rows, &specs, Split::Random, options, &mut steps)?;
+    let cluster = Measured::of(&rows, &specs, Split::Cluster, options, &mut steps)?;
+    let mut parts = Vec::new();
+    let mut cards = Vec::new();
+    for (index, spec) in specs.iter().enumerate() {
+        let matrix = Matrix::of(&rows, spec, |_, _| true);
+        let forest = fit::fit(&matrix, options)?;
+        steps.step();
+        let (curve, weight) = random.curve(index);
+        let by_chain = if spec.is_shared() {
+            measured::by_chain(&rows, curve, options, &mut steps)?
+        } else {
+            Vec::new()
+        };
+        cards.push(ModelCard {
+            name: spec.name.to_owned(),
+            serves: spec.serves(&specs),
+            transferred: spec.is_shared(),
+            rows: matrix.rows(),
+            trees: forest.trees(),
+            weight,
+            random: random.quality(index),
+            by_cluster: cluster.quality(index),
+            by_chain,
+            important: important(&forest, &matrix),
+        });
+        parts.push(Part { name: spec.name.to_owned(), curve, weight, forest });
+    }
+    let (aggregate, ..) = random.aggregate();
+    cards.insert(
+        0,
+        ModelCard {
+            name: Model::Aggregate.as_str().to_owned(),
+            serves: vec![Model::Aggregate.as_str().to_owned()],
+            transferred: false,
+            rows: rows.len(),
+            trees: 0,
+            weight: 1.0,
+            random: random.aggregate().1,
+            by_cluster: cluster.aggregate().1,
+            by_chain: Vec::new(),
+            important: Vec::new(),
+        },
+    );
+    let card = Card {
+        trained_at: options.trained_at.clone(),
+        seed: options.seed,
+        library: "forust-ml 0.8".to_owned(),
+        data: Data {
+            transfers: graph.transfer_count(),
+            addresses: graph.len(),
+            labelled: rows.len(),
+            humans: rows.iter().filter(|row| row.human).count(),
+            labels_sha256: dataset::digest(labels),
+        },
+        split: "five parts, each left out once: single addresses at random, and whole groups that direct \
+                transfers connect; calibration and weights are fitted on the other parts too"
+            .to_owned(),
+        limits: LIMITS.map(str::to_owned).to_vec(),
+        models: cards,
+    };
+    Ok(Bundle { card, parts, aggregate })
+}
+
+const LIMITS: [&str; 4] = [
+    "Labels that were themselves drawn from transfers make a high figure partly circular: the models find \
+     again what the reviewers looked for.",
+    "A score says how much an address resembles the labelled ones. It is no proof, and nobody should lose \
+     anything by it alone.",
+    "A transferred model never saw labels of the activity that it judges; its figure by chain says how it \
+     fares there at best.",
+    "Wallets of exchanges and contracts are no users; what is said of them means little.",
+];
+
+/// A model to train.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    name: &'static str,
+    scopes: Vec<Scope>,
+}
+
+impl Spec {
+    fn is_shared(&self) -> bool {
+        self.name == SHARED
+    }
+
+    fn serves(&self, specs: &[Self]) -> Vec<String> {
+        if !self.is_shared() {
+            return vec![self.name.to_owned()];
+        }
+        let own = |model: &Model| specs.iter().any(|spec| spec.name == model.as_str());
+        Model::single().filter(|model| !own(model)).map(|model| model.as_str().to_owned()).collect()
+    }
+}
+
+/// Models of the interface with enough labels, and the shared one.
+fn specs(rows: &[Row]) -> Vec<Spec> {
+    let enough = |scopes: &[Scope]| {
+        let has = |row: &&Row| {
+            let found = row.features.as_ref();
+            found.is_some_and(|found| found.scopes.iter().any(|(scope, _)| scopes.contains(scope)))
+        };
+        let humans = rows.iter().filter(has).filter(|row| row.human).count();
+        humans >= LEAST && rows.iter().filter(has).count() - humans >= LEAST
+    };
+    let single = Model::single().filter_map(|model| {
+        let scopes = vec![model.scope()?];
+        enough(&scopes).then_some(Spec { name: model.as_str(), scopes })
+    });
+    let mut specs: Vec<Spec> = single.collect();
+    let scopes = LABELLED.map(Scope::Chain).to_vec();
+    if enough(&scopes) {
+        specs.push(Spec { name: SHARED, scopes });
+    }
+    specs
+}
+
+/// The features that move answers most, on average over at most 2,000 rows.
+fn important(forest: &crate::forest::Forest, matrix: &Matrix) -> Vec<(String, f64)> {
+    let step = matrix.rows().div_ceil(2_000).max(1);
+    let mut sums = [0.0; ALL];
+    let mut looked = 0;
+    for index in (0..matrix.rows()).step_by(step) {
+        let (moved, _) = forest.explain(&matrix.row(index));
+        looked += 1;
+        for (sum, moved) in sums.iter_mut().zip(moved) {
+            *sum += moved.abs();
+        }
+    }
+    let mut ranked: Vec<(String, f64)> = sums
+        .iter()
+        .enumerate()
+        .map(|(place, sum)| (features::name(place), (sum / float(looked.max(1)) * 1e4).round() / 1e4))
+        .collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    ranked.truncate(15);
+    ranked
+}
+
+/// Progress.
+pub(crate) struct Steps<'a> {
+    done: usize,
+    all: usize,
+    report: &'a mut dyn FnMut(usize, usize),
+}
+
+impl Steps<'_> {
+    fn step(&mut self) {
+        self.done += 1;
+        (self.report)(self.done, self.all);
+    }
+}
+
+/// How much a model tells, in nats: what the log loss of the mean loses by asking it.
+fn information(raw: &[Raw], curve: Curve) -> f64 {
+    let humans = float(raw.iter().filter(|entry| entry.human).count()) / float(raw.len().max(1));
+    let entropy = -(humans * humans.ln() + (1.0 - humans) * (1.0 - humans).ln());
+    let loss = |entry: &Raw| {
+        let probability = curve.probability(entry.answer).clamp(1e-9, 1.0 - 1e-9);
+        -(if entry.human { probability } else { 1.0 - probability }).ln()
+    };
+    (entropy - raw.iter().map(loss).sum::<f64>() / float(raw.len().max(1))).max(1e-3)
+}
+
+#[cfg(test)]
+mod tests;

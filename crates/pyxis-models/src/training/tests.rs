@@ -1,0 +1,136 @@
+//! Training on a small made-up population: determinism and honesty, not skill.
+
+use std::num::NonZeroU32;
+
+use super::*;
+use crate::bundle::score;
+use crate::chain::Kind;
+use crate::features::Features;
+use crate::graph::{Builder, Transfer};
+
+fn address(number: u32) -> EvmAddress {
+    let mut bytes = [0; 20];
+    bytes[16..].copy_from_slice(&number.to_be_bytes());
+    EvmAddress(bytes)
+}
+
+/// Humans trade with many venues at odd times; Sybils pass coins along in chains of ten.
+fn population() -> (Graph, Vec<(EvmAddress, bool)>) {
+    let mut builder = Builder::default();
+    let mut labels = Vec::new();
+    let mut noise = 7_u32;
+    let mut random = move |below: u32| {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (noise >> 8) % below
+    };
+    for number in 0..800_u32 {
+        let human = number % 2 == 0;
+        labels.push((address(number), human));
+        let own = builder.node(address(number));
+        for step in 0..4 + random(6) {
+            // One in eight behaves like the others.
+            let like_human = human != (random(8) == 0);
+            let other = if like_human { 10_000 + random(60) } else { (number + 20) % 800 };
+            let other = builder.node(address(other));
+            let chain = if step % 2 == 0 { Chain::Ethereum } else { Chain::Polygon };
+            let time = NonZeroU32::new(1_600_000_000 + random(10_000_000));
+            builder.add(Transfer { from: own, to: other, time, chain, kind: Kind::Native, round: None });
+        }
+    }
+    (builder.build(), labels)
+}
+
+fn options(seed: u64, threads: usize) -> Options {
+    Options { seed, trees: 20, trained_at: "2026-01-01T00:00:00Z".to_owned(), threads }
+}
+
+fn trained(seed: u64, threads: usize) -> Bundle {
+    let (graph, labels) = population();
+    train(&graph, &labels, &options(seed, threads), &mut |_, _| {}).unwrap()
+}
+
+#[test]
+fn the_same_seed_makes_the_same_models_on_any_number_of_threads() {
+    let first = trained(1, 1);
+    assert_eq!(first.to_bytes(), trained(1, 1).to_bytes());
+    assert_eq!(first.fingerprint(), trained(1, 2).fingerprint());
+    assert_ne!(first.fingerprint(), trained(2, 1).fingerprint());
+}
+
+#[test]
+fn a_bundle_says_what_it_learned_and_how_good_it_is() {
+    let bundle = trained(1, 2);
+    let names: Vec<&str> = bundle.card.models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["aggregate", "ethereum_activity", "polygon", "shared"]);
+    for model in &bundle.card.models {
+        let quality = model.random.as_ref().unwrap();
+        assert!(quality.auc > 0.75, "{}: {}", model.name, quality.auc);
+    }
+    let shared = &bundle.card.models[3];
+    assert!(shared.transferred && shared.serves.contains(&"base".to_owned()));
+    assert!(!shared.serves.contains(&"polygon".to_owned()));
+    assert_eq!(
+        shared.by_chain.iter().map(|(chain, _)| chain.as_str()).collect::<Vec<_>>(),
+        ["ethereum", "polygon"]
+    );
+    assert_eq!((bundle.card.data.labelled, bundle.card.data.humans), (800, 400));
+}
+
+#[test]
+fn a_file_is_read_again_and_scores_alike() {
+    let bundle = trained(1, 2);
+    let again = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
+    assert_eq!(again, bundle);
+    let (graph, _) = population();
+    let peers = Peers::of(&graph);
+    let found = Features::of(&graph, &peers, graph.find(address(3)).unwrap()).unwrap();
+    let scores = again.scores(&found);
+    assert_eq!(scores, bundle.scores(&found));
+    assert_eq!(scores.singles.len(), 2);
+    assert!((scores.singles.iter().map(|single| single.weight).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(scores.of(Model::Aggregate).is_some() && scores.of(Model::Base).is_none());
+    let why = again.explain(Model::Polygon, &found).unwrap();
+    let sum = why.start + why.contributions.iter().map(|entry| entry.moved).sum::<f64>();
+    assert!((score(sum) - scores.of(Model::Polygon).unwrap()).abs() < 0.02);
+    let bytes = bundle.to_bytes();
+    for length in [0, 3, 7, 100, bytes.len() - 1] {
+        assert!(Bundle::from_bytes(&bytes[..length]).is_err());
+    }
+}
+
+#[test]
+fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
+    let bundle = trained(1, 2);
+    let mut builder = Builder::default();
+    let [a, b] = [1, 2].map(|number| builder.node(address(number)));
+    for chain in [Chain::Base, Chain::Base, Chain::Polygon, Chain::Polygon] {
+        builder.add(Transfer { from: a, to: b, time: None, chain, kind: Kind::Native, round: None });
+    }
+    let graph = builder.build();
+    let found = Features::of(&graph, &Peers::of(&graph), a).unwrap();
+    let scores = bundle.scores(&found);
+    let transferred: Vec<(Model, bool)> =
+        scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
+    assert_eq!(transferred, [(Model::Base, true), (Model::Polygon, false)]);
+    let shared = bundle.parts.iter().find(|part| part.name == SHARED).unwrap().weight / 2.0;
+    let polygon = bundle.part(Model::Polygon).unwrap().0.weight;
+    assert!((scores.singles[0].weight - shared / (shared + polygon)).abs() < 1e-9);
+}
+
+#[test]
+fn too_few_labels_are_no_model() {
+    let (graph, labels) = population();
+    let error = train(&graph, &labels[..100], &options(1, 1), &mut |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("200 humans"));
+}
+
+#[test]
+fn parts_depend_on_the_seed_and_keep_groups_together() {
+    let (graph, labels) = population();
+    let rows = dataset::rows(&graph, &Peers::of(&graph), &labels);
+    let folds: Vec<u64> = rows.iter().map(|row| row.fold(Split::Random, 1)).collect();
+    assert_ne!(folds, rows.iter().map(|row| row.fold(Split::Random, 2)).collect::<Vec<_>>());
+    for fold in 0..dataset::FOLDS {
+        assert!(folds.iter().filter(|other| **other == fold).count() > 100);
+    }
+}

@@ -1,0 +1,104 @@
+//! What models see of each wallet, computed from every transfer; only what changed is written.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_models::bundle::Bundle;
+use pyxis_models::clusters;
+use pyxis_models::features::Features;
+use pyxis_models::graph::{Graph, Node};
+use pyxis_models::peers::Peers;
+use pyxis_store::activity::{self, WalletRow};
+use pyxis_store::{Store, models};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::{ActivityError, graph};
+
+/// Wallets that are computed and stored together.
+const TOGETHER: usize = 16_384;
+/// Groups that are kept, and their smallest size.
+const GROUPS: usize = 200;
+const LEAST_MEMBERS: usize = 5;
+
+/// What a rebuild did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Transfers looked at.
+    pub transfers: usize,
+    /// Addresses in them.
+    pub addresses: usize,
+    /// Wallets with enough activity.
+    pub wallets: usize,
+    /// Of those, new or changed.
+    pub changed: usize,
+    /// Wallets that are no more.
+    pub removed: usize,
+    /// Suspected groups.
+    pub groups: usize,
+}
+
+/// Computes everything anew and writes what changed. `report` is told of wallets done and how many there
+/// are.
+pub async fn rebuild(
+    store: &Store,
+    bundle: &Bundle,
+    mut report: impl FnMut(usize, usize),
+) -> Result<Rebuilt, ActivityError> {
+    let graph = graph(store).await?;
+    let looked = tokio::task::spawn_blocking(move || {
+        let peers = Peers::of(&graph);
+        (graph, peers)
+    });
+    let world = Arc::new(looked.await.map_err(|_| ActivityError::Stopped)?);
+    let mut nodes: Vec<Node> = world.0.nodes().filter(|node| is_wallet(&world.0, *node)).collect();
+    // In the order of the table, which then grows at its end.
+    nodes.sort_unstable_by_key(|node| world.0.address(*node));
+    let mut known: HashMap<EvmAddress, i64> = activity::digests(store).await?.into_iter().collect();
+    let mut done =
+        Rebuilt { transfers: world.0.transfer_count(), addresses: world.0.len(), ..Rebuilt::default() };
+    for (index, some) in nodes.chunks(TOGETHER).enumerate() {
+        report(index * TOGETHER, nodes.len());
+        let (world, some) = (Arc::clone(&world), some.to_vec());
+        let rows = tokio::task::spawn_blocking(move || rows(&world.0, &world.1, &some));
+        let rows = rows.await.map_err(|_| ActivityError::Stopped)?;
+        done.wallets += rows.len();
+        let changed: Vec<WalletRow> =
+            rows.into_iter().filter(|row| known.remove(&row.address) != Some(row.digest)).collect();
+        done.changed += changed.len();
+        activity::put_wallets(store, changed).await?;
+    }
+    let gone: Vec<EvmAddress> = known.into_keys().collect();
+    done.removed = gone.len();
+    activity::remove_wallets(store, &gone).await?;
+    let groups = groups(&world.0, &world.1, bundle);
+    done.groups = groups.len();
+    let mut tx = store.begin().await?;
+    models::replace_groups(&mut tx, groups).await?;
+    tx.commit().await?;
+    Ok(done)
+}
+
+/// Whoever never sent anything may be anything; a first bridging is an act of its own.
+fn is_wallet(graph: &Graph, node: Node) -> bool {
+    graph.facts(node).is_some() || graph.transfers_of(node).any(|transfer| transfer.from == node)
+}
+
+fn rows(graph: &Graph, peers: &Peers, nodes: &[Node]) -> Vec<WalletRow> {
+    nodes.par_iter().filter_map(|node| row(graph, peers, *node)).collect()
+}
+
+fn row(graph: &Graph, peers: &Peers, node: Node) -> Option<WalletRow> {
+    let features = Features::of(graph, peers, node)?.to_bytes();
+    let mut start = [0; 8];
+    start.copy_from_slice(&Sha256::digest(&features)[..8]);
+    Some(WalletRow { address: graph.address(node), digest: i64::from_le_bytes(start), features })
+}
+
+/// Suspected groups, as JSON.
+fn groups(graph: &Graph, peers: &Peers, bundle: &Bundle) -> Vec<String> {
+    let mut found = clusters::find(graph, peers, bundle, LEAST_MEMBERS);
+    found.truncate(GROUPS);
+    found.iter().filter_map(|group| serde_json::to_string(group).ok()).collect()
+}

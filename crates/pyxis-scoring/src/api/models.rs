@@ -1,0 +1,49 @@
+//! `/admin/models`.
+
+use axum::extract::State as Extract;
+use pyxis_http::Json;
+use pyxis_models::card::Card;
+use pyxis_models::clusters::Group;
+use serde::Serialize;
+
+use super::Manager;
+use crate::service::Result;
+use crate::service::models;
+use crate::state::State;
+
+#[derive(Serialize)]
+pub(super) struct Shown {
+    revision: Option<i64>,
+    fingerprint: String,
+    card: Card,
+    served: Vec<Count>,
+}
+
+#[derive(Serialize)]
+struct Count {
+    model: String,
+    bucket: i64,
+    served: i64,
+}
+
+#[derive(Serialize)]
+pub(super) struct Groups {
+    groups: Vec<Group>,
+}
+
+/// The models in force.
+pub(super) async fn show(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Shown>> {
+    let found = models::overview(&state).await?;
+    let served = found.served.into_iter();
+    Ok(Json(Shown {
+        revision: found.revision,
+        fingerprint: found.fingerprint,
+        card: found.card,
+        served: served.map(|(model, bucket, served)| Count { model, bucket, served }).collect(),
+    }))
+}
+
+/// The largest suspected groups.
+pub(super) async fn groups(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Groups>> {
+    Ok(Json(Groups { groups: models::groups(&state).await? }))
+}

@@ -1,0 +1,89 @@
+//! Model scores: the models in force, what they say of wallets, and how much they have said.
+
+mod held;
+mod indexer;
+mod served;
+mod source;
+mod told;
+
+pub use held::Held;
+pub use indexer::{Indexer, IndexerChain, IndexerError};
+pub use source::{Answer, Local, Source, SourceError};
+pub use told::{FeatureLine, Told, ToldModel, tell};
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
+use pyxis_models::bundle::Scores;
+use pyxis_models::chain::Model;
+use pyxis_models::features::Features;
+use pyxis_store::{Store, StoreError};
+use rayon::prelude::*;
+
+use held::Holder;
+use served::Served;
+
+/// Wallets whose scores are kept.
+const KEPT: u64 = 100_000;
+
+/// The names of all models, as they are shown where one is not known.
+pub(crate) fn names() -> String {
+    Model::ALL.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Works on every item, on all cores, in order.
+pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    items.par_iter().map(work).collect()
+}
+
+/// The models of this server.
+pub struct Models {
+    holder: Holder,
+    /// Scores by wallet, with what they were computed from.
+    kept: Cache<EvmAddress, Arc<Kept>>,
+    served: Served,
+}
+
+struct Kept {
+    revision: Option<i64>,
+    features: Vec<u8>,
+    scores: Scores,
+}
+
+impl Models {
+    /// The models of a database, loaded when they are first asked.
+    pub fn new(store: Store) -> Self {
+        Self { holder: Holder::new(store.clone()), kept: Cache::new(KEPT), served: Served::new(store) }
+    }
+
+    /// The models in force.
+    pub async fn current(&self) -> Result<Arc<Held>, StoreError> {
+        self.holder.current().await
+    }
+
+    /// The models of a revision that was just read from the database.
+    pub(crate) async fn of_revision(&self, revision: Option<i64>) -> Result<Arc<Held>, StoreError> {
+        self.holder.of_revision(revision).await
+    }
+
+    /// What the models say of a wallet whose stored features are these: from memory where they are the
+    /// same as the last time. `None` where they cannot be read.
+    pub fn scores(&self, held: &Held, address: EvmAddress, features: &[u8]) -> Option<Scores> {
+        if let Some(kept) = self.kept.get(&address)
+            && kept.revision == held.revision
+            && kept.features == features
+        {
+            return Some(kept.scores.clone());
+        }
+        let scores = held.bundle.scores(&Features::from_bytes(features)?);
+        let kept = Kept { revision: held.revision, features: features.to_vec(), scores: scores.clone() };
+        self.kept.insert(address, Arc::new(kept));
+        Some(scores)
+    }
+
+    /// Notes that a score was served; `None` is too little data.
+    pub(crate) fn note(&self, model: Model, score: Option<f64>) {
+        self.served.note(model, score);
+    }
+}

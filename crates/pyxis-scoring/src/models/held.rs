@@ -1,0 +1,57 @@
+//! The models in force, in memory.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pyxis_models::bundle::Bundle;
+use pyxis_store::{Store, StoreError, models};
+
+/// Models and where they are from.
+#[derive(Debug)]
+pub struct Held {
+    /// The revision in the database; `None`: those that come with the program.
+    pub revision: Option<i64>,
+    /// What names them.
+    pub fingerprint: String,
+    /// The models.
+    pub bundle: Bundle,
+}
+
+/// Loads models when the revision in force is another than the one in memory.
+pub(super) struct Holder {
+    store: Store,
+    held: RwLock<Option<Arc<Held>>>,
+}
+
+impl Holder {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, held: RwLock::default() }
+    }
+
+    pub(super) async fn current(&self) -> Result<Arc<Held>, StoreError> {
+        let revision = models::revision(&self.store).await?;
+        self.of_revision(revision).await
+    }
+
+    pub(super) async fn of_revision(&self, revision: Option<i64>) -> Result<Arc<Held>, StoreError> {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(held) = held.filter(|held| held.revision == revision) {
+            return Ok(held);
+        }
+        let bundle = match revision {
+            None => pyxis_models::built_in(),
+            Some(number) => match models::bundle(&self.store, number).await? {
+                Some(bytes) => Bundle::from_bytes(&bytes),
+                // Taken away in this moment: those of the program are in force.
+                None => pyxis_models::built_in(),
+            },
+        };
+        let bundle = bundle.map_err(|error| StoreError::Corrupt {
+            table: "model_bundles",
+            column: "data",
+            row: error.to_string(),
+        })?;
+        let held = Arc::new(Held { revision, fingerprint: bundle.fingerprint(), bundle });
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&held));
+        Ok(held)
+    }
+}

@@ -1,0 +1,287 @@
+//! Activity from indexers with the Etherscan-compatible API (`module=account`), one for each chain.
+
+mod answer;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use http::{Method, Request, StatusCode};
+use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::secret::SecretString;
+use pyxis_models::chain::{Chain, Kind, Scope};
+use pyxis_models::features::scope::Event;
+use pyxis_models::features::{Features, SCOPE, WALLET};
+use pyxis_models::graph::Node;
+use pyxis_net::Client;
+use pyxis_net::body::{empty, read_capped};
+use pyxis_store::{Store, activity};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::Url;
+
+use super::source::{Answer, Source, SourceError};
+use answer::{Entry, Page, Verdict};
+
+/// Entries of a page, and the most that an indexer shows of one list.
+const PAGE: usize = 1000;
+const MOST: usize = 10_000;
+/// Largest answer, in bytes.
+const BODY: usize = 8 << 20;
+/// Longest silence.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Tries of one page; the wait before the next doubles.
+const TRIES: u32 = 4;
+/// Wallets that are kept, and for how long.
+const KEPT: u64 = 10_000;
+const FRESH: Duration = Duration::from_mins(10);
+/// Where a wallet's own place among its neighbours' numbers is: distinct counterparties on all chains.
+const PARTIES: usize = 4;
+
+/// The lists of an account, and what moves in them.
+const LISTS: [(&str, Kind); 4] = [
+    ("txlist", Kind::Native),
+    ("txlistinternal", Kind::Internal),
+    ("tokentx", Kind::Erc20),
+    ("tokennfttx", Kind::Nft),
+];
+
+/// Why an indexer gave no activity.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexerError {
+    /// It cannot be reached, or stopped in the middle.
+    #[error("cannot be asked")]
+    Net(#[from] pyxis_net::Error),
+    /// It answered with a status that is no success.
+    #[error("answered {0}")]
+    Status(StatusCode),
+    /// It refused in words: a limit that stays, a wrong key.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// It answered something else than the API says.
+    #[error("answered something that is not of this API")]
+    Strange,
+}
+
+/// How to ask for one chain.
+#[derive(Debug)]
+pub struct IndexerChain {
+    /// The chain.
+    pub chain: Chain,
+    /// The address of its API, for example `https://eth.blockscout.com/api`. Its query is kept.
+    pub url: Url,
+    /// A key, if it wants one.
+    pub api_key: Option<SecretString>,
+    /// Requests in a second.
+    pub per_second: u32,
+    /// How long to wait before a page is asked for again; each wait is twice the one before.
+    pub first_wait: Duration,
+}
+
+/// Asks indexers for the chains that have one; what was imported answers for the others, and tells how
+/// popular counterparties are.
+pub struct Indexer {
+    net: Client,
+    store: Store,
+    chains: Vec<(IndexerChain, Pace)>,
+    kept: Cache<EvmAddress, Option<Features>>,
+}
+
+/// When the next request to an indexer may leave.
+#[derive(Default)]
+struct Pace(Mutex<Option<Instant>>);
+
+impl Pace {
+    /// Waits for this request's turn.
+    async fn turn(&self, per_second: u32) {
+        let gap = Duration::from_secs(1) / per_second.max(1);
+        let turn = {
+            let mut next = self.0.lock().await;
+            let turn = next.unwrap_or_else(Instant::now).max(Instant::now());
+            *next = Some(turn + gap);
+            turn
+        };
+        tokio::time::sleep_until(turn).await;
+    }
+}
+
+impl Indexer {
+    /// Through the egress guard of `net`.
+    pub fn new(net: Client, store: Store, chains: Vec<IndexerChain>) -> Self {
+        let chains = chains.into_iter().map(|chain| (chain, Pace::default())).collect();
+        let kept = Cache::builder().max_capacity(KEPT).time_to_live(FRESH).build();
+        Self { net, store, chains, kept }
+    }
+
+    async fn features(&self, address: EvmAddress, now: UnixMillis) -> Result<Option<Features>, SourceError> {
+        if let Some(kept) = self.kept.get(&address) {
+            return Ok(kept);
+        }
+        let mut entries = Vec::new();
+        for (chain, pace) in &self.chains {
+            let found = account(&self.net, chain, pace, address).await;
+            let found = found.map_err(|error| SourceError::Indexer { chain: chain.chain.as_str(), error })?;
+            entries.extend(found);
+        }
+        let local = activity::wallet(&self.store, address).await?;
+        let local = local.and_then(|bytes| Features::from_bytes(&bytes));
+        let (events, parties) = numbered(address, &entries);
+        let popularity = self.popularity(&parties).await?;
+        let popular = |node: Node| popularity.get(&node).copied().unwrap_or(f32::NAN);
+        let seconds = u32::try_from(now.seconds()).ok();
+        let found = Features::of_alone(&events, &popular, seconds);
+        let found = merged(found, local, &self.chains);
+        self.kept.insert(address, found.clone());
+        Ok(found)
+    }
+
+    /// How many counterparties those addresses have that were imported.
+    async fn popularity(&self, parties: &[EvmAddress]) -> Result<HashMap<Node, f32>, SourceError> {
+        let mut popularity = HashMap::new();
+        let places: HashMap<EvmAddress, Node> = parties.iter().copied().zip(0..).collect();
+        for some in parties.chunks(PAGE) {
+            for wallet in activity::wallets(&self.store, some).await? {
+                let known = Features::from_bytes(&wallet.features);
+                if let (Some(known), Some(place)) = (known, places.get(&wallet.address)) {
+                    popularity.insert(*place, known.wallet[PARTIES]);
+                }
+            }
+        }
+        Ok(popularity)
+    }
+}
+
+impl Source for Indexer {
+    fn look(&self, address: EvmAddress, now: UnixMillis) -> Answer<'_> {
+        Box::pin(self.features(address, now))
+    }
+}
+
+/// What an indexer knows, with what was imported of other chains and of the wallet's company.
+fn merged(
+    found: Option<Features>,
+    local: Option<Features>,
+    asked: &[(IndexerChain, Pace)],
+) -> Option<Features> {
+    let Some(local) = local else { return found };
+    let is_asked = |scope: Scope| asked.iter().any(|(chain, _)| scope == Scope::Chain(chain.chain));
+    let others = local.scopes.iter().filter(|(scope, _)| *scope != Scope::Nft && !is_asked(*scope));
+    let (mut wallet, mut scopes) = match found {
+        Some(found) => (found.wallet, found.scopes),
+        None => (local.wallet.clone(), Vec::new()),
+    };
+    // The first number of the company is how many chains there are, which the indexers know too.
+    wallet[SCOPE + 1..WALLET].copy_from_slice(&local.wallet[SCOPE + 1..WALLET]);
+    scopes.extend(others.copied());
+    scopes.sort_by_key(|(scope, _)| *scope);
+    (!scopes.is_empty()).then_some(Features { wallet, scopes })
+}
+
+/// The transfers of an account with its counterparties numbered.
+fn numbered(own: EvmAddress, entries: &[(Chain, Entry)]) -> (Vec<Event>, Vec<EvmAddress>) {
+    let mut parties: Vec<EvmAddress> = Vec::new();
+    let mut places: HashMap<EvmAddress, Node> = HashMap::new();
+    let mut events = Vec::with_capacity(entries.len());
+    for (chain, entry) in entries {
+        let outgoing = entry.from == own;
+        let other = if outgoing { entry.to } else { Some(entry.from) };
+        let party = other.filter(|other| *other != own).map(|other| {
+            *places.entry(other).or_insert_with(|| {
+                parties.push(other);
+                Node::try_from(parties.len() - 1).unwrap_or(Node::MAX)
+            })
+        });
+        let (kind, time, round) = (entry.kind, entry.time, entry.round);
+        events.push(Event { chain: *chain, kind, party, outgoing, time, round });
+    }
+    (events, parties)
+}
+
+/// Every list of an account on a chain.
+async fn account(
+    net: &Client,
+    chain: &IndexerChain,
+    pace: &Pace,
+    address: EvmAddress,
+) -> Result<Vec<(Chain, Entry)>, IndexerError> {
+    let mut all = Vec::new();
+    for (list, kind) in LISTS {
+        for page in 1..=MOST / PAGE {
+            let url = page_url(chain, list, address, page);
+            let entries = patiently(net, chain, pace, &url, kind).await?;
+            let last = entries.len() < PAGE;
+            all.extend(entries.into_iter().flatten().map(|entry| (chain.chain, entry)));
+            if last {
+                break;
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn page_url(chain: &IndexerChain, list: &str, address: EvmAddress, page: usize) -> Url {
+    let mut url = chain.url.clone();
+    url.query_pairs_mut()
+        .append_pair("module", "account")
+        .append_pair("action", list)
+        .append_pair("address", &address.to_string())
+        .append_pair("page", &page.to_string())
+        .append_pair("offset", &PAGE.to_string())
+        .append_pair("sort", "asc");
+    if let Some(key) = &chain.api_key {
+        url.query_pairs_mut().append_pair("apikey", key.expose());
+    }
+    url
+}
+
+/// A page, asked for again where the indexer only wants a little time.
+async fn patiently(
+    net: &Client,
+    chain: &IndexerChain,
+    pace: &Pace,
+    url: &Url,
+    kind: Kind,
+) -> Result<Page, IndexerError> {
+    let mut wait = chain.first_wait;
+    for attempt in 1.. {
+        pace.turn(chain.per_second).await;
+        let error = match ask(net, url).await {
+            Ok(body) => match answer::read(&body, kind) {
+                Verdict::Page(entries) => return Ok(entries),
+                Verdict::Later(words) => IndexerError::Refused(words),
+                Verdict::Never(words) => return Err(IndexerError::Refused(words)),
+                Verdict::Strange => return Err(IndexerError::Strange),
+            },
+            Err(error @ IndexerError::Status(status))
+                if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() =>
+            {
+                return Err(error);
+            }
+            Err(error @ IndexerError::Net(pyxis_net::Error::Blocked(_))) => return Err(error),
+            Err(error) => error,
+        };
+        if attempt >= TRIES {
+            return Err(error);
+        }
+        tokio::time::sleep(wait).await;
+        wait *= 2;
+    }
+    Err(IndexerError::Strange)
+}
+
+async fn ask(net: &Client, url: &Url) -> Result<bytes::Bytes, IndexerError> {
+    let request = Request::builder()
+        .method(Method::GET)
+        .uri(url.as_str())
+        .header(http::header::ACCEPT, "application/json")
+        .body(empty())
+        .map_err(|_| IndexerError::Strange)?;
+    let answer = net.send(request, PATIENCE).await?;
+    if !answer.status().is_success() {
+        return Err(IndexerError::Status(answer.status()));
+    }
+    Ok(tokio::time::timeout(PATIENCE, read_capped(answer.into_body(), BODY))
+        .await
+        .map_err(|_| IndexerError::Status(StatusCode::GATEWAY_TIMEOUT))??)
+}

@@ -1,0 +1,82 @@
+//! How many scores of which height were served. Requests do not wait for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyxis_models::chain::Model;
+use pyxis_store::{Store, models};
+
+/// Counts of model and bucket that are not stored yet.
+type Counts = HashMap<(&'static str, i64), i64>;
+
+/// Counts what is served.
+pub(super) struct Served(Arc<Shared>);
+
+struct Shared {
+    store: Store,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    counts: Counts,
+    /// Whether a task is storing.
+    busy: bool,
+}
+
+impl Served {
+    pub(super) fn new(store: Store) -> Self {
+        Self(Arc::new(Shared { store, waiting: Mutex::default() }))
+    }
+
+    pub(super) fn note(&self, model: Model, score: Option<f64>) {
+        let mut waiting = self.0.lock();
+        *waiting.counts.entry((model.as_str(), bucket(score))).or_default() += 1;
+        if !std::mem::replace(&mut waiting.busy, true) {
+            drop(tokio::spawn(Arc::clone(&self.0).store()));
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores what waits until nothing does: what comes meanwhile is one statement.
+    async fn store(self: Arc<Self>) {
+        loop {
+            let counts = {
+                let mut waiting = self.lock();
+                waiting.busy = !waiting.counts.is_empty();
+                std::mem::take(&mut waiting.counts)
+            };
+            if counts.is_empty() {
+                return;
+            }
+            let mut rows: Vec<_> =
+                counts.into_iter().map(|((model, bucket), served)| (model, bucket, served)).collect();
+            rows.sort_unstable();
+            if let Err(error) = models::count_serves(&self.store, &rows).await {
+                tracing::warn!(%error, "what models served could not be counted");
+            }
+        }
+    }
+}
+
+/// The twentieth of 0 to 100 that a score is in; -1 is too little data.
+#[expect(clippy::cast_possible_truncation, reason = "a score is between 0 and 100")]
+fn bucket(score: Option<f64>) -> i64 {
+    score.map_or(-1, |score| ((score / 5.0) as i64).clamp(0, 19))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_in_its_twentieth() {
+        let found = [None, Some(0.0), Some(4.99), Some(5.0), Some(99.9), Some(100.0)].map(bucket);
+        assert_eq!(found, [-1, 0, 0, 1, 19, 19]);
+    }
+}

@@ -1,0 +1,149 @@
+//! `GET /v2/models/score/{address}`: what models make of any wallet (Spec 1, Endpoints 4).
+
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use pyxis_core::address::EvmAddress;
+use pyxis_models::chain::Model;
+use pyxis_models::features::Features;
+use pyxis_store::models::{self, Lookup};
+use pyxis_store::usage::Surface;
+use serde_json::{Map, Value, json as value};
+
+use super::parameters::{Query, Segments};
+use super::{json, within};
+use crate::auth;
+use crate::error::{Error, Result};
+use crate::limits::limit_of_models;
+use crate::models::{SourceError, Told, ToldModel, tell};
+use crate::state::State;
+
+/// Which model a request asks for, and whether it wants to know why.
+struct Asked {
+    model: Model,
+    explain: bool,
+}
+
+/// The score of one model, -1 where there is too little data.
+pub(crate) async fn get_model_score(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    within(&state, async {
+        let address = segments.address();
+        // Key, models and wallet are one read.
+        let hash = auth::key_hash(&headers)?;
+        let found = models::look_up(&state.store, &hash, address.as_ref().ok().copied()).await?;
+        let found = found.ok_or(Error::InvalidKey)?;
+        let limit = limit_of_models(found.models_tier, found.models_limit);
+        let budget = state.limiter.admit(found.key, Surface::Models, limit, state.now()).await?;
+        let answer = answer(&state, found, address, query.as_deref()).await;
+        let mut response = answer.unwrap_or_else(IntoResponse::into_response);
+        budget.write(response.headers_mut());
+        Ok(response)
+    })
+    .await
+}
+
+async fn answer(
+    state: &State,
+    found: Lookup,
+    address: Result<EvmAddress>,
+    query: Option<&str>,
+) -> Result<Response> {
+    let asked = asked(&Query::read(query))?;
+    if !found.can_read {
+        return Err(Error::Forbidden);
+    }
+    let address = address?;
+    let held = state.models.of_revision(found.revision).await?;
+    let (score, told) = match (state.activity(), asked.explain) {
+        (None, false) => {
+            let scores = found
+                .features
+                .map(|bytes| state.models.scores(&held, address, &bytes).ok_or_else(|| damaged(address)));
+            (scores.transpose()?.and_then(|scores| scores.of(asked.model)), None)
+        }
+        (source, explain) => {
+            let features = match source {
+                Some(source) => source.look(address, state.now()).await.map_err(failed)?,
+                None => found.features.map(|bytes| read(address, &bytes)).transpose()?,
+            };
+            let told = tell(&held.bundle, asked.model, features.as_ref());
+            (told.score, explain.then_some(told))
+        }
+    };
+    state.models.note(asked.model, score);
+    let mut body = value!({
+        "address": address,
+        "details": { "models": { asked.model.as_str(): { "score": number(score) } } },
+    });
+    if let Some(told) = told {
+        body["explain"] = explained(&told, &held.fingerprint, &held.bundle.card.trained_at);
+    }
+    Ok(json(body.to_string()))
+}
+
+/// One model at a time; `model_list` is its earlier name.
+fn asked(query: &Query<'_>) -> Result<Asked> {
+    let explain = query.switch("explain")?;
+    let names: Vec<&str> =
+        query.all("model").chain(query.all("model_list")).filter(|name| !name.is_empty()).collect();
+    let model = match names[..] {
+        [] => Model::Aggregate,
+        [name] => Model::from_name(name).ok_or_else(|| Error::no_model(name))?,
+        _ => return Err(Error::no_model(&names.join(","))),
+    };
+    Ok(Asked { model, explain })
+}
+
+fn read(address: EvmAddress, bytes: &[u8]) -> Result<Features> {
+    Features::from_bytes(bytes).ok_or_else(|| damaged(address))
+}
+
+fn damaged(address: EvmAddress) -> Error {
+    Error::Internal(format!("the stored activity of {address} is damaged; import again").into())
+}
+
+fn failed(error: SourceError) -> Error {
+    match error {
+        SourceError::Store(error) => error.into(),
+        error @ SourceError::Indexer { .. } => Error::Source(error),
+    }
+}
+
+/// -1 is too little data.
+fn number(score: Option<f64>) -> Value {
+    score.map_or_else(|| (-1).into(), Into::into)
+}
+
+fn explained(told: &Told, fingerprint: &str, trained_at: &str) -> Value {
+    let models: Map<String, Value> =
+        told.models.iter().map(|model| (model.model.as_str().to_owned(), line(model))).collect();
+    value!({
+        "models": models,
+        "missing": told.missing,
+        "fingerprint": fingerprint,
+        "trained_at": trained_at,
+    })
+}
+
+fn line(model: &ToldModel) -> Value {
+    let features: Vec<Value> = model
+        .features
+        .iter()
+        .map(|line| {
+            value!({
+                "name": line.name, "words": line.words, "value": line.value, "contribution": line.moved,
+            })
+        })
+        .collect();
+    value!({
+        "score": model.score,
+        "weight": (model.weight * 1e4).round() / 1e4,
+        "transferred": model.transferred,
+        "features": features,
+    })
+}

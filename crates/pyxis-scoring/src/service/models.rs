@@ -1,0 +1,99 @@
+//! Models as managers see them: how good they are, what they served, whom they suspect, and why a wallet
+//! has its score.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_models::features::Features;
+use pyxis_models::plot;
+use pyxis_store::{activity, models};
+
+pub use pyxis_models::card::Card;
+pub use pyxis_models::chain::Model;
+pub use pyxis_models::clusters::{Group, Shared};
+pub use pyxis_models::metrics::Quality;
+
+use super::{Error, Result};
+use crate::models::{SourceError, Told, tell};
+use crate::state::State;
+
+/// Groups that are shown.
+const GROUPS: i64 = 50;
+
+/// The models in force and what is known of them.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// The revision; `None`: those that come with the program.
+    pub revision: Option<i64>,
+    /// What names them.
+    pub fingerprint: String,
+    /// What they say of themselves.
+    pub card: Card,
+    /// What was served: model, bucket (-1 too little data, else the twentieth of 0 to 100), how many.
+    pub served: Vec<(String, i64, i64)>,
+    /// Files of activity that were taken in.
+    pub imports: usize,
+}
+
+/// The models in force.
+pub async fn overview(state: &State) -> Result<Overview> {
+    let held = state.models.current().await?;
+    Ok(Overview {
+        revision: held.revision,
+        fingerprint: held.fingerprint.clone(),
+        card: held.bundle.card.clone(),
+        served: models::serves(&state.store).await?,
+        imports: activity::list_imports(&state.store).await?.len(),
+    })
+}
+
+/// The largest suspected groups.
+pub async fn groups(state: &State) -> Result<Vec<Group>> {
+    let stored = models::groups(&state.store, 1, GROUPS).await?;
+    let read = |(_, document): (i64, String)| serde_json::from_str(&document);
+    stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
+}
+
+/// Why a wallet has the score it has. Counts against nobody's limit and is not noted as served.
+pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<Told> {
+    let held = state.models.current().await?;
+    let found = match state.activity() {
+        Some(source) => source.look(address, state.now()).await.map_err(failed)?,
+        None => match activity::wallet(&state.store, address).await? {
+            Some(bytes) => Features::from_bytes(&bytes),
+            None => None,
+        },
+    };
+    Ok(tell(&held.bundle, model, found.as_ref()))
+}
+
+fn failed(error: SourceError) -> Error {
+    match error {
+        SourceError::Store(error) => error.into(),
+        error @ SourceError::Indexer { .. } => Error::Internal(Box::new(error)),
+    }
+}
+
+/// The four plots of a measurement, as SVG: ROC, precision and recall, calibration, scores.
+pub fn plots(quality: &Quality) -> [String; 4] {
+    [
+        plot::roc(quality),
+        plot::precision_recall(quality),
+        plot::calibration(quality),
+        plot::histogram(quality),
+    ]
+}
+
+/// The members of a group with the transfers between them, as SVG.
+pub fn picture(group: &Group) -> String {
+    plot::group(group)
+}
+
+/// What was served of every model, by twentieths, as SVG; `None` where nothing was.
+pub fn served_plot(served: &[(String, i64, i64)]) -> Option<String> {
+    let mut counts = [0; 20];
+    for (_, bucket, count) in served {
+        if let Some(entry) = usize::try_from(*bucket).ok().and_then(|bucket| counts.get_mut(bucket)) {
+            *entry += count;
+        }
+    }
+    counts.iter().any(|count| *count > 0).then(|| plot::served(&counts))
+}

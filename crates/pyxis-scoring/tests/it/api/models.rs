@@ -1,0 +1,249 @@
+//! Model scores (Spec 1, Model score response, Endpoints 4, Limits; decisions, HTTP).
+
+use std::fmt::Write;
+
+use http::{Method, StatusCode};
+use pyxis_core::address::EvmAddress;
+use pyxis_models::chain::Model;
+use pyxis_models::reading::Reader;
+use pyxis_scoring::activity::{import, rebuild};
+use pyxis_scoring::models::{Local, Source};
+use pyxis_store::models;
+use pyxis_store::usage::{self, Surface};
+use serde_json::{Value, json};
+
+use super::world::{Answer, START, World, both_engines, wallet};
+
+const NAMES: &str = "aggregate, ethereum_activity, nft, arbitrum, base, optimism, polygon, zksync";
+
+fn reader(text: String) -> Reader {
+    Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap()
+}
+
+/// Wallets 1 to 30 pass coins along on Polygon and Base; wallet 1 also has tokens of a kind; wallet 40 has
+/// one transfer.
+fn activity() -> String {
+    let mut text = String::from("chain,kind,from,to,time\n");
+    let mut line = |chain: &str, kind: &str, from: u64, to: u64| {
+        writeln!(text, "{chain},{kind},{},{},{}", wallet(from), wallet(to), 1_700_000_000 + from).unwrap();
+    };
+    for number in 1..30 {
+        for chain in ["polygon", "base"] {
+            line(chain, "erc20", number, number + 1);
+            line(chain, "native", number, 100 + number % 3);
+        }
+    }
+    line("base", "nft", 1, 2);
+    line("zksync", "nft", 3, 1);
+    line("polygon", "native", 40, 41);
+    text
+}
+
+async fn imported(world: &World) {
+    let store = &world.state.store;
+    import(store, "aa", "activity.csv", reader(activity()), START, |_| ()).await.unwrap();
+    let held = world.state.models.current().await.unwrap();
+    rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
+}
+
+/// A key with enough budget for a test.
+async fn key(world: &World) -> String {
+    world.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await
+}
+
+async fn get(world: &World, key: &str, path: &str) -> Answer {
+    world.ask(Method::GET, path, key, String::new()).await
+}
+
+fn path(of: EvmAddress, query: &str) -> String {
+    format!("/v2/models/score/{of}{query}")
+}
+
+fn score(answer: &Answer, model: &str) -> f64 {
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+    let body = answer.json();
+    let models = body["details"]["models"].as_object().unwrap();
+    assert_eq!(models.len(), 1, "{body}");
+    models[model]["score"].as_f64().unwrap()
+}
+
+both_engines! {
+    async fn a_score_is_a_number_under_the_name_of_its_model_and_aggregate_is_the_default(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        let answer = get(world, &key, &path(wallet(5), "")).await;
+        let number = score(&answer, "aggregate");
+        assert!((0.0..=100.0).contains(&number), "{number}");
+        let members: Vec<String> = answer.json().as_object().unwrap().keys().cloned().collect();
+        assert_eq!(members, ["address", "details"]);
+        assert_eq!(answer.json()["address"], wallet(5).to_string());
+        for model in ["polygon", "base", "aggregate"] {
+            let answer = get(world, &key, &path(wallet(5), &format!("?model={model}"))).await;
+            assert!((0.0..=100.0).contains(&score(&answer, model)));
+        }
+        // In capitals it is the same address, answered in lower case.
+        let loud = wallet(5).to_string().to_uppercase().replacen("0X", "0x", 1);
+        let answer = get(world, &key, &format!("/v2/models/score/{loud}")).await;
+        assert_eq!((score(&answer, "aggregate").to_bits(), answer.json()["address"].clone()), (number.to_bits(), json!(wallet(5))));
+    }
+
+    async fn too_little_data_is_minus_one_and_no_failure(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        for (of, model) in [(5, "ethereum_activity"), (5, "nft"), (40, "polygon"), (40, "aggregate"), (999, "aggregate")] {
+            let answer = get(world, &key, &path(wallet(of), &format!("?model={model}"))).await;
+            assert!((score(&answer, model) + 1.0).abs() < f64::EPSILON, "{of} {model}");
+            assert!(answer.text.contains("\"score\":-1}"), "{}", answer.text);
+        }
+        let answer = get(world, &key, &path(wallet(1), "?model=nft")).await;
+        assert!(score(&answer, "nft") >= 0.0, "two tokens on two chains");
+    }
+
+    async fn an_explanation_names_models_weights_and_features(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        let answer = get(world, &key, &path(wallet(5), "?explain=true")).await;
+        let plain = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
+        assert!((score(&answer, "aggregate") - plain).abs() < f64::EPSILON);
+        let explain = &answer.json()["explain"];
+        let models = explain["models"].as_object().unwrap();
+        assert_eq!(models.keys().collect::<Vec<_>>(), ["base", "polygon"]);
+        let weights: f64 = models.values().map(|model| model["weight"].as_f64().unwrap()).sum();
+        assert!((weights - 1.0).abs() < 1e-3);
+        assert_eq!((&models["base"]["transferred"], &models["polygon"]["transferred"]), (&json!(true), &json!(false)));
+        let feature = &models["polygon"]["features"][0];
+        assert!(feature["contribution"].as_f64().unwrap() != 0.0);
+        assert!(feature["words"].as_str().is_some_and(|words| !words.is_empty()));
+        assert_eq!(explain["missing"], Value::Null);
+        let nothing = get(world, &key, &path(wallet(40), "?explain=true&model=polygon")).await.json();
+        assert!(nothing["explain"]["missing"].as_str().unwrap().contains("fewer than 2 transfers"));
+        assert_eq!(nothing["explain"]["models"], json!({}));
+    }
+
+    async fn one_model_at_a_time_and_only_a_known_one(world: &World) {
+        let key = key(world).await;
+        let wrong = |name: &str| format!("Invalid model name(s): {name}. Must be one of {NAMES}");
+        for (query, name) in [
+            ("?model=foo", "foo"),
+            ("?model=Aggregate", "Aggregate"),
+            ("?model=polygon,base", "polygon,base"),
+            ("?model=polygon&model=base", "polygon,base"),
+            ("?model=gnosis", "gnosis"),
+        ] {
+            get(world, &key, &path(wallet(1), query)).await.refuses(400, &wrong(name));
+        }
+        let answer = get(world, &key, &path(wallet(1), "?model=")).await;
+        assert!(score(&answer, "aggregate") < 0.0);
+    }
+
+    async fn checks_come_in_order_key_parameters_permission_address(world: &World) {
+        get(world, "px_api_wrong", "/v2/models/score/nobody?model=foo").await.refuses(401, "Invalid API Key.");
+        let blind = world.add_key(|key| key.can_read = false).await;
+        let answer = get(world, &blind, "/v2/models/score/nobody?explain=maybe").await;
+        answer.complains_about("query", "explain");
+        let wrong = format!("Invalid model name(s): foo. Must be one of {NAMES}");
+        get(world, &blind, "/v2/models/score/nobody?model=foo").await.refuses(400, &wrong);
+        get(world, &blind, "/v2/models/score/nobody").await.refuses(403, "Invalid permissions for action.");
+        let key = key(world).await;
+        for address in ["nobody", "vitalik.eth", &"0".repeat(42), "0x12"] {
+            get(world, &key, &format!("/v2/models/score/{address}")).await.refuses(400, "Invalid address.");
+        }
+    }
+
+    async fn models_have_a_limit_of_their_own(world: &World) {
+        let (key, row) = world.add_key_row(|_| ()).await;
+        for number in 0..15 {
+            let answer = get(world, &key, &path(wallet(1), "")).await;
+            assert_eq!(answer.status, StatusCode::OK);
+            assert_eq!(answer.header("ratelimit-limit"), "15");
+            assert_eq!(answer.header("ratelimit-remaining"), (14 - number).to_string());
+        }
+        let answer = get(world, &key, &path(wallet(1), "")).await;
+        answer.refuses(429, "You have been rate limited!");
+        assert!(!answer.header("retry-after").is_empty());
+        // The Stamps endpoints do not notice.
+        assert_eq!(get(world, &key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+        let (from, to) = (START, pyxis_core::clock::UnixMillis(START.0 + 1));
+        let windows = usage::windows(&world.state.store, world.workspace, row.id, from, to).await.unwrap();
+        let counted: Vec<_> = windows.iter().map(|row| (row.surface, row.admitted, row.refused)).collect();
+        assert_eq!(counted, [(Surface::Models, 15, 1), (Surface::Stamps, 1, 0)]);
+    }
+
+    async fn the_earlier_path_answers_alike_and_names_its_successor(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        let new = get(world, &key, &path(wallet(5), "?model=polygon")).await;
+        let old = get(world, &key, &format!("/passport/analysis/{}?model_list=polygon", wallet(5))).await;
+        assert_eq!((old.status, &old.text), (StatusCode::OK, &new.text));
+        assert_eq!(old.header("deprecation"), "true");
+        let successor = format!("</v2/models/score/{}>; rel=\"successor-version\"", wallet(5));
+        assert_eq!(old.header("link"), successor);
+    }
+
+    async fn what_was_served_is_counted(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        for _ in 0..3 {
+            get(world, &key, &path(wallet(40), "?model=base")).await;
+        }
+        get(world, &key, &path(wallet(5), "")).await;
+        // Counting follows the answers; nobody waits for it but this test.
+        loop {
+            let served = models::serves(&world.state.store).await.unwrap();
+            if served.iter().map(|(_, _, count)| count).sum::<i64>() == 4 {
+                assert_eq!(served[1], ("base".to_owned(), -1, 3));
+                assert_eq!((served[0].0.as_str(), served[0].2), ("aggregate", 1));
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn new_activity_changes_only_the_wallets_that_it_touches(world: &World) {
+        imported(world).await;
+        let store = &world.state.store;
+        let held = world.state.models.current().await.unwrap();
+        let again = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
+        assert_eq!((again.changed, again.removed), (0, 0));
+        let before = Local::new(store.clone()).look(wallet(40), START).await.unwrap();
+        assert_eq!(before, None);
+        let more = format!("chain,from,to\npolygon,{},{}\nbroken\n", wallet(40), wallet(41));
+        let done = import(store, "bb", "more.csv", reader(more.clone()), START, |_| ()).await.unwrap();
+        assert_eq!((done.accepted, done.rejected, done.first_rejected.map(|(line, _)| line)), (1, 1, Some(3)));
+        let done = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
+        assert_eq!(done.changed, 1);
+        assert!(Local::new(store.clone()).look(wallet(40), START).await.unwrap().is_some());
+        let known = import(store, "bb", "more.csv", reader(more), START, |_| ()).await.unwrap();
+        assert!(!known.new);
+    }
+
+    async fn installed_models_are_in_force_with_the_next_request(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        let held = world.state.models.current().await.unwrap();
+        assert_eq!(held.revision, None);
+        let mut other = held.bundle.clone();
+        other.aggregate.offset += 5.0;
+        let before = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
+        models::install(&world.state.store, &other.fingerprint(), other.to_bytes(), START).await.unwrap();
+        let after = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
+        assert!(after > before, "{after} {before}");
+        models::uninstall(&world.state.store).await.unwrap();
+        let back = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
+        assert!((back - before).abs() < f64::EPSILON);
+    }
+
+    async fn scores_kept_in_memory_are_those_computed_anew(world: &World) {
+        imported(world).await;
+        let key = key(world).await;
+        let held = world.state.models.current().await.unwrap();
+        for number in 1..30 {
+            let found = Local::new(world.state.store.clone()).look(wallet(number), START).await.unwrap().unwrap();
+            let computed = held.bundle.scores(&found).of(Model::Aggregate).unwrap();
+            for _ in 0..2 {
+                let served = score(&get(world, &key, &path(wallet(number), "")).await, "aggregate");
+                assert!((served - computed).abs() < f64::EPSILON);
+            }
+        }
+    }
+}

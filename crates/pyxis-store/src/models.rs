@@ -1,0 +1,134 @@
+//! Trained models, what they served, and the groups that they suspect.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
+
+use crate::db::{Bind, FromRow, Row, Rows, sql};
+use crate::{Executor, Store, StoreError, Tx};
+
+/// What a request for a model's score needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The key.
+    pub key: ApiKeyId,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// Tier of the models endpoint.
+    pub models_tier: i64,
+    /// Limit of its own there.
+    pub models_limit: Option<i64>,
+    /// Whether the key reads scores.
+    pub can_read: bool,
+    /// The models in force; `None` means those that come with the program.
+    pub revision: Option<i64>,
+    /// What models see of the wallet.
+    pub features: Option<Vec<u8>>,
+}
+
+impl FromRow for Lookup {
+    const TABLE: &'static str = "api_keys";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: row.take("id")?,
+            workspace_id: row.take("workspace_id")?,
+            models_tier: row.take("models_tier")?,
+            models_limit: row.take("models_limit")?,
+            can_read: row.take("can_read")?,
+            revision: row.take("revision")?,
+            features: row.take("features")?,
+        })
+    }
+}
+
+/// The key of a hash, unless it is unknown or revoked, the models in force, and what they see of the
+/// wallet: one statement. No address is like one that nothing is known of.
+pub async fn look_up(
+    executor: impl Executor,
+    key_hash: &str,
+    address: Option<EvmAddress>,
+) -> Result<Option<Lookup>, StoreError> {
+    let query = sql("SELECT k.id, k.workspace_id, k.models_tier, k.models_limit, k.can_read, \
+         (SELECT max(revision) FROM model_bundles), w.features FROM api_keys k \
+         LEFT JOIN activity_wallets w ON w.address = $1 \
+         WHERE k.key_hash = $2 AND k.revoked_at IS NULL");
+    executor.optional(query.bind(address).bind(key_hash)).await
+}
+
+/// Puts models in force; their revision.
+pub async fn install(
+    store: &Store,
+    fingerprint: &str,
+    data: Vec<u8>,
+    now: UnixMillis,
+) -> Result<i64, StoreError> {
+    let query = sql("INSERT INTO model_bundles (revision, fingerprint, installed_at, data) \
+         VALUES ((SELECT coalesce(max(revision), 0) + 1 FROM model_bundles), $1, $2, $3) RETURNING revision");
+    let installed: Vec<(i64,)> = store.returning(query.bind(fingerprint).bind(now).bind(data)).await?;
+    installed.first().map(|(revision,)| *revision).ok_or(StoreError::Aborted)
+}
+
+/// Takes all installed models away: those that come with the program are in force again. How many.
+pub async fn uninstall(executor: impl Executor) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM model_bundles")).await
+}
+
+/// The revision in force, if any was installed.
+pub async fn revision(executor: impl Executor) -> Result<Option<i64>, StoreError> {
+    let found: Option<(Option<i64>,)> =
+        executor.optional(sql("SELECT max(revision) FROM model_bundles")).await?;
+    Ok(found.and_then(|(revision,)| revision))
+}
+
+/// The models of a revision.
+pub async fn bundle(executor: impl Executor, revision: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    let query = sql("SELECT data FROM model_bundles WHERE revision = $1").bind(revision);
+    let found: Vec<(Vec<u8>,)> = executor.all(query).await?;
+    Ok(found.into_iter().next().map(|(data,)| data))
+}
+
+/// Adds to what was served: model, bucket, how many.
+pub async fn count_serves(
+    executor: impl Executor,
+    serves: &[(&'static str, i64, i64)],
+) -> Result<u64, StoreError> {
+    let row =
+        |(model, bucket, served): &(&'static str, i64, i64)| vec![model.bind(), bucket.bind(), served.bind()];
+    let rows: Rows = serves.iter().map(row).collect();
+    executor
+        .execute_each(
+            "INSERT INTO model_serves AS s (model, bucket, served) VALUES ($1, $2, $3) \
+             ON CONFLICT (model, bucket) DO UPDATE SET served = s.served + excluded.served"
+                .into(),
+            rows,
+        )
+        .await
+}
+
+/// What was served: model, bucket, how many.
+pub async fn serves(executor: impl Executor) -> Result<Vec<(String, i64, i64)>, StoreError> {
+    executor.all(sql("SELECT model, bucket, served FROM model_serves ORDER BY model, bucket")).await
+}
+
+/// Replaces the suspected groups by others, in their order.
+pub async fn replace_groups(tx: &mut Tx, documents: Vec<String>) -> Result<(), StoreError> {
+    tx.execute(sql("DELETE FROM suspect_groups")).await?;
+    let rows: Rows = (1..)
+        .zip(documents)
+        .map(|(position, document): (i64, String)| vec![position.bind(), document.bind()])
+        .collect();
+    tx.execute_each("INSERT INTO suspect_groups (position, document) VALUES ($1, $2)".into(), rows).await?;
+    Ok(())
+}
+
+/// The suspected groups from a position on: position and document.
+pub async fn groups(
+    executor: impl Executor,
+    from: i64,
+    limit: i64,
+) -> Result<Vec<(i64, String)>, StoreError> {
+    let query =
+        sql("SELECT position, document FROM suspect_groups WHERE position >= $1 ORDER BY position LIMIT $2");
+    executor.all(query.bind(from).bind(limit)).await
+}

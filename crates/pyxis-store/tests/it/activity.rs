@@ -1,0 +1,61 @@
+//! Imports of activity and what models see of wallets.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_store::activity::{self, Chunk, WalletRow};
+
+use crate::support::{NOW, at, contract};
+
+fn address(byte: u8) -> EvmAddress {
+    EvmAddress([byte; 20])
+}
+
+fn chunk(number: i64, lines_before: i64) -> Chunk {
+    let data = vec![u8::try_from(number).unwrap(); 3];
+    Chunk { source: "aa".to_owned(), number, lines_before, lines: 10, accepted: 9, rejected: 1, data }
+}
+
+fn wallet(byte: u8, digest: i64) -> WalletRow {
+    WalletRow { address: address(byte), digest, features: vec![byte, 1, 2] }
+}
+
+contract! {
+    async fn an_import_goes_on_where_it_stopped_and_takes_each_chunk_once(world: &World) {
+        let store = &world.store;
+        let begun = activity::begin_import(store, "aa", "a.csv", NOW).await.unwrap();
+        assert_eq!((begun.lines, begun.finished_at), (0, None));
+        assert!(activity::append(store, chunk(0, 0)).await.unwrap());
+        assert!(!activity::append(store, chunk(0, 0)).await.unwrap(), "somebody was here before");
+        let again = activity::begin_import(store, "aa", "b.csv", at(9)).await.unwrap();
+        assert_eq!((again.lines, again.accepted, again.rejected, again.started_at), (10, 9, 1, NOW));
+        assert!(activity::append(store, chunk(1, 10)).await.unwrap());
+        assert_eq!(activity::chunks(store).await.unwrap(), [("aa".to_owned(), 0), ("aa".to_owned(), 1)]);
+        assert_eq!(activity::chunk(store, "aa", 1).await.unwrap(), Some(vec![1; 3]));
+        assert_eq!(activity::chunk(store, "aa", 2).await.unwrap(), None);
+        assert!(activity::finish_import(store, "aa", at(3)).await.unwrap());
+        assert!(!activity::finish_import(store, "aa", at(4)).await.unwrap());
+        assert!(!activity::append(store, chunk(2, 20)).await.unwrap(), "a finished file has no more");
+        assert_eq!(activity::list_imports(store).await.unwrap()[0].finished_at, Some(at(3)));
+    }
+
+    async fn a_forgotten_import_takes_its_transfers_along(world: &World) {
+        let store = &world.store;
+        activity::begin_import(store, "aa", "a.csv", NOW).await.unwrap();
+        activity::append(store, chunk(0, 0)).await.unwrap();
+        assert!(activity::remove_import(store, "aa").await.unwrap());
+        assert!(activity::chunks(store).await.unwrap().is_empty());
+        assert!(!activity::remove_import(store, "aa").await.unwrap());
+    }
+
+    async fn wallets_are_put_in_place_and_read_by_one_and_by_many(world: &World) {
+        let store = &world.store;
+        activity::put_wallets(store, vec![wallet(1, 7), wallet(2, 8)]).await.unwrap();
+        activity::put_wallets(store, vec![WalletRow { features: vec![9], ..wallet(2, 9) }]).await.unwrap();
+        assert_eq!(activity::digests(store).await.unwrap(), [(address(1), 7), (address(2), 9)]);
+        assert_eq!(activity::wallet(store, address(2)).await.unwrap(), Some(vec![9]));
+        assert_eq!(activity::wallet(store, address(3)).await.unwrap(), None);
+        let many = activity::wallets(store, &[address(1), address(3)]).await.unwrap();
+        assert_eq!(many, [wallet(1, 7)]);
+        assert_eq!(activity::remove_wallets(store, &[address(1)]).await.unwrap(), 1);
+        assert_eq!(activity::digests(store).await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,131 @@
+//! A stand-in for an indexer with the Etherscan-compatible API: the lists of accounts, pages, the window of
+//! 10,000 entries, keys, and refusals with status 200 as the real ones give them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyxis_core::address::EvmAddress;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::upstream::{Received, Reply, Upstream};
+
+/// Entries that all pages together reach.
+const WINDOW: usize = 10_000;
+
+/// How the indexer misbehaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Status 200 and "Max rate limit reached".
+    RateLimit,
+    /// Status 503.
+    Down,
+    /// Something that is no JSON.
+    Gibberish,
+}
+
+#[derive(Default)]
+struct Books {
+    /// By list and account.
+    lists: HashMap<(String, EvmAddress), Vec<Value>>,
+    key: Option<String>,
+    /// What the next requests meet.
+    troubles: Vec<Trouble>,
+}
+
+/// The running indexer. It stops when dropped.
+pub struct Indexer {
+    upstream: Upstream,
+    books: Arc<Mutex<Books>>,
+}
+
+impl Indexer {
+    /// An indexer that knows nothing yet.
+    pub async fn start() -> Self {
+        let upstream = Upstream::http().await;
+        let books = Arc::new(Mutex::new(Books::default()));
+        let shared = Arc::clone(&books);
+        upstream.reply_with(move |request| answer(&mut lock(&shared), request));
+        Self { upstream, books }
+    }
+
+    /// The address of its API.
+    pub fn url(&self) -> Url {
+        self.upstream.url("/api").parse().expect("a URL")
+    }
+
+    /// What listens.
+    pub fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
+    /// Adds a transfer to a list (`txlist`, `txlistinternal`, `tokentx`, `tokennfttx`) of both ends.
+    pub fn add(&self, list: &str, from: EvmAddress, to: EvmAddress, time: u64, value: &str) {
+        let entry = json!({
+            "blockNumber": "1", "timeStamp": time.to_string(), "hash": "0x00", "from": from, "to": to,
+            "value": value, "isError": "0", "input": "0x", "gasUsed": "21000",
+        });
+        let mut books = lock(&self.books);
+        for end in [from, to] {
+            books.lists.entry((list.to_owned(), end)).or_default().push(entry.clone());
+        }
+    }
+
+    /// Wants this key from now on.
+    pub fn wants_key(&self, key: &str) {
+        lock(&self.books).key = Some(key.to_owned());
+    }
+
+    /// What the next requests meet, one each.
+    pub fn meets(&self, troubles: &[Trouble]) {
+        lock(&self.books).troubles = troubles.iter().rev().copied().collect();
+    }
+}
+
+fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
+    books.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn answer(books: &mut Books, request: &Received) -> Reply {
+    match books.troubles.pop() {
+        Some(Trouble::Down) => return Reply::new(503).body("down"),
+        Some(Trouble::Gibberish) => return Reply::ok("<html>"),
+        Some(Trouble::RateLimit) => return refusal("Max rate limit reached"),
+        None => {}
+    }
+    let url: Url = format!("http://indexer{}", request.target).parse().expect("a target");
+    let of: HashMap<String, String> = url.query_pairs().into_owned().collect();
+    let get = |name: &str| of.get(name).map(String::as_str);
+    if books.key.as_deref().is_some_and(|key| get("apikey") != Some(key)) {
+        return refusal("Invalid API Key");
+    }
+    let known = ["txlist", "txlistinternal", "tokentx", "tokennfttx"];
+    let list = get("action").filter(|action| known.contains(action));
+    let (Some(list), Some("account"), "/api") = (list, get("module"), url.path()) else {
+        return refusal("Error! Missing Or invalid Action name");
+    };
+    let Some(address) = get("address").and_then(|text| text.parse().ok()) else {
+        return refusal("Error! Invalid address format");
+    };
+    let number =
+        |name: &str| get(name).and_then(|text| text.parse::<usize>().ok()).filter(|number| *number > 0);
+    let (page, offset) = (number("page").unwrap_or(1), number("offset").unwrap_or(WINDOW));
+    if page * offset > WINDOW {
+        let words = "Result window is too large, PageNo x Offset size must be less than or equal to 10000";
+        return reply(&json!({ "status": "0", "message": words, "result": null }));
+    }
+    let all = books.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
+    let entries: Vec<&Value> = all.iter().skip((page - 1) * offset).take(offset).collect();
+    if entries.is_empty() {
+        return reply(&json!({ "status": "0", "message": "No transactions found", "result": [] }));
+    }
+    reply(&json!({ "status": "1", "message": "OK", "result": entries }))
+}
+
+fn refusal(words: &str) -> Reply {
+    reply(&json!({ "status": "0", "message": "NOTOK", "result": words }))
+}
+
+fn reply(body: &Value) -> Reply {
+    Reply::json(&body.to_string())
+}

@@ -1,0 +1,159 @@
+//! `pyxis activity`.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
+use pyxis_core::entropy::hex;
+use pyxis_models::reading::{self, Reader};
+use pyxis_scoring::activity::{self as work, Imported, Rebuilt};
+use pyxis_store::activity;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{NOTHING_TO_DO, open, out};
+use crate::app::App;
+use crate::cli::{ActivityCommand, Global};
+
+pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<ExitCode> {
+    let app = open(global).await?;
+    match command {
+        ActivityCommand::Import { files } => import(&app, global.json, &files).await,
+        ActivityCommand::List => list(&app, global.json).await,
+        ActivityCommand::Remove { source } => {
+            if !activity::remove_import(&app.store, &source).await? {
+                return Ok(ExitCode::from(NOTHING_TO_DO));
+            }
+            tell(global.json, &[], &rebuild(&app).await?);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn list(app: &App, as_json: bool) -> Result<ExitCode> {
+    let imports = activity::list_imports(&app.store).await?;
+    let rows: Vec<_> = imports
+        .into_iter()
+        .map(|row| {
+            json!({
+                "name": row.name, "lines": row.lines, "accepted": row.accepted, "rejected": row.rejected,
+                "finished_at": row.finished_at.map(UnixMillis::to_rfc3339), "source": row.source,
+            })
+        })
+        .collect();
+    out::table(as_json, &["name", "lines", "accepted", "rejected", "finished_at", "source"], &rows);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn import(app: &App, as_json: bool, files: &[PathBuf]) -> Result<ExitCode> {
+    let mut imported = Vec::new();
+    for file in files {
+        imported.push((file.display().to_string(), import_file(app, file).await?));
+    }
+    if imported.iter().all(|(_, done)| !done.new) {
+        return Ok(ExitCode::from(NOTHING_TO_DO));
+    }
+    tell(as_json, &imported, &rebuild(app).await?);
+    let rejected = imported.iter().any(|(_, done)| done.rejected > 0);
+    Ok(if rejected { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn import_file(app: &App, file: &Path) -> Result<Imported> {
+    let context = || format!("cannot read {}", file.display());
+    let source = digest(file).with_context(context)?;
+    let bar = out::progress_of_bytes(fs::metadata(file).with_context(context)?.len());
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted { file: File::open(file).with_context(context)?, read: Arc::clone(&read) };
+    let reader =
+        Reader::new(reading::unpack(Box::new(counted)).with_context(context)?).with_context(context)?;
+    let name = file.file_name().map_or_else(|| source.clone(), |name| name.to_string_lossy().into_owned());
+    let report = |lines: i64| show(&bar, read.load(Ordering::Relaxed), lines);
+    let done = work::import(&app.store, &source, &name, reader, SystemClock.now(), report).await;
+    bar.finish_and_clear();
+    done.with_context(|| format!("{} cannot be imported", file.display()))
+}
+
+fn show(bar: &ProgressBar, bytes: u64, lines: i64) {
+    bar.set_position(bytes);
+    bar.set_message(format!("{lines} lines stored"));
+}
+
+/// The SHA-256 of a file, hex.
+fn digest(file: &Path) -> std::io::Result<String> {
+    let mut sum = Sha256::new();
+    let mut file = File::open(file)?;
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&sum.finalize())),
+            length => sum.update(&buffer[..length]),
+        }
+    }
+}
+
+/// A file that tells how far it is read.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.read.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}
+
+/// What models see of each wallet, in step with what was taken in.
+async fn rebuild(app: &App) -> Result<Rebuilt> {
+    let bar = out::progress_to("wallets", 0);
+    let held = app.scoring.models.current().await?;
+    let done = work::rebuild(&app.store, &held.bundle, |wallets, all| {
+        bar.set_length(all as u64);
+        bar.set_position(wallets as u64);
+    })
+    .await;
+    bar.finish_and_clear();
+    Ok(done?)
+}
+
+fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: &Rebuilt) {
+    if as_json {
+        let files: Vec<_> = imported
+            .iter()
+            .map(|(name, done)| {
+                json!({
+                    "file": name, "lines": done.lines, "accepted": done.accepted, "rejected": done.rejected,
+                    "new": done.new,
+                    "first_rejected": done.first_rejected.as_ref().map(|(line, why)| json!({ "line": line, "why": why })),
+                })
+            })
+            .collect();
+        return out::json(&json!({
+            "files": files,
+            "transfers": rebuilt.transfers, "addresses": rebuilt.addresses, "wallets": rebuilt.wallets,
+            "changed": rebuilt.changed, "removed": rebuilt.removed, "suspected_groups": rebuilt.groups,
+        }));
+    }
+    for (name, done) in imported {
+        let before = if done.new { "" } else { ", all of them before" };
+        out::line(format_args!(
+            "{name}: {} lines taken in, {} refused{before}",
+            done.accepted, done.rejected
+        ));
+        if let Some((line, why)) = &done.first_rejected {
+            out::line(format_args!("  first refused: line {line}: {why}"));
+        }
+    }
+    out::line(format_args!(
+        "{} transfers of {} addresses; {} wallets can be scored, {} of them are new or changed; {} groups are suspected",
+        rebuilt.transfers, rebuilt.addresses, rebuilt.wallets, rebuilt.changed, rebuilt.groups
+    ));
+}

@@ -1,0 +1,73 @@
+//! Labels and activity from files.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::address::EvmAddress;
+use pyxis_models::graph::{Builder, Graph};
+use pyxis_models::reading::{self, Reader};
+use pyxis_scoring::activity;
+
+use crate::app::App;
+
+pub(super) fn labels(path: &Path) -> Result<Vec<(EvmAddress, bool)>> {
+    let context = || format!("cannot read {}", path.display());
+    reading::labels(reading::open(path).with_context(context)?).with_context(context)
+}
+
+/// The activity of files, or what was taken in.
+pub(super) async fn graph(app: &App, paths: &[PathBuf]) -> Result<Graph> {
+    if paths.is_empty() {
+        return Ok(activity::graph(&app.store).await?);
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(files_in(path)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    tokio::task::spawn_blocking(move || {
+        let mut builder = Builder::default();
+        for file in files {
+            let context = || format!("cannot read {}", file.display());
+            read(&file, &mut builder).with_context(context)?;
+        }
+        Ok(builder.build())
+    })
+    .await?
+}
+
+fn read(file: &Path, into: &mut Builder) -> Result<()> {
+    let mut number = 1;
+    for line in Reader::new(reading::open(file)?)? {
+        number += 1;
+        match line? {
+            Ok(record) => into.add_record(record),
+            Err(why) => bail!("line {number}: {why}"),
+        }
+    }
+    Ok(())
+}
+
+/// Files of activity in a directory, by name; what has other columns, such as labels, is passed over.
+fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in
+        std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?
+    {
+        let path = entry?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let unpacked = name.strip_suffix(".gz").unwrap_or(&name);
+        let is_csv = Path::new(unpacked).extension().is_some_and(|extension| extension == "csv");
+        if is_csv && Reader::new(reading::open(&path)?).is_ok() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        bail!("{} has no files of activity (.csv, .csv.gz)", directory.display());
+    }
+    Ok(files)
+}

@@ -1,0 +1,95 @@
+//! Model scores from the command line to the endpoint.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::stage::{Stage, address};
+use crate::support::{Setup, both_engines};
+
+/// Twelve users that pass coins along and go home to one address, and when they first bridged.
+fn files(stage: &Stage) -> [PathBuf; 2] {
+    let (mut moves, mut bridged) =
+        ("chain,kind,from,to\n".to_owned(), "address,first_bridge_unix,bridge_volume_usd\n".to_owned());
+    for number in 1..=12_u8 {
+        let own = address(number);
+        writeln!(
+            moves,
+            "polygon,erc20,{own},{}\npolygon,native,{own},{}",
+            address(number % 12 + 1),
+            address(99)
+        )
+        .unwrap();
+        writeln!(bridged, "{own},{},100", 1_640_000_000 + i64::from(number)).unwrap();
+    }
+    [("moves.csv", moves), ("bridged.csv", bridged)].map(|(name, text)| {
+        let path = stage.app.directory().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    })
+}
+
+both_engines! {
+    async fn what_is_taken_in_is_scored_alike_one_by_one_and_in_bulk(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let [moves, bridged] = files(&stage);
+        let (moves, bridged) = (moves.to_str().unwrap(), bridged.to_str().unwrap());
+        let done = app.cli_json(&["activity", "import", moves, bridged]).await;
+        assert_eq!((&done["transfers"], &done["wallets"], &done["changed"]), (&json!(24), &json!(12), &json!(12)));
+        assert_eq!(done["files"][0]["accepted"], 24);
+        app.cli(&["activity", "import", moves, bridged]).await.expect(3);
+        let listed = app.cli_json(&["activity", "list"]).await;
+        assert_eq!(listed.as_array().unwrap().len(), 2);
+
+        let wanted: Vec<String> = (1..=13).map(|number| address(number).to_string()).collect();
+        let (list, out) = (app.directory().join("list.txt"), app.directory().join("scores.csv"));
+        std::fs::write(&list, format!("address\n{}\n", wanted.join("\n"))).unwrap();
+        let score = ["models", "score", "--addresses", list.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let told = app.cli_json(&score).await;
+        assert_eq!((&told["addresses"], &told["too_little_data"]), (&json!(13), &json!(1)));
+        let scores = std::fs::read_to_string(&out).unwrap();
+        let mut lines = scores.lines();
+        assert_eq!(lines.next(), Some("address,score"));
+        for (number, line) in (1..=13).zip(lines) {
+            let (of, score) = line.split_once(',').unwrap();
+            assert_eq!(of, address(number).to_string());
+            let path = format!("/v2/models/score/{of}");
+            let answer = stage.api.get(&path).send().await.expect(200).json();
+            let served = answer["details"]["models"]["aggregate"]["score"].as_f64().unwrap();
+            assert_eq!(served.to_bits(), score.parse::<f64>().unwrap().to_bits(), "{line}");
+            assert_eq!(number == 13, score == "-1");
+        }
+
+        let groups = app.cli_json(&["models", "clusters"]).await;
+        let group = &groups[0];
+        assert_eq!((&group["users"], &group["shared_sink"], &group["collected"]), (&json!(12), &json!(address(99)), &json!(12)));
+        let removed = app.cli_json(&["activity", "remove", listed[0]["source"].as_str().unwrap()]).await;
+        assert!(removed["changed"].as_i64().unwrap() + removed["removed"].as_i64().unwrap() > 0);
+        app.cli(&["activity", "remove", "none"]).await.expect(3);
+    }
+
+    async fn models_say_how_good_they_are(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let told = app.cli_json(&["models", "list"]).await;
+        assert_eq!(told["revision"], json!(null));
+        let aggregate = &told["card"]["models"][0];
+        assert_eq!(aggregate["name"], "aggregate");
+        assert!(aggregate["random"]["auc"].as_f64().unwrap() >= 0.955);
+        assert!(aggregate["random"]["calibration_error"].as_f64().unwrap() < 0.03);
+        assert!(aggregate["by_cluster"]["auc"].as_f64().unwrap() > 0.94);
+        let plots = app.directory().join("plots");
+        app.cli_json(&["models", "evaluate", "--plots", plots.to_str().unwrap()]).await;
+        for name in ["aggregate-random-roc.svg", "polygon-by-cluster-calibration.svg", "shared-gnosis-unseen-scores.svg"] {
+            assert!(std::fs::read_to_string(plots.join(name)).unwrap().starts_with("<svg"), "{name}");
+        }
+        app.cli(&["models", "reset"]).await.expect(3);
+        app.cli(&["models", "score", "--addresses", "x", "--out", "-", "--model", "foo"]).await.expect(2);
+        app.cli(&["models", "train", "--labels", "nowhere.csv"]).await.expect(1);
+        let shown = stage.get("/admin/models").await;
+        assert_eq!((&shown["card"], &shown["fingerprint"]), (&told["card"], &told["fingerprint"]));
+        assert_eq!(stage.get("/admin/models/groups").await, json!({ "groups": [] }));
+    }
+}

@@ -1,0 +1,79 @@
+// Model scores: activity in, a look at one wallet, cards, plots and groups, in a browser.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+
+import { World } from "./support/world.mjs";
+
+const world = World.forThisFile({}, prepare);
+const PHONE = { width: 390, height: 844 };
+const wallet = (number) => `0x${number.toString(16).padStart(40, "0")}`;
+
+/** Twelve users that pass coins along and go home to one address, and their first bridgings. */
+async function prepare() {
+  const transfers = ["chain,kind,from,to"];
+  const bridgings = ["address,first_bridge_unix,bridge_volume_usd"];
+  for (let number = 1; number <= 12; number++) {
+    transfers.push(`polygon,erc20,${wallet(number)},${wallet((number % 12) + 1)}`);
+    transfers.push(`polygon,erc20,${wallet(number)},${wallet(99)}`);
+    bridgings.push(`${wallet(number)},${1_640_000_000 + number * 60},100`);
+  }
+  const directory = await mkdtemp(join(tmpdir(), "px-models-"));
+  const files = [join(directory, "transfers.csv"), join(directory, "bridgings.csv")];
+  await writeFile(files[0], `${transfers.join("\n")}\n`);
+  await writeFile(files[1], `${bridgings.join("\n")}\n`);
+  try {
+    await world.server.command("activity", "import", ...files);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+test("the page shows the score that the API answers, with reasons in words", async () => {
+  const headers = { "X-API-KEY": world.server.bootstrap.api_key };
+  const answer = await fetch(world.server.url(`/v2/models/score/${wallet(3)}`), { headers });
+  assert.equal(answer.status, 200);
+  const { score } = (await answer.json()).details.models.aggregate;
+  assert.ok(score >= 0 && score <= 100, `${score}`);
+  await world.asOwner(async (page) => {
+    await page.goto("/app/models");
+    await page.getByLabel("Address").fill(wallet(3));
+    await page.getByRole("button", { name: "Look" }).click();
+    const verdict = page.getByRole("region", { name: "Score", exact: true });
+    await verdict.getByText(score.toFixed(2)).waitFor();
+    await page.getByRole("heading", { name: /^polygon: .* weighs/ }).waitFor();
+    await page.getByRole("rowheader", { name: "users in the group that direct transfers connect it to" }).first().waitFor();
+    await page.getByRole("img", { name: "Scores served" }).waitFor();
+  });
+});
+
+test("cards, plots and suspected groups stand on the page, on a phone too", async () => {
+  for (const viewport of [undefined, PHONE]) {
+    await world.asOwner(
+      async (page) => {
+        await page.goto("/app/models");
+        await page.getByRole("heading", { name: "How good they are" }).waitFor();
+        for (const name of ["ROC curve", "Precision and recall", "Calibration"]) {
+          await page.getByRole("img", { name }).waitFor();
+        }
+        await page.getByText("partly circular").waitFor();
+        await page.getByText("12 members sent to").waitFor();
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+        assert.equal(wide, false, "nothing is wider than the screen");
+      },
+      viewport ? { viewport } : {},
+    );
+  }
+});
+
+test("what is no address is said so, and a wallet without activity has too little data", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/models?address=vitalik.eth");
+    await page.getByText("That is no address").waitFor();
+    await page.goto(`/app/models?address=${wallet(77)}`);
+    await page.getByText("Too little data").first().waitFor();
+  });
+});
