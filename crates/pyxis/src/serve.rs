@@ -17,6 +17,7 @@ use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
+use pyxis_verify as verify;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -138,6 +139,9 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.scoring {
         router = router.merge(scoring::router(app.scoring.clone()));
+    }
+    if app.config.surfaces.verification {
+        router = router.merge(verify::router(app.verify.clone()));
     }
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
