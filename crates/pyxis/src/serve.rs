@@ -119,6 +119,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     if drained.await.is_err() {
         tracing::warn!("some background work did not finish in time");
     }
+    if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
+        tracing::warn!("the last requests of some API keys could not be counted");
+    }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;
     // From here on other nodes may take over what this one had to leave.
