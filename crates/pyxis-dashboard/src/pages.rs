@@ -23,6 +23,7 @@ pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
 mod usage;
+pub(crate) mod verification;
 mod words;
 
 use pyxis_gateway::Error as Service;

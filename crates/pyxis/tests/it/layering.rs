@@ -18,7 +18,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-verify", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-net", "pyxis-store"]),
     ("pyxis-gateway", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-store"]),
     ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub"]),
-    ("pyxis-dashboard", &["pyxis-core", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-store"]),
+    (
+        "pyxis-dashboard",
+        &["pyxis-core", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-store", "pyxis-verify"],
+    ),
     (
         "pyxis",
         &[
