@@ -1,6 +1,7 @@
 //! The command line. `pyxis --help` is the manual.
 
 mod scoring;
+mod verification;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use crate::config::Flags;
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
+pub use verification::{CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]
@@ -146,6 +148,15 @@ pub enum Command {
     /// Issuers whose credentials are believed.
     #[command(subcommand)]
     Issuer(IssuerCommand),
+    /// Proofs of unique humans: the registry, its issuers and blocked addresses.
+    #[command(subcommand)]
+    Proofs(ProofsCommand),
+    /// Networks of the verification checks.
+    #[command(subcommand)]
+    Network(NetworkCommand),
+    /// What an address has proved.
+    #[command(subcommand)]
+    Check(CheckCommand),
     /// The audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -160,7 +171,7 @@ pub struct Serving {
     /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// What to serve: scoring,proxy,dashboard.
+    /// What to serve: scoring,verification,proxy,dashboard.
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }

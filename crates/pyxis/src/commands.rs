@@ -4,15 +4,18 @@ mod agents;
 mod api_keys;
 mod audit;
 mod bootstrap;
+mod checks;
 mod credentials;
 mod database;
 mod grants;
 mod import;
 mod issuers;
 mod keys;
+mod networks;
 mod out;
 mod people;
 mod policies;
+mod proofs;
 mod quickstart;
 mod scorers;
 mod server;
@@ -61,6 +64,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,
+        Command::Proofs(command) => return proofs::run(&global, command).await,
+        Command::Network(command) => return networks::run(&global, command).await,
+        Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -17,6 +17,7 @@ use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
+use pyxis_verify as verify;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -118,6 +119,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     if drained.await.is_err() {
         tracing::warn!("some background work did not finish in time");
     }
+    if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
+        tracing::warn!("the last requests of some API keys could not be counted");
+    }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;
     // From here on other nodes may take over what this one had to leave.
@@ -138,6 +142,9 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.scoring {
         router = router.merge(scoring::router(app.scoring.clone()));
+    }
+    if app.config.surfaces.verification {
+        router = router.merge(verify::router(app.verify.clone()));
     }
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));

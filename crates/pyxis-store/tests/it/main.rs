@@ -20,6 +20,7 @@ mod forwarding;
 mod generations;
 mod grants;
 mod people;
+mod proofs;
 mod schema;
 mod scorers;
 mod scores;

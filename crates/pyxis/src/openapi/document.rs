@@ -27,6 +27,7 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/scorers.json"),
     include_str!("../../openapi/api-keys.json"),
     include_str!("../../openapi/issuers.json"),
+    include_str!("../../openapi/verification.json"),
     include_str!("../../openapi/record.json"),
     include_str!("../../openapi/program.json"),
 ];
