@@ -22,6 +22,7 @@ mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
+mod signing;
 mod usage;
 pub(crate) mod verification;
 mod words;

@@ -19,6 +19,7 @@ mod proofs;
 mod quickstart;
 mod scorers;
 mod server;
+mod signer;
 mod stamps;
 mod workspaces;
 
@@ -45,6 +46,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
     let done = match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
+        Command::Signer { listen } => return signer::run(&global, &listen).await,
         Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,

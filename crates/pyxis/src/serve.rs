@@ -107,7 +107,7 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         None => Front::new(&app, router),
     };
     tokio::spawn(async move {
-        wait_for_signal().await;
+        stop_signal().await;
         tracing::info!("stopping: open requests may finish");
         stop.send_replace(true);
     });
@@ -227,7 +227,8 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn wait_for_signal() {
+/// Resolves when the process is asked to stop.
+pub(crate) async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         let _ = tokio::signal::ctrl_c().await;

@@ -16,6 +16,7 @@ const FRAME: &str = include_str!("../../openapi/document.json");
 
 const AREAS: &[&str] = &[
     include_str!("../../openapi/agent.json"),
+    include_str!("../../openapi/signing.json"),
     include_str!("../../openapi/approvals.json"),
     include_str!("../../openapi/access.json"),
     include_str!("../../openapi/agents.json"),
