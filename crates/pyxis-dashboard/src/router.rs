@@ -5,8 +5,8 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, people,
-    policies, scorers, settings,
+    agents, api_keys, audit, catalogue, connect, credentials, decisions, entrance, explorer, inbox, issuers,
+    people, policies, scorers, settings,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -68,6 +68,8 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/edit", post(credentials::edit))
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
         .route("/app/credentials/{name}/verify", post(credentials::verify))
+        .route("/app/credentials/{name}/connect", post(connect::begin))
+        .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))
         .route("/app/people", get(people::list).post(people::add))
         .route("/app/new/person", get(people::new))

@@ -36,6 +36,7 @@ pub mod leases;
 pub mod limits;
 pub mod meta;
 pub mod nodes;
+pub mod oauth_tokens;
 pub mod policies;
 pub mod proof_issuers;
 pub mod proof_log;

@@ -15,6 +15,7 @@ mod networks;
 mod out;
 mod people;
 mod policies;
+mod presets;
 mod proofs;
 mod quickstart;
 mod scorers;

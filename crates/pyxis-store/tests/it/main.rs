@@ -19,6 +19,7 @@ mod credentials;
 mod forwarding;
 mod generations;
 mod grants;
+mod oauth_tokens;
 mod people;
 mod proofs;
 mod schema;
