@@ -1,5 +1,7 @@
 //! How a credential is attached to a request: configuration only, never the secret.
 
+pub mod derived;
+
 use serde::{Deserialize, Serialize};
 
 /// Auth kinds (decisions, Credentials). Serialised as `{"kind": …, …}`.
@@ -25,8 +27,60 @@ pub enum Auth {
         /// The cookie's name.
         name: String,
     },
+    /// OAuth 1.0a with HMAC-SHA1 (RFC 5849), signed here. The secret has `consumer_key`,
+    /// `consumer_secret`, and `token` and `token_secret` unless the use is two-legged.
+    Oauth1 {},
+    /// Signature Version 4 of Amazon Web Services. The secret has `access_key_id`, `secret_access_key` and
+    /// perhaps `session_token`.
+    AwsSigv4(AwsScope),
+    /// A signature over parts of the request, in headers.
+    Hmac(derived::Hmac),
+    /// OAuth 2.0 client credentials (RFC 6749, section 4.4). The secret has `client_id` and `client_secret`.
+    Oauth2ClientCredentials(derived::TokenSource),
+    /// OAuth 2.0 with a refresh token (RFC 6749, section 6). The secret has `client_id`, perhaps
+    /// `client_secret`, and `refresh_token` once a person has connected the account.
+    Oauth2Refresh(derived::Connected),
+    /// A signed assertion for an access token (RFC 7523). The secret is a private key as PEM.
+    JwtBearer(derived::Assertion),
+    /// An installation of a GitHub App. The secret is the app's private key as PEM.
+    GithubApp(derived::GithubApp),
+    /// A client certificate. The secret has `certificate` (a chain) and `private_key`, both PEM.
+    Mtls {},
     /// A key that signs payloads (`POST /sign`) and is never attached to a request.
     SigningKey(SigningKey),
+}
+
+/// Where an AWS signature holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AwsScope {
+    /// For example `eu-central-1`.
+    pub region: String,
+    /// For example `s3`.
+    pub service: String,
+}
+
+impl Auth {
+    /// Whether what is attached is made from the secret for each request or fetched with it, rather than
+    /// being the secret.
+    pub const fn is_derived(&self) -> bool {
+        match self {
+            Self::Bearer {}
+            | Self::Header(_)
+            | Self::Basic {}
+            | Self::Query { .. }
+            | Self::Cookie { .. }
+            | Self::SigningKey(_) => false,
+            Self::Oauth1 {}
+            | Self::AwsSigv4(_)
+            | Self::Hmac(_)
+            | Self::Oauth2ClientCredentials(_)
+            | Self::Oauth2Refresh(_)
+            | Self::JwtBearer(_)
+            | Self::GithubApp(_)
+            | Self::Mtls {} => true,
+        }
+    }
 }
 
 /// What is known of a signing key. The public parts are worked out from the secret, whatever is written.

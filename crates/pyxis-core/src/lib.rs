@@ -22,6 +22,7 @@ pub mod id;
 pub mod mode;
 pub mod pattern;
 pub mod policy;
+pub mod presets;
 pub mod proof;
 pub mod score;
 pub mod secret;

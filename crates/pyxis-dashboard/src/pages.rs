@@ -7,6 +7,7 @@ pub(crate) mod audit;
 mod audit_rows;
 mod cards;
 pub(crate) mod catalogue;
+pub(crate) mod connect;
 mod credential_form;
 pub(crate) mod credentials;
 pub(crate) mod decisions;

@@ -5,7 +5,8 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, models,
+    agents, api_keys, audit, catalogue, connect, credentials, decisions, entrance, explorer, inbox, issuers,
+    models,
     people, policies, scorers, settings, verification,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
@@ -68,6 +69,8 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/edit", post(credentials::edit))
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
         .route("/app/credentials/{name}/verify", post(credentials::verify))
+        .route("/app/credentials/{name}/connect", post(connect::begin))
+        .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))
         .route("/app/people", get(people::list).post(people::add))
         .route("/app/new/person", get(people::new))

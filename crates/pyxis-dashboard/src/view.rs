@@ -10,6 +10,7 @@ pub mod approvals;
 pub mod audit;
 pub mod body;
 pub mod catalogue;
+pub mod connect;
 pub mod credentials;
 pub mod error;
 pub mod explorer;

@@ -107,6 +107,15 @@ pub enum Error {
     /// The upstream did not answer in time.
     #[error("upstream timeout")]
     UpstreamTimeout,
+    /// The account behind a credential must be connected (again) by a person.
+    #[error("the credential's account must be connected again")]
+    ReauthorizationRequired {
+        /// Where a manager does that.
+        url: String,
+    },
+    /// No access token could be fetched; says why in safe words.
+    #[error("no access token: {0}")]
+    TokenEndpoint(String),
     /// An approved call whose answer was lost: it may have happened.
     #[error("the outcome of the request is unknown")]
     OutcomeUnknown,
@@ -295,6 +304,12 @@ impl From<&Error> for Problem {
             Error::UpstreamTimeout => {
                 Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
             }
+            Error::ReauthorizationRequired { url } => {
+                Self::new(S::BAD_GATEWAY, "reauthorization_required", said())
+                    .with("url", url.as_str())
+                    .with("agent_action", "ask a manager to open the url and connect the account again")
+            }
+            Error::TokenEndpoint(_) => Self::new(S::BAD_GATEWAY, "token_error", said()),
             Error::OutcomeUnknown => Self::new(
                 S::BAD_GATEWAY,
                 "outcome_unknown",

@@ -4,6 +4,8 @@
 //! target, credential, allowed hosts, egress guard, policy, grant; then either a 202 or: audit record
 //! durable, secret attached, sent, answer scrubbed, outcome recorded.
 
+pub(crate) mod derived;
+pub mod entrance;
 pub(crate) mod inject;
 pub(crate) mod outbound;
 pub(crate) mod relay;

@@ -13,6 +13,7 @@ mod control;
 mod error;
 mod forward;
 mod idempotency;
+mod identities;
 mod judge;
 mod limits;
 mod meters;
@@ -26,6 +27,7 @@ pub mod sign;
 mod signing_keys;
 mod state;
 mod stored;
+pub mod tokens;
 mod touch;
 mod wait;
 pub mod workers;
@@ -36,6 +38,7 @@ use axum::routing::{any, get};
 
 pub use actor::Actor;
 pub use error::{BoxError, Error, Result};
+pub use forward::entrance;
 pub use forward::forward;
 pub use resolve::CredentialOptions;
 pub use secret_value::SecretValue;
@@ -50,6 +53,11 @@ pub fn router(state: State) -> Router {
         .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
         .route("/sign", any(|Extract(state), request| async move { sign::sign(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
+        .nest_service(
+            entrance::PREFIX,
+            any(|Extract(state), request| async move { entrance::entrance(&state, request).await })
+                .with_state(state.clone()),
+        )
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))
         .merge(api::router())

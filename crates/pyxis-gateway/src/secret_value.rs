@@ -75,6 +75,17 @@ impl SecretValue {
         }
     }
 
+    /// Every named part; one string alone has no name.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        let (text, fields) = match self {
+            Self::Text(text) => (Some(("", text.as_str())), None),
+            Self::Fields(fields) => {
+                (None, Some(fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
+            }
+        };
+        text.into_iter().chain(fields.into_iter().flatten())
+    }
+
     /// Every string in it.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         let (text, fields) = match self {

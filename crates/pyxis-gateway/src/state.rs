@@ -10,8 +10,10 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
 
+use crate::identities::Identities;
 use crate::meters::Meters;
 use crate::resolve::Cache;
+use crate::tokens::Tokens;
 use crate::touch::Touched;
 use crate::wait::Waiters;
 use crate::workers::Work;
@@ -25,6 +27,8 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Longest wait for the first byte of an upstream answer.
     pub forward_timeout: Duration,
+    /// How long `/p/…` holds a request that asks a person, unless the request says otherwise.
+    pub entrance_wait: Duration,
     /// Longest silence within a streamed answer.
     pub idle_timeout: Duration,
     /// Largest body that is kept for an approval, in bytes.
@@ -46,6 +50,7 @@ impl Default for Config {
             base_url: "http://localhost:8700".to_owned(),
             approval_timeout: Duration::from_hours(1),
             forward_timeout: Duration::from_secs(30),
+            entrance_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
@@ -108,6 +113,8 @@ pub struct Inner {
     pub(crate) waiters: Waiters,
     pub(crate) work: Work,
     pub(crate) touched: Touched,
+    pub(crate) tokens: Tokens,
+    pub(crate) identities: Identities,
     meters: OnceLock<Meters>,
 }
 
@@ -130,6 +137,8 @@ impl State {
             waiters: Waiters::default(),
             work: Work::default(),
             touched: Touched::default(),
+            tokens: Tokens::default(),
+            identities: Identities::default(),
             meters: OnceLock::new(),
         }))
     }

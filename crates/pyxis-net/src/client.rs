@@ -17,6 +17,7 @@ use crate::body::{self, Body, BoxError};
 use crate::connect::Connector;
 use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
+use crate::identity::Identity;
 use crate::resolve::{Remembered, Resolve, SystemResolver};
 use crate::{send, tls};
 
@@ -63,6 +64,7 @@ impl ClientConfig {
 pub struct Client {
     zone: Arc<Zone>,
     private: Arc<Zone>,
+    config: Arc<ClientConfig>,
 }
 
 /// A guard and the connections that it admitted. The pool finds a connection by scheme, host and
@@ -84,14 +86,27 @@ impl Client {
     pub fn new(config: &ClientConfig) -> Result<Self, tls::RootsError> {
         let tls = tls::client_config(&config.extra_roots)?;
         let zone = |guard| Arc::new(Zone::new(config, guard, tls.clone()));
-        Ok(Self { zone: zone(config.guard.clone()), private: zone(config.guard.with_private()) })
+        let config = Arc::new(config.clone());
+        Ok(Self {
+            zone: zone(config.guard.clone()),
+            private: zone(config.guard.with_private()),
+            config: Arc::clone(&config),
+        })
     }
 
     /// The client for addresses that the operator configured, such as a sidecar's: loopback and
     /// private networks are admitted. It has connections of its own.
     #[must_use]
     pub fn private(&self) -> Self {
-        Self { zone: self.private.clone(), private: self.private.clone() }
+        Self { zone: self.private.clone(), private: self.private.clone(), config: self.config.clone() }
+    }
+
+    /// The client that shows a certificate to whoever asks for one. It has connections of its own.
+    pub fn with_identity(&self, identity: &Identity) -> Result<Self, tls::RootsError> {
+        let tls = tls::client_config(&self.config.extra_roots)?;
+        let tls = identity.shown_by(&tls);
+        let zone = |zone: &Zone| Arc::new(Zone::new(&self.config, zone.guard.clone(), tls.clone()));
+        Ok(Self { zone: zone(&self.zone), private: zone(&self.private), config: self.config.clone() })
     }
 
     /// Asks the guard before anything is stored or sent. Only ever fails with [`Error::Blocked`]: a

@@ -5,6 +5,8 @@
 #![warn(missing_docs)]
 
 pub mod eip712;
+pub mod hmac_request;
+pub mod jwt;
 pub mod keys;
 pub mod oauth1;
 pub mod payload;

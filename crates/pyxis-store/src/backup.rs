@@ -22,6 +22,8 @@ pub const TABLES: &[&str] = &[
     "sign_in_links",
     "sessions",
     "credentials",
+    "oauth_tokens",
+    "oauth_connections",
     "agents",
     "agent_credentials",
     "policies",

@@ -38,6 +38,7 @@ pub mod limits;
 pub mod meta;
 pub mod models;
 pub mod nodes;
+pub mod oauth_tokens;
 pub mod policies;
 pub mod proof_issuers;
 pub mod proof_log;

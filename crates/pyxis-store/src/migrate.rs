@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(1, "0001_init"),
     migration!(2, "0002_scoring"),
     migration!(3, "0003_verification"),
+    migration!(4, "0004_signing"),
     migration!(7, "0007_models"),
 ];
 

@@ -324,6 +324,16 @@ pub enum CredentialCommand {
     Add(AddCredential),
     /// List credentials, never their secrets.
     List,
+    /// List presets: common APIs with their hosts and kinds.
+    Presets {
+        /// Words that must stand in name or hosts.
+        search: Vec<String>,
+    },
+    /// Store a credential for every variable of a .env file that a preset knows.
+    ImportEnv {
+        /// The file; - reads standard input.
+        file: PathBuf,
+    },
     /// Make a key that signs payloads (`POST /sign`), or import one; it never leaves.
     GenerateKey(GenerateKey),
     /// Replace the secret; the version rises and grants end.
@@ -391,15 +401,21 @@ pub struct AddCredential {
     #[arg(long, default_value = "")]
     pub description: String,
     /// How the secret is attached.
-    #[arg(long, value_enum)]
-    pub auth: AuthKind,
+    #[arg(long, value_enum, required_unless_present_any = ["auth_json", "preset"])]
+    pub auth: Option<AuthKind>,
+    /// How it is attached, as the JSON of the admin API, for example `{"kind":"mtls"}`. For every kind.
+    #[arg(long, value_name = "JSON", conflicts_with = "auth")]
+    pub auth_json: Option<String>,
+    /// Take hosts and kind from the preset of this name; see `pyxis credential presets`.
+    #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
+    pub preset: Option<String>,
     /// Header name (header), parameter (query) or cookie name (cookie).
     #[arg(long, value_name = "NAME")]
     pub auth_name: Option<String>,
     /// Format of the header, with {secret} in it.
     #[arg(long, value_name = "FORMAT")]
     pub auth_format: Option<String>,
-    /// The sidecar's address; with --auth oauth1.
+    /// The sidecar's address; with --auth oauth1. Without it, requests are signed here.
     #[arg(long, value_name = "URL")]
     pub api_base: Option<String>,
     /// A host that a target may name; repeat for several.
@@ -437,8 +453,10 @@ pub enum AuthKind {
     Query,
     /// A cookie.
     Cookie,
-    /// A signing sidecar, named by --api-base.
+    /// OAuth 1.0a: by the sidecar that --api-base names, or here.
     Oauth1,
+    /// A client certificate; the secret is a JSON object of `certificate` and `private_key`.
+    Mtls,
 }
 
 /// `pyxis policy …`

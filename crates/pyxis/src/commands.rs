@@ -17,6 +17,7 @@ mod networks;
 mod out;
 mod people;
 mod policies;
+mod presets;
 mod proofs;
 mod quickstart;
 mod scorers;

@@ -52,6 +52,8 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
     pub forward_timeout: Duration,
+    /// How long `/p/…` holds a request that asks a person.
+    pub entrance_wait: Duration,
     /// Longest silence within a streamed answer.
     pub stream_idle: Duration,
     /// Largest body that waits for approval, in bytes.
@@ -148,6 +150,7 @@ impl Config {
             verification: verification::Verification::read(source)?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
+            entrance_wait: Duration::from_secs(source.parsed("entrance_wait_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
             pending_body_max: source.parsed("pending_body_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,

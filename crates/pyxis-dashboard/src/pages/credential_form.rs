@@ -1,6 +1,7 @@
 //! Between the credential form and what the service takes.
 
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers, KeyAlgorithm, SigningKey};
+use pyxis_core::presets::Preset;
 use pyxis_gateway::SecretValue;
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
@@ -22,15 +23,13 @@ impl Attached {
             return Self { kind: Kind::Sidecar, auth: None };
         }
         let auth: Option<Auth> = row.auth.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let kind = match &auth {
-            None | Some(Auth::Bearer {}) => Kind::Bearer,
-            Some(Auth::Header(_)) => Kind::Header,
-            Some(Auth::Basic {}) => Kind::Basic,
-            Some(Auth::Query { .. }) => Kind::Query,
-            Some(Auth::Cookie { .. }) => Kind::Cookie,
-            Some(Auth::SigningKey(_)) => Kind::SigningKey,
-        };
+        let kind = kind_of(auth.as_ref());
         Self { kind, auth }
+    }
+
+    /// Whether a person can connect the account behind it.
+    pub(super) fn is_connectable(&self) -> bool {
+        matches!(&self.auth, Some(Auth::Oauth2Refresh(account)) if account.authorization_url.is_some())
     }
 
     /// `Bearer token`, `Header X-Api-Key`.
@@ -45,8 +44,9 @@ impl Attached {
             Some(Auth::Cookie { name }) => format!("Cookie {name}"),
             Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
             Some(Auth::SigningKey(key)) => signing_key_words(key),
+            Some(other) if self.kind == Kind::Other => other_words(other).to_owned(),
             None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
-            Some(Auth::Bearer {}) | None => "Bearer token".to_owned(),
+            Some(_) | None => "Bearer token".to_owned(),
         }
     }
 
@@ -60,6 +60,12 @@ impl Attached {
             api_base: row.api_base.clone().unwrap_or_default(),
             ..CredentialForm::default()
         };
+        self.fill(&mut form);
+        form
+    }
+
+    /// What the kind adds to a form.
+    fn fill(&self, form: &mut CredentialForm) {
         match &self.auth {
             Some(Auth::Header(headers)) => {
                 form.headers = headers.list().iter().map(|h| (h.name.clone(), h.format.clone())).collect();
@@ -68,9 +74,55 @@ impl Attached {
             Some(Auth::Cookie { name }) => form.cookie_name.clone_from(name),
             Some(Auth::SigningKey(key)) => key.algorithm.as_str().clone_into(&mut form.algorithm),
             Some(Auth::Bearer {} | Auth::Basic {}) | None => {}
+            Some(other) => form.auth = pretty(other),
         }
-        form
     }
+}
+
+/// The kind of a stored configuration.
+const fn kind_of(auth: Option<&Auth>) -> Kind {
+    match auth {
+        None | Some(Auth::Bearer {}) => Kind::Bearer,
+        Some(Auth::Header(_)) => Kind::Header,
+        Some(Auth::Basic {}) => Kind::Basic,
+        Some(Auth::Query { .. }) => Kind::Query,
+        Some(Auth::Cookie { .. }) => Kind::Cookie,
+        Some(Auth::SigningKey(_)) => Kind::SigningKey,
+        Some(_) => Kind::Other,
+    }
+}
+
+const fn other_words(auth: &Auth) -> &'static str {
+    match auth {
+        Auth::Oauth1 {} => "OAuth 1.0a signature",
+        Auth::AwsSigv4(_) => "AWS signature",
+        Auth::Hmac(_) => "HMAC signature",
+        Auth::Oauth2ClientCredentials(_) => "OAuth 2.0 client credentials",
+        Auth::Oauth2Refresh(_) => "OAuth 2.0 account",
+        Auth::JwtBearer(_) => "Token for a signed assertion",
+        Auth::GithubApp(_) => "GitHub App",
+        Auth::Mtls {} => "Client certificate",
+        _ => "Other",
+    }
+}
+
+/// What is stored of a kind, as JSON to edit.
+fn pretty(auth: &Auth) -> String {
+    serde_json::to_string_pretty(auth).unwrap_or_default()
+}
+
+/// The form of a preset, with everything but the secret.
+pub(super) fn preset(preset: &Preset) -> (Kind, CredentialForm) {
+    let auth = Some(preset.auth.clone());
+    let kind = kind_of(auth.as_ref());
+    let mut form = CredentialForm {
+        name: preset.id.clone(),
+        description: preset.name.clone(),
+        allowed_hosts: preset.hosts.join("\n"),
+        ..CredentialForm::default()
+    };
+    Attached { kind, auth }.fill(&mut form);
+    (kind, form)
 }
 
 /// `Signing key secp256k1, 0xf39F…`.
@@ -95,14 +147,17 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> CredentialForm {
         parameter: fields.trimmed("parameter"),
         cookie_name: fields.trimmed("cookie_name"),
         algorithm: fields.trimmed("algorithm"),
+        auth: fields.text("auth"),
         api_base: fields.trimmed("api_base"),
         problems,
     }
 }
 
 /// How a direct credential is attached; `None` for a sidecar.
-pub(super) fn auth(kind: Kind, fields: &Fields) -> Option<Auth> {
-    Some(match kind {
+pub(super) fn auth(kind: Kind, fields: &Fields) -> Result<Option<Auth>, Problems> {
+    Ok(Some(match kind {
+        Kind::Other => serde_json::from_str(fields.get("auth"))
+            .map_err(|error| one("auth", &format!("This is not a way to sign or fetch: {error}.")))?,
         Kind::Bearer => Auth::Bearer {},
         Kind::Basic => Auth::Basic {},
         Kind::Query => Auth::Query { parameter: fields.trimmed("parameter") },
@@ -125,8 +180,8 @@ pub(super) fn auth(kind: Kind, fields: &Fields) -> Option<Auth> {
             };
             Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })
         }
-        Kind::Sidecar => return None,
-    })
+        Kind::Sidecar => return Ok(None),
+    }))
 }
 
 /// The pairs with a name; an empty format is the secret alone.
@@ -154,7 +209,7 @@ pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>,
             }
             json!({ "username": username, "password": password.expose() })
         }
-        Kind::Header if typed.expose().trim_start().starts_with('{') => {
+        Kind::Header | Kind::Other if typed.expose().trim_start().starts_with('{') => {
             match serde_json::from_str::<Value>(typed.expose()) {
                 Ok(object @ Value::Object(_)) => object,
                 _ => return Err(one("secret", "Looks like a JSON object, but is not a valid one.")),
@@ -186,6 +241,7 @@ pub(super) fn field(kind: Kind, name: &str) -> &'static str {
         ("secret.username", _) => "username",
         ("secret.password", _) | (_, Kind::Basic) => "password",
         (name, Kind::Header) if name.starts_with("auth") => "header_name",
+        (name, Kind::Other) if name.starts_with("auth") => "auth",
         (name, Kind::Query) if name.starts_with("auth") => "parameter",
         (name, Kind::Cookie) if name.starts_with("auth") => "cookie_name",
         _ => "secret",

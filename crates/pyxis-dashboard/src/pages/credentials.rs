@@ -9,6 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::CredentialId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::Policy;
+use pyxis_core::presets;
 use pyxis_gateway::service::agents::{self, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::service::{audit, policies, workspaces};
@@ -27,7 +28,7 @@ use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
     CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
 };
-use crate::view::{Problems, When};
+use crate::view::{Problems, Shell, When};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
@@ -77,15 +78,29 @@ impl Lines {
 pub(crate) struct Chosen {
     #[serde(default)]
     kind: String,
+    /// A preset to begin with.
+    #[serde(default)]
+    preset: String,
+    /// What is searched for among the presets.
+    #[serde(default)]
+    search: String,
 }
 
 pub(crate) async fn new(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(Chosen { kind }): Asked<Chosen>,
+    Asked(Chosen { kind, preset, search }): Asked<Chosen>,
 ) -> Result<Response, Error> {
     let kind = Kind::from_name(&kind).unwrap_or(Kind::Bearer);
-    html(&NewCredentialPage { shell: who.shell(&state).await?, kind, form: CredentialForm::default() })
+    let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
+    html(&new_page(who.shell(&state).await?, kind, form, search))
+}
+
+fn new_page(shell: Shell, kind: Kind, form: CredentialForm, search: String) -> NewCredentialPage {
+    let found = if search.trim().is_empty() { Vec::new() } else { presets::search(&search) };
+    let presets =
+        found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
+    NewCredentialPage { shell, kind, form, presets: presets.collect(), search }
 }
 
 pub(crate) async fn add(
@@ -93,29 +108,30 @@ pub(crate) async fn add(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let kind = Kind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
-    let problems = match form::secret(kind, &fields) {
-        Err(problems) => problems,
-        Ok(secret) => {
-            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
-            let input = CredentialInput {
-                name: fields.trimmed("name"),
-                description: fields.trimmed("description"),
-                connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
-                api_base,
-                auth: form::auth(kind, &fields),
-                allowed_hosts: fields.lines("allowed_hosts"),
-                allow_http: fields.on("allow_http"),
-                options: CredentialOptions::default(),
-                secret,
-            };
-            match credentials::create(&state.gateway, &who.person.actor(), input).await {
-                Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
-                Err(error) => problem(error, "name", |name| form::field(kind, name))?,
+    let problems =
+        match form::secret(kind, &fields).and_then(|secret| Ok((secret, form::auth(kind, &fields)?))) {
+            Err(problems) => problems,
+            Ok((secret, auth)) => {
+                let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
+                let input = CredentialInput {
+                    name: fields.trimmed("name"),
+                    description: fields.trimmed("description"),
+                    connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
+                    api_base,
+                    auth,
+                    allowed_hosts: fields.lines("allowed_hosts"),
+                    allow_http: fields.on("allow_http"),
+                    options: CredentialOptions::default(),
+                    secret,
+                };
+                match credentials::create(&state.gateway, &who.person.actor(), input).await {
+                    Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
+                    Err(error) => problem(error, "name", |name| form::field(kind, name))?,
+                }
             }
-        }
-    };
+        };
     let form = form::typed(&fields, problems);
-    Ok(unprocessable(html(&NewCredentialPage { shell: who.shell(&state).await?, kind, form })?))
+    Ok(unprocessable(html(&new_page(who.shell(&state).await?, kind, form, String::new()))?))
 }
 
 /// Names are letters, digits, dots, dashes and underscores: they need no escaping.
@@ -149,6 +165,7 @@ async fn page(
         secret_replaced: When::new(replaced(state, who, row).await?, now),
         agents: users_of(state, who, row).await?,
         form,
+        connectable: Attached::of(row).is_connectable(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
     })
 }
@@ -202,11 +219,15 @@ pub(crate) async fn edit(
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
     // Bearer and Basic have nothing to configure, so their stored form stays as it is.
-    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie);
+    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie | Kind::Other);
+    let auth = match form::auth(kind, &fields) {
+        Ok(auth) => auth,
+        Err(problems) => return wrong(&state, &who, &row, form::typed(&fields, problems)).await,
+    };
     let patch = CredentialPatch {
         description: Some(fields.trimmed("description")),
         api_base: Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar),
-        auth: form::auth(kind, &fields).filter(|_| configured),
+        auth: auth.filter(|_| configured),
         allowed_hosts: Some(fields.lines("allowed_hosts")),
         allow_http: Some(fields.on("allow_http")),
         options: None,
@@ -268,6 +289,8 @@ pub(crate) async fn verify(
         Err(Service::HostNotAllowed(_) | Service::TargetNotAllowed(_)) => Notice::ProbeHost,
         Err(Service::UpstreamTimeout) => Notice::ProbeTimeout,
         Err(Service::Upstream(_)) => Notice::ProbeFailed,
+        Err(Service::TokenEndpoint(_)) => Notice::ProbeToken,
+        Err(Service::ReauthorizationRequired { .. }) => Notice::ProbeConnect,
         Err(error) => return Err(error.into()),
     };
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;

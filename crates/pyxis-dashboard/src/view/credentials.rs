@@ -49,12 +49,23 @@ pub enum Kind {
     Sidecar,
     /// A key that signs payloads. Fields: `algorithm`, `secret` (empty: a new key is made).
     SigningKey,
+    /// Any other: signed requests, OAuth 2.0, client certificates. Fields: `auth` (JSON), `secret` (a text or
+    /// a JSON object).
+    Other,
 }
 
 impl Kind {
     /// All, in the order of the tabs.
-    pub const ALL: [Self; 7] =
-        [Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie, Self::Sidecar, Self::SigningKey];
+    pub const ALL: [Self; 8] = [
+        Self::Bearer,
+        Self::Header,
+        Self::Basic,
+        Self::Query,
+        Self::Cookie,
+        Self::Sidecar,
+        Self::SigningKey,
+        Self::Other,
+    ];
 
     /// The value in forms and links.
     pub const fn name(self) -> &'static str {
@@ -66,6 +77,7 @@ impl Kind {
             Self::Cookie => "cookie",
             Self::Sidecar => "sidecar",
             Self::SigningKey => "signing_key",
+            Self::Other => "other",
         }
     }
 
@@ -84,6 +96,7 @@ impl Kind {
             Self::Cookie => "Cookie",
             Self::Sidecar => "Sidecar",
             Self::SigningKey => "Signing key",
+            Self::Other => "OAuth, AWS, more",
         }
     }
 
@@ -99,6 +112,7 @@ impl Kind {
             Self::SigningKey => {
                 "Signs payloads that a person has read and approved; it is never sent anywhere."
             }
+            Self::Other => "Signs each request, fetches a token for it, or shows a client certificate.",
         }
     }
 }
@@ -121,6 +135,8 @@ pub struct CredentialForm {
     pub parameter: String,
     /// Cookie name.
     pub cookie_name: String,
+    /// The `auth` JSON of other kinds.
+    pub auth: String,
     /// Algorithm of a signing key.
     pub algorithm: String,
     /// Sidecar address.
@@ -148,6 +164,10 @@ pub struct NewCredentialPage {
     pub kind: Kind,
     /// The form.
     pub form: CredentialForm,
+    /// What is searched for among the presets.
+    pub search: String,
+    /// Presets that fit: id, name and hosts.
+    pub presets: Vec<(String, String, String)>,
 }
 
 /// `GET /app/credentials/{name}`. Posts to `/edit` (`description`, `allowed_hosts`, `allow_http`, and
@@ -172,6 +192,8 @@ pub struct CredentialPage {
     pub agents: String,
     /// The form.
     pub form: CredentialForm,
+    /// Whether a person can connect the account behind it.
+    pub connectable: bool,
     /// What the last probe found.
     pub verified: Option<Verified>,
 }

@@ -8,6 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::auth::Auth;
 use zeroize::Zeroizing;
 
+use super::derived;
 use crate::error::{Error, Result};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;
@@ -60,6 +61,14 @@ pub(crate) fn attach(
             headers.insert(COOKIE, sensitive(&Zeroizing::new(format!("{name}={}", whole(secret)?)))?);
         }
         Auth::SigningKey(_) => return Err(Error::NoLongerAllowed("the credential is a signing key")),
+        Auth::Oauth1 {}
+        | Auth::AwsSigv4(_)
+        | Auth::Hmac(_)
+        | Auth::Oauth2ClientCredentials(_)
+        | Auth::Oauth2Refresh(_)
+        | Auth::JwtBearer(_)
+        | Auth::GithubApp(_)
+        | Auth::Mtls {} => return Err(Error::NoLongerAllowed("the credential is attached in another way")),
     }
     Ok(injected)
 }
@@ -68,6 +77,9 @@ pub(crate) fn attach(
 pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
     if let Auth::SigningKey(key) = auth {
         return signing_keys::open(key.algorithm, secret).map(drop);
+    }
+    if auth.is_derived() {
+        return derived::check(auth, secret);
     }
     attach(auth, secret, &mut HeaderMap::new(), "/").map(drop)
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
-use pyxis_core::auth::Connector;
+use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::headers;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_scrub::{Decoder, Needles};
 use zeroize::Zeroizing;
 
+use super::derived;
 use super::inject::{self, Injected};
 use super::relay::ScrubbedBody;
 use crate::error::{Error, Result};
@@ -74,6 +75,9 @@ fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
 /// Attaches the secret, sends, and wraps the answer. The audit record must be durable before.
 pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_net::Body) -> Result<Answer> {
     let credential = outbound.credential;
+    if credential.auth.as_ref().is_some_and(Auth::is_derived) {
+        return derived::dispatch(state, outbound, body).await;
+    }
     let secret = open_secret(state, credential)?;
     let (request, injected) = prepare(outbound, secret.as_ref(), body)?;
     let client = match credential.row.connector {
@@ -114,12 +118,22 @@ fn prepare(
         let injected = sidecar_headers(&outbound, secret, &mut headers)?;
         (Method::Post, Zeroizing::new(row.api_base.clone().unwrap_or_default()), injected)
     };
+    Ok((wire_request(method, &url, headers, body)?, injected))
+}
+
+/// A request as it goes out.
+pub(super) fn wire_request(
+    method: Method,
+    url: &str,
+    headers: HeaderMap,
+    body: pyxis_net::Body,
+) -> Result<http::Request<pyxis_net::Body>> {
     let mut request = http::Request::new(body);
     *request.method_mut() = http::Method::from_bytes(method.as_str().as_bytes())
         .map_err(|error| Error::Internal(error.into()))?;
     *request.uri_mut() = url.parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
     *request.headers_mut() = headers;
-    Ok((request, injected))
+    Ok(request)
 }
 
 /// What the signing sidecar needs to know (Spec 3, `ANY {signer_url}/`).
@@ -143,12 +157,12 @@ fn sidecar_headers(
     Ok(injected)
 }
 
-fn needles(credential: &Credential, injected: &Injected) -> Needles {
+pub(super) fn needles(credential: &Credential, injected: &Injected) -> Needles {
     let secrets: Vec<&[u8]> = injected.secrets.iter().map(|secret| secret.as_slice()).collect();
     Needles::new(&credential.row.name, &secrets)
 }
 
-fn wrap(
+pub(super) fn wrap(
     state: &State,
     credential: &Credential,
     response: Response<Incoming>,

@@ -304,10 +304,62 @@ fn check_auth(auth: &Auth) -> Result<()> {
         Auth::Cookie { name } if !is_token(name) => {
             Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
         }
-        Auth::Bearer {} | Auth::Basic {} | Auth::Query { .. } | Auth::Cookie { .. } | Auth::SigningKey(_) => {
-            Ok(())
+        Auth::Bearer {}
+        | Auth::Basic {}
+        | Auth::Query { .. }
+        | Auth::Cookie { .. }
+        | Auth::Oauth1 {}
+        | Auth::Mtls {}
+        | Auth::SigningKey(_) => Ok(()),
+        Auth::AwsSigv4(scope) => {
+            check_part("auth.region", &scope.region)?;
+            check_part("auth.service", &scope.service)
+        }
+        Auth::Hmac(config) => check_hmac(config),
+        Auth::Oauth2ClientCredentials(source) => check_url("auth.token_url", &source.token_url),
+        Auth::Oauth2Refresh(account) => {
+            check_url("auth.token_url", &account.token_url)?;
+            account.authorization_url.as_ref().map_or(Ok(()), |url| check_url("auth.authorization_url", url))
+        }
+        Auth::JwtBearer(assertion) => {
+            check_part("auth.issuer", &assertion.issuer)?;
+            check_url("auth.token_url", &assertion.token_url)
+        }
+        Auth::GithubApp(app) => {
+            check_part("auth.app_id", &app.app_id)?;
+            check_part("auth.installation_id", &app.installation_id)?;
+            check_url("auth.api_url", &app.api_url)
         }
     }
+}
+
+/// Something that goes into a path, a header or a claim as it is.
+fn check_part(field: &str, text: &str) -> Result<()> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/?#%".contains(&byte);
+    if !text.is_empty() && text.len() <= 256 && (field == "auth.issuer" || text.bytes().all(plain)) {
+        return Ok(());
+    }
+    Err(Error::field(field, "must not be empty, and is written without spaces and slashes"))
+}
+
+fn check_url(field: &str, url: &str) -> Result<()> {
+    let target = Target::parse(url).map_err(|error| Error::field(field, error.to_string()))?;
+    // The guard looks again when it is dialled; a secret must not travel in the clear before that.
+    let local = matches!(target.host(), pyxis_core::target::Host::V4(ip) if ip.is_loopback());
+    if target.scheme() == pyxis_core::target::Scheme::Http && !local {
+        return Err(Error::field(field, "must start with https://"));
+    }
+    Ok(())
+}
+
+fn check_hmac(config: &pyxis_core::auth::derived::Hmac) -> Result<()> {
+    if config.headers.is_empty() {
+        return Err(Error::field("auth.headers", "name at least one header"));
+    }
+    if !config.headers.iter().any(|header| header.format.contains("{signature}")) {
+        return Err(Error::field("auth.headers", "put {signature} into one of them"));
+    }
+    config.headers.iter().try_for_each(|header| check_header_name(&header.name))
 }
 
 /// A signing key without a secret is made here; its public parts are worked out in any case.
@@ -328,15 +380,20 @@ fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
 }
 
 fn check_header(name: &str, format: &str) -> Result<()> {
+    check_header_name(name)?;
+    if !format.contains("{secret") {
+        return Err(Error::field("auth.format", "must contain {secret} or {secret.field}"));
+    }
+    Ok(())
+}
+
+fn check_header_name(name: &str) -> Result<()> {
     let lower = name.to_ascii_lowercase();
     if !is_token(name) {
         return Err(Error::field("auth.name", "must be a header name (RFC 9110 token)"));
     }
     if pyxis_core::headers::never_forwarded(&lower) && lower != "cookie" {
         return Err(Error::field("auth.name", format!("{name} belongs to the connection or the proxy")));
-    }
-    if !format.contains("{secret") {
-        return Err(Error::field("auth.format", "must contain {secret} or {secret.field}"));
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ mod forwarding;
 mod generations;
 mod grants;
 mod models;
+mod oauth_tokens;
 mod people;
 mod proofs;
 mod schema;

@@ -10,7 +10,7 @@ use pyxis_gateway::{CredentialOptions, SecretValue};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
-use super::{acting, out};
+use super::{acting, out, presets};
 use crate::cli::{
     AddCredential, AuthKind, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm,
 };
@@ -29,6 +29,8 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("stored {} (version {})", row.name, row.version));
             }
         }
+        CredentialCommand::Presets { search } => presets::list(global, &search.join(" ")),
+        CredentialCommand::ImportEnv { file } => presets::import(global, state, &actor, &file).await?,
         CredentialCommand::GenerateKey(wanted) => {
             let row = credentials::create(state, &actor, signing_key(wanted)?).await?;
             let auth: Value =
@@ -90,28 +92,29 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         name,
         description,
         auth,
+        auth_json,
+        preset,
         auth_name,
         auth_format,
         api_base,
-        allow_hosts,
+        mut allow_hosts,
         allow_http,
         secret,
     } = input;
-    let sidecar = auth == AuthKind::Oauth1;
-    if sidecar && api_base.is_none() {
-        bail!("--auth oauth1 needs --api-base, the address of the signing sidecar");
-    }
+    let sidecar = auth == Some(AuthKind::Oauth1) && api_base.is_some();
     let named = |what: &str| auth_name.clone().with_context(|| format!("--auth-name names the {what}"));
     let auth = match auth {
-        AuthKind::Oauth1 => None,
-        AuthKind::Bearer => Some(Auth::Bearer {}),
-        AuthKind::Basic => Some(Auth::Basic {}),
-        AuthKind::Header => Some(Auth::Header(Headers::One(HeaderFormat {
+        None => Some(described(auth_json.as_deref(), preset.as_deref(), &mut allow_hosts)?),
+        Some(AuthKind::Oauth1) => (!sidecar).then_some(Auth::Oauth1 {}),
+        Some(AuthKind::Mtls) => Some(Auth::Mtls {}),
+        Some(AuthKind::Bearer) => Some(Auth::Bearer {}),
+        Some(AuthKind::Basic) => Some(Auth::Basic {}),
+        Some(AuthKind::Header) => Some(Auth::Header(Headers::One(HeaderFormat {
             name: named("header")?,
             format: auth_format.unwrap_or_else(|| "{secret}".to_owned()),
         }))),
-        AuthKind::Query => Some(Auth::Query { parameter: named("parameter")? }),
-        AuthKind::Cookie => Some(Auth::Cookie { name: named("cookie")? }),
+        Some(AuthKind::Query) => Some(Auth::Query { parameter: named("parameter")? }),
+        Some(AuthKind::Cookie) => Some(Auth::Cookie { name: named("cookie")? }),
     };
     // A sidecar's token is optional: it is asked for only where a source is named.
     let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
@@ -127,6 +130,20 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })
+}
+
+/// The kind that JSON or a preset gives; a preset's hosts count where none were named.
+fn described(json: Option<&str>, preset: Option<&str>, hosts: &mut Vec<String>) -> Result<Auth> {
+    if let Some(text) = json {
+        return serde_json::from_str(text).context("--auth-json is not a kind that there is");
+    }
+    let name = preset.context("say --auth, --auth-json or --preset")?;
+    let preset = pyxis_core::presets::find(name)
+        .with_context(|| format!("there is no preset {name}; see pyxis credential presets"))?;
+    if hosts.is_empty() {
+        hosts.clone_from(&preset.hosts);
+    }
+    Ok(preset.auth.clone())
 }
 
 /// A key to make here, or one that is imported.

@@ -100,6 +100,11 @@ pub const KEYS: &[Key] = &[
         "How long an approval waits for a decision, unless workspace or policy says otherwise.",
     ),
     key("forward_timeout_secs", "30", "Longest wait for the first byte of an upstream's answer."),
+    key(
+        "entrance_wait_secs",
+        "60",
+        "How long a request to `/p/…` that asks a person is held for the decision; then it is a 202.",
+    ),
     key("stream_idle_secs", "300", "Longest silence within a streamed answer."),
     key("pending_body_max_bytes", "10485760", "Largest body of a request that waits for approval."),
     key("response_max_bytes", "10485760", "Largest answer that is kept for polling."),

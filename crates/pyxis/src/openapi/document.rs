@@ -17,6 +17,7 @@ const FRAME: &str = include_str!("../../openapi/document.json");
 const AREAS: &[&str] = &[
     include_str!("../../openapi/agent.json"),
     include_str!("../../openapi/signing.json"),
+    include_str!("../../openapi/entrance.json"),
     include_str!("../../openapi/approvals.json"),
     include_str!("../../openapi/access.json"),
     include_str!("../../openapi/agents.json"),
@@ -103,6 +104,8 @@ fn add_common(path: &str, operation: &mut Map<String, Value>) {
     let mut of_bodies = OF_JSON_BODIES;
     match operation.get("security").map(Value::to_string).as_deref() {
         Some(security) if security.contains("agentKey") => common.push(OF_AGENTS),
+        // It says its own.
+        Some(security) if security.contains("agentBearer") => {}
         Some(security) if security.contains("apiKey") => {
             common.push(OF_API_KEYS);
             of_bodies = OF_STAMPS_BODIES;
@@ -113,7 +116,7 @@ fn add_common(path: &str, operation: &mut Map<String, Value>) {
     if path.starts_with("/admin/") {
         common.push(OF_MANAGERS);
     }
-    if operation.contains_key("requestBody") && path != "/forward" {
+    if operation.contains_key("requestBody") && path != "/forward" && !path.starts_with("/p/") {
         common.push(of_bodies);
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };

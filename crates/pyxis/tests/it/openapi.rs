@@ -89,6 +89,8 @@ fn served() -> BTreeSet<Route> {
     let mut routes: BTreeSet<Route> = sources.into_iter().flat_map(routes_in).collect();
     // On a listener of its own.
     routes.remove(&("GET".to_owned(), "/metrics".to_owned()));
+    // A prefix of its own, for every method.
+    routes.insert(("POST".to_owned(), "/p/{credential}/{path}".to_owned()));
     let pages = pyxis_dashboard::view::routes::ROUTES.iter();
     routes.extend(pages.map(|(method, path)| ((*method).to_owned(), (*path).to_owned())));
     routes

@@ -5,4 +5,4 @@ mod process;
 mod proxied;
 mod requests;
 mod start;
-mod verifier;
+pub(crate) mod verifier;

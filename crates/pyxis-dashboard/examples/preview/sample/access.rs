@@ -3,6 +3,7 @@
 use pyxis_dashboard::view::agents::{
     AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage,
 };
+use pyxis_dashboard::view::connect::ArrivedPage;
 use pyxis_dashboard::view::credentials::{
     CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
 };
@@ -88,13 +89,20 @@ impl Sample {
             secret_replaced: self.at(-4_000),
             agents: self.t("all agents"),
             form: self.credential_form(Problems::default()),
+            connectable: n == 0,
             verified,
         })
     }
 
     fn new_credential(self, kind: Kind) -> String {
         let form = CredentialForm::default();
-        render(&NewCredentialPage { shell: self.shell(), kind, form })
+        render(&NewCredentialPage {
+            shell: self.shell(),
+            kind,
+            form,
+            search: self.t("git"),
+            presets: vec![(self.t("github"), self.t("GitHub"), self.t("api.github.com"))],
+        })
     }
 
     pub(super) fn access(self) -> Vec<Rendered> {
@@ -171,9 +179,21 @@ impl Sample {
             ("/app/new/credential/query", self.new_credential(Kind::Query)),
             ("/app/new/credential/cookie", self.new_credential(Kind::Cookie)),
             ("/app/new/credential/sidecar", self.new_credential(Kind::Sidecar)),
+            ("/app/new/credential/signing", self.new_credential(Kind::SigningKey)),
+            ("/app/new/credential/other", self.new_credential(Kind::Other)),
+            (
+                "/app/oauth/callback",
+                render(&ArrivedPage { shell: self.shell(), state: self.t("s"), code: self.t("c") }),
+            ),
             (
                 "/app/new/credential/wrong",
-                render(&NewCredentialPage { shell: self.shell(), kind: Kind::Header, form: retry }),
+                render(&NewCredentialPage {
+                    shell: self.shell(),
+                    kind: Kind::Header,
+                    form: retry,
+                    search: String::new(),
+                    presets: Vec::new(),
+                }),
             ),
             ("/app/credentials/one", self.credential_page(0, None)),
             ("/app/credentials/verified", self.credential_page(0, Some(good))),

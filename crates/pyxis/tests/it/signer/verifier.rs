@@ -11,14 +11,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use sha1::Sha1;
 
-pub(super) const CONSUMER_KEY: &str = "consumer&key";
-pub(super) const CONSUMER_SECRET: &str = "consumer secret+%&=";
-pub(super) const TOKEN: &str = "t0ken";
-pub(super) const TOKEN_SECRET: &str = "token/secret~é";
+pub(crate) const CONSUMER_KEY: &str = "consumer&key";
+pub(crate) const CONSUMER_SECRET: &str = "consumer secret+%&=";
+pub(crate) const TOKEN: &str = "t0ken";
+pub(crate) const TOKEN_SECRET: &str = "token/secret~é";
 
 /// 200 for a request that is signed with the credential above and was not sent before, 401 with a reason
 /// for any other.
-pub(super) async fn upstream() -> Upstream {
+pub(crate) async fn upstream() -> Upstream {
     let upstream = Upstream::http().await;
     let nonces = Mutex::new(HashSet::new());
     upstream.reply_with(move |request| match verify(request, &mut nonces.lock().unwrap()) {

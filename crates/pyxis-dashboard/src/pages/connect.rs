@@ -1,0 +1,62 @@
+//! Connecting an account at an OAuth 2.0 provider. The provider sends people back by a GET, and a GET
+//! changes nothing: the page that they come back to asks for one more press of a button.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::tokens::connect;
+use serde::Deserialize;
+
+use crate::error::html;
+use crate::form::{Asked, Form, Named};
+use crate::notice::Notice;
+use crate::session::Manager;
+use crate::view::connect::{ArrivedPage, ConsentPage};
+use crate::{Error, State};
+
+/// Begins: the next page leads to the provider. A redirect would not do, since browsers hold it against
+/// the form's own origin.
+pub(crate) async fn begin(
+    Extract(state): Extract<State>,
+    Named(name): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let person = &who.person;
+    let url = connect::begin(&state.gateway, &person.actor(), person.user.id, &name).await?;
+    html(&ConsentPage { shell: who.shell(&state).await?, name, url })
+}
+
+/// What a provider sends along.
+#[derive(Default, Deserialize)]
+pub(crate) struct Sent {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    code: String,
+}
+
+pub(crate) async fn arrived(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(sent): Asked<Sent>,
+) -> Result<Response, Error> {
+    if sent.code.is_empty() || sent.state.is_empty() {
+        return Ok(Notice::NotConnected.then(&state, "/app/credentials"));
+    }
+    html(&ArrivedPage { shell: who.shell(&state).await?, state: sent.state, code: sent.code })
+}
+
+pub(crate) async fn finish(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let person = &who.person;
+    let (token, code) = (fields.get("state"), fields.get("code"));
+    match connect::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {
+        Ok(name) => Ok(Notice::Connected.then(&state, &format!("/app/credentials/{name}"))),
+        Err(Service::NotFound(_) | Service::TokenEndpoint(_) | Service::Conflict(_)) => {
+            Ok(Notice::NotConnected.then(&state, "/app/credentials"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

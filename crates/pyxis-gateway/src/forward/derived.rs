@@ -1,0 +1,260 @@
+//! Kinds that make what they attach for each request, or fetch it: signatures, access tokens, client
+//! certificates.
+
+mod body;
+
+use std::pin::Pin;
+
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use pyxis_core::auth::derived::Hmac;
+use pyxis_core::auth::{Auth, AwsScope};
+use pyxis_core::entropy;
+use pyxis_core::secret::SecretString;
+use pyxis_core::target::Target;
+use pyxis_net::{Body, Client};
+use pyxis_signing::oauth1::{self, Stamp, Tokens};
+use pyxis_signing::{hmac_request, sigv4};
+use zeroize::Zeroizing;
+
+use super::inject::Injected;
+use super::outbound::{Answer, Outbound, needles, open_secret, wire_request, wrap};
+use crate::error::{Error, Result};
+use crate::resolve::Credential;
+use crate::secret_value::SecretValue;
+use crate::state::State;
+use crate::tokens;
+
+/// What a request needs besides what was judged.
+struct Attached {
+    headers: HeaderMap,
+    body: Body,
+    secrets: Vec<Zeroizing<Vec<u8>>>,
+    client: Client,
+}
+
+/// A dispatch under way. Named, so that the future of requests that do without stays small.
+type Dispatching<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
+
+/// As [`super::outbound::dispatch`], for these kinds.
+pub(super) fn dispatch<'a>(state: &'a State, outbound: Outbound<'a>, body: Body) -> Dispatching<'a> {
+    Box::pin(run(state, outbound, body))
+}
+
+async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<Answer> {
+    let credential = outbound.credential;
+    let secret =
+        open_secret(state, credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let headers = std::mem::take(&mut outbound.headers);
+    let mut attached = Attached { headers, body, secrets: secrets_of(&secret), client: state.net.clone() };
+    attach(state, &outbound, &secret, &mut attached).await?;
+    let Attached { headers, body, secrets, client } = attached;
+    let url = Zeroizing::new(outbound.target.to_string());
+    let request = wire_request(outbound.method, &url, headers, body)?;
+    let response = client.send(request, state.config.forward_timeout).await?;
+    wrap(state, credential, response, needles(credential, &Injected { wire: None, secrets }))
+}
+
+/// Everything that must not come back. What only names the client is no secret.
+fn secrets_of(secret: &SecretValue) -> Vec<Zeroizing<Vec<u8>>> {
+    const NAMES: [&str; 5] = ["access_key_id", "client_id", "consumer_key", "token", "certificate"];
+    let mut kept = Vec::new();
+    for (name, value) in secret.named() {
+        if !NAMES.contains(&name) && !value.is_empty() {
+            kept.push(Zeroizing::new(value.as_bytes().to_vec()));
+        }
+    }
+    kept
+}
+
+async fn attach(
+    state: &State,
+    outbound: &Outbound<'_>,
+    secret: &SecretValue,
+    attached: &mut Attached,
+) -> Result<()> {
+    let credential = outbound.credential;
+    match &credential.auth {
+        Some(Auth::Oauth1 {}) => oauth1(state, outbound, secret, attached).await,
+        Some(Auth::AwsSigv4(scope)) => aws(state, outbound, scope, secret, attached).await,
+        Some(Auth::Hmac(config)) => hmac(state, outbound, config, secret, attached).await,
+        Some(Auth::Mtls {}) => {
+            attached.client = state.identities.client(state, credential, secret)?;
+            Ok(())
+        }
+        Some(
+            Auth::Oauth2ClientCredentials(_)
+            | Auth::Oauth2Refresh(_)
+            | Auth::JwtBearer(_)
+            | Auth::GithubApp(_),
+        ) => bearer(state, credential, secret, attached).await,
+        _ => Err(Error::NoLongerAllowed("the credential is attached in another way")),
+    }
+}
+
+async fn bearer(
+    state: &State,
+    credential: &Credential,
+    secret: &SecretValue,
+    attached: &mut Attached,
+) -> Result<()> {
+    let token = tokens::token(state, credential, secret).await?;
+    let text = Zeroizing::new(format!("Bearer {}", token.expose()));
+    attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
+    attached.secrets.push(Zeroizing::new(token.expose().as_bytes().to_vec()));
+    Ok(())
+}
+
+async fn oauth1(
+    state: &State,
+    outbound: &Outbound<'_>,
+    secret: &SecretValue,
+    attached: &mut Attached,
+) -> Result<()> {
+    let kind = attached.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_form = kind.is_some_and(oauth1::is_form);
+    let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
+    let stamp = Stamp::new(state.now(), &*state.entropy);
+    let (method, target) = (outbound.method.as_str(), outbound.target);
+    let text = oauth1::authorization(&oauth1_tokens(secret)?, method, target, form.as_deref(), &stamp)
+        .map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
+    Ok(())
+}
+
+/// The four parts of an OAuth 1.0a secret; `access_token` and `access_token_secret` are other names of
+/// the last two.
+fn oauth1_tokens(secret: &SecretValue) -> Result<Tokens> {
+    let part = |name: &'static str, other: &'static str| secret.field(name).or_else(|| secret.field(other));
+    let needed = |name: &'static str| needed(secret, name).map(str::to_owned);
+    Ok(Tokens {
+        consumer_key: needed("consumer_key")?,
+        consumer_secret: SecretString::new(needed("consumer_secret")?),
+        token: part("token", "access_token").unwrap_or_default().to_owned(),
+        token_secret: SecretString::new(
+            part("token_secret", "access_token_secret").unwrap_or_default().to_owned(),
+        ),
+    })
+}
+
+async fn aws(
+    state: &State,
+    outbound: &Outbound<'_>,
+    scope: &AwsScope,
+    secret: &SecretValue,
+    attached: &mut Attached,
+) -> Result<()> {
+    let date = sigv4::date(state.now());
+    let hash = sigv4::payload_hash(&body::take(state, &mut attached.body).await?);
+    let host = outbound.target.authority();
+    let name = HeaderName::from_static;
+    let headers = &mut attached.headers;
+    headers.remove("x-amz-security-token");
+    headers.insert(name("x-amz-date"), sensitive(&date)?);
+    headers.insert(name("x-amz-content-sha256"), sensitive(&hash)?);
+    if let Some(token) = secret.field("session_token") {
+        headers.insert(name("x-amz-security-token"), sensitive(token)?);
+    }
+    let mut signed = vec![("host", host.as_str())];
+    for (header, value) in &*headers {
+        if header == CONTENT_TYPE || header.as_str().starts_with("x-amz-") {
+            let value = std::str::from_utf8(value.as_bytes())
+                .map_err(|_| Error::InvalidHeader { name: "x-amz-*", detail: "must be text to be signed" })?;
+            signed.push((header.as_str(), value));
+        }
+    }
+    let keys = sigv4::Keys {
+        access_key_id: needed(secret, "access_key_id")?.to_owned(),
+        secret_access_key: SecretString::new(needed(secret, "secret_access_key")?.to_owned()),
+    };
+    let request = sigv4::Request {
+        method: outbound.method.as_str(),
+        target: outbound.target,
+        headers: &signed,
+        payload_hash: &hash,
+    };
+    let scope = sigv4::Scope { region: &scope.region, service: &scope.service };
+    let text = sigv4::authorization(&keys, scope, &date, &request);
+    attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
+    Ok(())
+}
+
+async fn hmac(
+    state: &State,
+    outbound: &Outbound<'_>,
+    config: &Hmac,
+    secret: &SecretValue,
+    attached: &mut Attached,
+) -> Result<()> {
+    let body = body::take(state, &mut attached.body).await?;
+    let nonce = entropy::token::<16>(&*state.entropy, "");
+    let request = hmac_request::Request {
+        method: outbound.method.as_str(),
+        target: outbound.target,
+        body: &body,
+        now: state.now(),
+        nonce: &nonce,
+    };
+    for (name, value) in hmac_headers(config, &request, secret)? {
+        let name = HeaderName::try_from(name).map_err(|error| Error::Internal(error.into()))?;
+        attached.headers.insert(name, sensitive(&value)?);
+    }
+    Ok(())
+}
+
+fn hmac_headers(
+    config: &Hmac,
+    request: &hmac_request::Request<'_>,
+    secret: &SecretValue,
+) -> Result<Vec<(String, Zeroizing<String>)>> {
+    // One string alone is the key.
+    let field = |name: &str| match (secret.text(), name) {
+        (Some(text), "key") => Some(text.to_owned()),
+        _ => secret.field(name).map(str::to_owned),
+    };
+    hmac_request::headers(config, request, &field).map_err(|error| Error::field("auth", error.to_string()))
+}
+
+fn needed<'a>(secret: &'a SecretValue, name: &'static str) -> Result<&'a str> {
+    let found = secret.field(name).filter(|value| !value.is_empty());
+    found.ok_or_else(|| Error::field(format!("secret.{name}"), "this auth kind needs it"))
+}
+
+fn sensitive(text: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| Error::field("secret", "has characters that a header cannot carry"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Checks when it is written that a secret has what its kind needs.
+pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
+    match auth {
+        Auth::Oauth1 {} => oauth1_tokens(secret).map(drop),
+        Auth::AwsSigv4(_) => {
+            needed(secret, "access_key_id")?;
+            needed(secret, "secret_access_key").map(drop)
+        }
+        Auth::Hmac(config) => {
+            let sample =
+                Target::parse("https://example.com/").map_err(|error| Error::Internal(error.into()))?;
+            let now = pyxis_core::clock::UnixMillis(0);
+            let request =
+                hmac_request::Request { method: "GET", target: &sample, body: b"", now, nonce: "0" };
+            hmac_headers(config, &request, secret)?
+                .iter()
+                .try_for_each(|(_, value)| sensitive(value).map(drop))
+        }
+        Auth::Oauth2ClientCredentials(_) => {
+            needed(secret, "client_id")?;
+            needed(secret, "client_secret").map(drop)
+        }
+        Auth::Oauth2Refresh(_) => needed(secret, "client_id").map(drop),
+        Auth::JwtBearer(config) => tokens::assertion_key(config.algorithm, secret).map(drop),
+        Auth::GithubApp(_) => {
+            tokens::assertion_key(pyxis_core::auth::derived::JwtAlgorithm::Rs256, secret).map(drop)
+        }
+        Auth::Mtls {} => crate::identities::read(secret).map(drop),
+        _ => Ok(()),
+    }
+}

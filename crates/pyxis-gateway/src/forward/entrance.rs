@@ -1,0 +1,95 @@
+//! `/p/{credential}/…`: the entrance for tools that know only a base URL and a key.
+//!
+//! The agent key is the bearer token, method, path and query are those of the request, and the host is the
+//! credential's own. From there on it is a request to `/forward` like any other: the same checks, the same
+//! records. A request that asks a person is held for a while, because such tools do not poll.
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use super::{Call, method};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::resolve::Credential;
+use crate::state::State;
+
+/// What every path of this entrance starts with.
+pub const PREFIX: &str = "/p";
+
+/// Any method. The path comes without [`PREFIX`].
+pub async fn entrance(state: &State, request: Request) -> Response {
+    run(state, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn run(state: &State, request: Request) -> Result<Response> {
+    let (mut head, body) = request.into_parts();
+    let key = bearer(&head.headers)?;
+    let agent = state.cache.agent_now(&state.store, &key).await?;
+    // The agent's key is the proxy's business alone.
+    head.headers.remove(AUTHORIZATION);
+    let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, path) = (name.to_owned(), path.to_owned());
+    let control = Control::read(&head.headers)?;
+    for (header, shown) in [
+        (control.credential, "X-PX-Credential"),
+        (control.target, "X-PX-Target"),
+        (control.method, "X-PX-Method"),
+    ] {
+        if header.is_some() {
+            return Err(Error::UnknownHeader(format!("{shown}, which the path says")));
+        }
+    }
+    if head.headers.contains_key("x-px-key") {
+        return Err(Error::UnknownHeader("X-PX-Key, which Authorization says".to_owned()));
+    }
+    let target = match agent.credential(&state.store, &name).await.and_then(|found| origin(&found)) {
+        Ok(origin) => {
+            let query = head.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            format!("{origin}/{path}{query}")
+        }
+        Err(error) => {
+            limits::admit(state, &agent).await?;
+            return Err(error);
+        }
+    };
+    let verb = head.method.as_str().to_owned();
+    let control = Control {
+        credential: Some(&name),
+        target: Some(&target),
+        method: Some(&verb),
+        wait: control.wait.or(Some(state.config.entrance_wait)),
+        ..control
+    };
+    let call = Call { key: &key, method: method(&control)?, control: &control, head: &head };
+    match control.idempotency_key {
+        None => call.go(state, body, None).await,
+        Some(idempotency_key) => Box::pin(call.go_once(state, idempotency_key, body)).await,
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<String> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().ok_or(Error::MissingKey)?;
+    if values.next().is_some() {
+        return Err(Error::DuplicateHeader("Authorization"));
+    }
+    let text = value.to_str().map_err(|_| Error::InvalidKey)?;
+    let (scheme, key) = text.split_once(' ').ok_or(Error::MissingKey)?;
+    if !scheme.eq_ignore_ascii_case("bearer") || key.trim().is_empty() {
+        return Err(Error::MissingKey);
+    }
+    Ok(key.trim().to_owned())
+}
+
+/// The first allowed host that is exact.
+fn origin(credential: &Credential) -> Result<String> {
+    let hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
+    let host = hosts.iter().find(|host| !host.starts_with('*'));
+    let host = host.ok_or_else(|| Error::HostNotAllowed("the credential has no exact host".to_owned()))?;
+    let scheme = if credential.row.allow_http { "http" } else { "https" };
+    Ok(format!("{scheme}://{host}"))
+}

@@ -1,0 +1,258 @@
+//! Access tokens that are fetched with a credential (OAuth 2.0): kept to their end, fetched by one
+//! request at a time, on one node at a time.
+//!
+//! A refresh token may be good for one use only. So only the node that holds the credential's lease asks
+//! for a new token, and what it gets is in the store before anything is sent with it.
+
+mod assertion;
+pub mod connect;
+mod endpoint;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyxis_core::auth::Auth;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::CredentialId;
+use pyxis_core::secret::SecretString;
+use pyxis_store::credentials::{self, CredentialRow};
+use pyxis_store::leases;
+use pyxis_store::oauth_tokens::{self, TokenRow};
+use zeroize::Zeroizing;
+
+pub(crate) use self::assertion::key as assertion_key;
+
+use self::endpoint::{Failure, Granted};
+use crate::error::{Error, Result};
+use crate::resolve::Credential;
+use crate::secret_value::SecretValue;
+use crate::state::State;
+
+/// A token is renewed this long before its end, so that it does not end on the way.
+const MARGIN: Duration = Duration::from_secs(30);
+/// How long a token is used where its provider does not say.
+const DEFAULT_LIFE: Duration = Duration::from_hours(1);
+/// How long a node may take to fetch a token before another one tries.
+const LEASE: Duration = Duration::from_mins(1);
+/// How often a node looks whether another one is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The code in the store of an account that a person must connect (again).
+const REAUTHORIZE: &str = "reauthorization_required";
+
+/// Tokens of this process, by credential.
+#[derive(Default)]
+pub(crate) struct Tokens(Mutex<HashMap<CredentialId, Arc<Slot>>>);
+
+/// One credential's token. Whoever holds the lock is the one request that fetches.
+#[derive(Default)]
+struct Slot(tokio::sync::Mutex<Option<Fresh>>);
+
+/// A token that may be used until then.
+#[derive(Clone)]
+struct Fresh {
+    version: i64,
+    expires_at: UnixMillis,
+    token: SecretString,
+}
+
+impl Fresh {
+    fn is_good(&self, version: i64, now: UnixMillis) -> bool {
+        self.version == version && now.plus(MARGIN) < self.expires_at
+    }
+}
+
+const ACCESS_TOKEN: &str = "access_token";
+const REFRESH_TOKEN: &str = "refresh_token";
+
+impl Tokens {
+    fn slot(&self, id: CredentialId) -> Arc<Slot> {
+        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default())
+    }
+
+    /// Another token is in the store.
+    pub(crate) fn forget(&self, id: CredentialId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+}
+
+/// A credential with its secret, for as long as a token is fetched with it.
+pub(crate) struct Subject {
+    row: CredentialRow,
+    auth: Option<Auth>,
+    secret: SecretValue,
+}
+
+impl Subject {
+    pub(crate) fn new(credential: &Credential, secret: &SecretValue) -> Self {
+        Self { row: credential.row.clone(), auth: credential.auth.clone(), secret: secret.clone() }
+    }
+}
+
+/// The access token to send with a request.
+pub(crate) async fn token(
+    state: &State,
+    credential: &Credential,
+    secret: &SecretValue,
+) -> Result<SecretString> {
+    let slot = state.tokens.slot(credential.row.id);
+    let mut held = slot.0.lock().await;
+    let (version, now) = (credential.row.version, state.now());
+    if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(version, now)) {
+        return Ok(fresh.token.clone());
+    }
+    let subject = Arc::new(Subject::new(credential, secret));
+    let fresh = shared(state, &subject).await?;
+    let token = fresh.token.clone();
+    *held = Some(fresh);
+    Ok(token)
+}
+
+/// The token in the store, or a new one if it is this node's turn to fetch it.
+async fn shared(state: &State, credential: &Arc<Subject>) -> Result<Fresh> {
+    let name = format!("token {}", credential.row.id);
+    let deadline = tokio::time::Instant::now() + LEASE;
+    loop {
+        if let Some(fresh) = stored(state, credential).await?.and_then(|found| found.fresh) {
+            return Ok(fresh);
+        }
+        let now = state.now();
+        if leases::acquire(&state.store, &name, state.node, now, now.plus(LEASE)).await? {
+            // On its own: an agent that hangs up must not lose a refresh token that was just rotated.
+            let (state, credential) = (state.clone(), Arc::clone(credential));
+            let fetching = tokio::spawn(async move {
+                let fetched = renew(&state, &credential).await;
+                leases::release(&state.store, &name, state.node).await?;
+                fetched
+            });
+            return fetching.await.unwrap_or_else(|error| Err(Error::Internal(error.into())));
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Err(Error::TokenEndpoint("another node did not finish in time".to_owned()));
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// What the store has for this version of the secret.
+struct Stored {
+    fresh: Option<Fresh>,
+    refresh_token: Option<Zeroizing<String>>,
+}
+
+async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
+    let row = &credential.row;
+    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+    let Some(found) = found.filter(|found| found.credential_version == row.version) else { return Ok(None) };
+    if found.problem.as_deref() == Some(REAUTHORIZE) {
+        return Err(reauthorize(state, credential));
+    }
+    let Some(sealed) = &found.sealed_tokens else { return Ok(None) };
+    let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
+    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let kept = SecretValue::from_bytes(&bytes)?;
+    let token = SecretString::new(kept.field(ACCESS_TOKEN).unwrap_or_default().to_owned());
+    let fresh = Fresh { version: row.version, expires_at: found.expires_at, token };
+    let fresh = Some(fresh).filter(|fresh| fresh.is_good(row.version, state.now()));
+    let refresh_token = kept.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned()));
+    Ok(Some(Stored { fresh, refresh_token }))
+}
+
+/// Fetches a token, with the lease held, and stores it.
+async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
+    // Another node may have been faster, and may have used the refresh token up.
+    let before = stored(state, credential).await?;
+    let refresh_token = match before {
+        Some(Stored { fresh: Some(fresh), .. }) => return Ok(fresh),
+        Some(Stored { refresh_token: Some(token), .. }) => Some(token),
+        _ => credential.secret.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned())),
+    };
+    match fetch(state, credential, refresh_token.as_deref().map(String::as_str)).await {
+        Ok(granted) => store(state, credential, granted, refresh_token).await,
+        Err(Failure::Refused { code, .. }) if is_connected(credential) && ends_the_connection(&code) => {
+            note_problem(state, credential).await?;
+            Err(reauthorize(state, credential))
+        }
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+async fn fetch(state: &State, credential: &Subject, refresh_token: Option<&str>) -> Result<Granted, Failure> {
+    let secret = &credential.secret;
+    match &credential.auth {
+        Some(Auth::Oauth2ClientCredentials(source)) => {
+            endpoint::client_credentials(state, source, secret).await
+        }
+        Some(Auth::Oauth2Refresh(account)) => match refresh_token {
+            Some(token) => endpoint::refresh(state, account, secret, token).await,
+            None => Err(Failure::Error(reauthorize(state, credential))),
+        },
+        Some(Auth::JwtBearer(assertion)) => assertion::exchange(state, assertion, secret).await,
+        Some(Auth::GithubApp(app)) => assertion::github(state, app, secret).await,
+        _ => Err(Failure::Error(Error::NoLongerAllowed("the credential fetches no token"))),
+    }
+}
+
+fn is_connected(credential: &Subject) -> bool {
+    matches!(credential.auth, Some(Auth::Oauth2Refresh(_)))
+}
+
+/// RFC 6749, section 5.2, and what providers say of accounts that withdrew their consent.
+fn ends_the_connection(code: &str) -> bool {
+    matches!(code, "invalid_grant" | "interaction_required" | "consent_required" | "login_required")
+}
+
+fn reauthorize(state: &State, credential: &Subject) -> Error {
+    Error::ReauthorizationRequired {
+        url: format!("{}/app/credentials/{}", state.config.base_url, credential.row.name),
+    }
+}
+
+/// Puts what was granted into the store, before anybody uses it.
+async fn store(
+    state: &State,
+    credential: &Subject,
+    granted: Granted,
+    before: Option<Zeroizing<String>>,
+) -> Result<Fresh> {
+    let now = state.now();
+    let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));
+    let token = SecretString::new((*granted.access_token).clone());
+    // A provider that does not rotate refresh tokens leaves the old one good.
+    let refresh_token = granted.refresh_token.or(before);
+    let parts = [(ACCESS_TOKEN, Some(granted.access_token)), (REFRESH_TOKEN, refresh_token)];
+    let kept = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))).collect();
+    let row = &credential.row;
+    let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
+    let sealed = state.keyring.seal(&*state.entropy, &aad, SecretValue::Fields(kept).to_bytes().expose());
+    let stored = TokenRow {
+        credential_id: row.id,
+        workspace_id: row.workspace_id,
+        credential_version: row.version,
+        sealed_tokens: Some(sealed),
+        expires_at,
+        problem: None,
+        updated_at: now,
+    };
+    oauth_tokens::put(&state.store, &stored).await?;
+    Ok(Fresh { version: row.version, expires_at, token })
+}
+
+async fn note_problem(state: &State, credential: &Subject) -> Result<()> {
+    let row = &credential.row;
+    // The credential may have been removed meanwhile: then there is nothing to note.
+    if credentials::find(&state.store, row.workspace_id, row.id).await?.is_none() {
+        return Ok(());
+    }
+    let noted = TokenRow {
+        credential_id: row.id,
+        workspace_id: row.workspace_id,
+        credential_version: row.version,
+        sealed_tokens: None,
+        expires_at: state.now(),
+        problem: Some(REAUTHORIZE.to_owned()),
+        updated_at: state.now(),
+    };
+    oauth_tokens::put(&state.store, &noted).await?;
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! A person connects an account: the authorization code flow with PKCE (RFC 6749, section 4.1; RFC 7636).
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::auth::Auth;
+use pyxis_core::auth::derived::Connected;
+use pyxis_core::entropy;
+use pyxis_core::id::UserId;
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::target::Target;
+use pyxis_store::credentials;
+use pyxis_store::oauth_tokens::{self, ConnectionRow};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::Subject;
+use super::endpoint::{self, form_encoded};
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::forward::outbound::open_secret;
+use crate::resolve::{Credential, key_hash};
+use crate::state::State;
+
+/// How long a person may take at the provider.
+const WINDOW: Duration = Duration::from_mins(10);
+
+/// Where the provider sends people back to.
+pub fn redirect_uri(state: &State) -> String {
+    format!("{}/app/oauth/callback", state.config.base_url)
+}
+
+/// Begins a connection; the address of the provider's page of consent.
+pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Result<String> {
+    let credential = find(state, actor, name).await?;
+    let account = account(&credential)?;
+    let page = account.authorization_url.as_deref().ok_or_else(|| {
+        Error::field("auth.authorization_url", "is not set: bring the refresh token along with the secret")
+    })?;
+    let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    let secret =
+        open_secret(state, &credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let (token, verifier) = (random(state), random(state));
+    let row = &credential.row;
+    let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);
+    let now = state.now();
+    let connection = ConnectionRow {
+        state_hash: entropy::hex(&key_hash(&token)),
+        workspace_id: row.workspace_id,
+        credential_id: row.id,
+        credential_version: row.version,
+        user_id: user,
+        sealed_verifier: state.keyring.seal(&*state.entropy, &aad, verifier.as_bytes()),
+        created_at: now,
+        expires_at: now.plus(WINDOW),
+    };
+    oauth_tokens::purge_connections(&state.store, now).await?;
+    oauth_tokens::begin_connection(&state.store, &connection).await?;
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    Ok(consent(&page, account, client, &redirect_uri(state), &token, &challenge))
+}
+
+fn random(state: &State) -> String {
+    URL_SAFE_NO_PAD.encode(entropy::bytes::<32>(&*state.entropy))
+}
+
+fn consent(
+    page: &Target,
+    account: &Connected,
+    client: &str,
+    redirect: &str,
+    state: &str,
+    challenge: &str,
+) -> String {
+    let mut url = page.to_string();
+    url.push(if page.query().is_some() { '&' } else { '?' });
+    url.push_str("response_type=code");
+    let scope = account.scope.as_deref().unwrap_or_default();
+    for (name, value) in [
+        ("client_id", client),
+        ("redirect_uri", redirect),
+        ("scope", scope),
+        ("state", state),
+        ("code_challenge", challenge),
+        ("code_challenge_method", "S256"),
+    ] {
+        if !value.is_empty() {
+            url.push('&');
+            url.push_str(name);
+            url.push('=');
+            url.extend(form_encoded(value));
+        }
+    }
+    if let Some(more) = account.authorization_parameters.as_deref().filter(|more| !more.is_empty()) {
+        url.push('&');
+        url.push_str(more);
+    }
+    url
+}
+
+/// Finishes a connection with what the provider sent the person back with; the credential's name.
+pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, code: &str) -> Result<String> {
+    let (workspace, now) = (actor.workspace, state.now());
+    let hash = entropy::hex(&key_hash(token));
+    let found = oauth_tokens::take_connection(&state.store, workspace, user, &hash, now).await?;
+    let connection =
+        found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;
+    let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
+    let row = row.filter(|row| row.version == connection.credential_version);
+    let row = row.ok_or(Error::Conflict("the credential was changed meanwhile; connect it again"))?;
+    let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
+    let account = account(&credential)?;
+    let secret =
+        open_secret(state, &credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let aad = oauth_tokens::verifier_aad(workspace, connection.credential_id);
+    let verifier = state
+        .keyring
+        .open(&aad, &connection.sealed_verifier)
+        .map_err(|error| Error::Internal(Box::new(error)))?;
+    let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
+    let redirect = redirect_uri(state);
+    let granted =
+        endpoint::code(state, account, &secret, code, &verifier, &redirect).await.map_err(Error::from)?;
+    let renewable = granted.refresh_token.is_some();
+    super::store(state, &Subject::new(&credential, &secret), granted, None).await?;
+    state.tokens.forget(credential.row.id);
+    let change = Change::begin(state, actor).await?;
+    let detail = json!({ "renewable": renewable });
+    change.commit("credential.connected", Some(&credential.row.name), detail).await?;
+    Ok(credential.row.name)
+}
+
+async fn find(state: &State, actor: &Actor, name: &str) -> Result<Credential> {
+    let row = credentials::find_by_name(&state.store, actor.workspace, name).await?;
+    Credential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
+}
+
+fn account(credential: &Credential) -> Result<&Connected> {
+    match &credential.auth {
+        Some(Auth::Oauth2Refresh(account)) => Ok(account),
+        _ => Err(Error::field("auth", "only an oauth2_refresh credential is connected")),
+    }
+}

@@ -1,0 +1,234 @@
+//! One request to a token endpoint (RFC 6749, sections 3.2 and 5).
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use pyxis_core::auth::derived::{ClientAuth, Connected, TokenSource};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::secret::SecretString;
+use pyxis_core::target::Target;
+use serde::Deserialize;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+use crate::judge;
+use crate::secret_value::SecretValue;
+use crate::state::State;
+
+/// Largest answer that is read, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+/// Longest life that is believed.
+const MAX_LIFE: u64 = 366 * 24 * 3600;
+
+/// What a token endpoint gave.
+pub(super) struct Granted {
+    pub(super) access_token: Zeroizing<String>,
+    pub(super) refresh_token: Option<Zeroizing<String>>,
+    /// How long the access token is good.
+    pub(super) life: Option<Duration>,
+    /// Until when, where the endpoint says it that way.
+    pub(super) expires_at: Option<UnixMillis>,
+}
+
+/// Why there is no token.
+pub(super) enum Failure {
+    /// The endpoint said no, with this code (RFC 6749, section 5.2).
+    Refused { code: String, status: StatusCode },
+    /// It could not be asked, or not understood.
+    Error(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Error(error) => error,
+            Failure::Refused { code, status } => {
+                Self::TokenEndpoint(format!("it answered {} {code}", status.as_u16()).trim_end().to_owned())
+            }
+        }
+    }
+}
+
+/// The form that is posted; wiped when dropped.
+pub(super) struct Form(Zeroizing<String>);
+
+impl Form {
+    pub(super) fn new(grant_type: &str) -> Self {
+        let mut form = Self(Zeroizing::new(String::with_capacity(512)));
+        form.add("grant_type", grant_type);
+        form
+    }
+
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(name);
+        self.0.push('=');
+        self.0.extend(form_encoded(value));
+    }
+
+    pub(super) fn add_some(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            self.add(name, value);
+        }
+    }
+}
+
+/// What RFC 3986 does not reserve stays: some endpoints do not decode client ids.
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+pub(super) fn form_encoded(value: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(value, FORM)
+}
+
+/// RFC 6749, section 4.4.
+pub(super) async fn client_credentials(
+    state: &State,
+    source: &TokenSource,
+    secret: &SecretValue,
+) -> Result<Granted, Failure> {
+    let mut form = Form::new("client_credentials");
+    form.add_some("scope", source.scope.as_deref());
+    form.add_some("audience", source.audience.as_deref());
+    let authorization = identify(source.client_auth, secret, &mut form)?;
+    ask(state, &source.token_url, form, authorization).await
+}
+
+/// RFC 6749, section 6.
+pub(super) async fn refresh(
+    state: &State,
+    account: &Connected,
+    secret: &SecretValue,
+    refresh_token: &str,
+) -> Result<Granted, Failure> {
+    let mut form = Form::new("refresh_token");
+    form.add("refresh_token", refresh_token);
+    form.add_some("scope", account.scope.as_deref());
+    let authorization = identify(account.client_auth, secret, &mut form)?;
+    ask(state, &account.token_url, form, authorization).await
+}
+
+/// Section 4.1.3, with the proof of RFC 7636.
+pub(super) async fn code(
+    state: &State,
+    account: &Connected,
+    secret: &SecretValue,
+    code: &str,
+    verifier: &str,
+    redirect_uri: &str,
+) -> Result<Granted, Failure> {
+    let mut form = Form::new("authorization_code");
+    form.add("code", code);
+    form.add("redirect_uri", redirect_uri);
+    form.add("code_verifier", verifier);
+    let authorization = identify(account.client_auth, secret, &mut form)?;
+    ask(state, &account.token_url, form, authorization).await
+}
+
+/// The client says who it is: in the form, or in the returned header. Without a secret it is a public
+/// client and says its id in the form.
+fn identify(how: ClientAuth, secret: &SecretValue, form: &mut Form) -> Result<Option<HeaderValue>> {
+    let id = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let password = secret.field("client_secret").filter(|text| !text.is_empty());
+    match (how, password) {
+        (ClientAuth::Basic, Some(password)) => {
+            let pair = Zeroizing::new(format!("{}:{}", form_encoded(id), form_encoded(password)));
+            let text = Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes())));
+            let mut value = HeaderValue::from_str(&text).map_err(|error| Error::Internal(error.into()))?;
+            value.set_sensitive(true);
+            Ok(Some(value))
+        }
+        (_, password) => {
+            form.add("client_id", id);
+            form.add_some("client_secret", password);
+            Ok(None)
+        }
+    }
+}
+
+/// Posts a form to a token endpoint.
+pub(super) async fn ask(
+    state: &State,
+    url: &str,
+    form: Form,
+    authorization: Option<HeaderValue>,
+) -> Result<Granted, Failure> {
+    let mut request = Request::new(pyxis_net::body::full(form.0.as_bytes().to_vec()));
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    if let Some(value) = authorization {
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    send(state, url, request).await
+}
+
+/// Posts to a token endpoint, through the egress guard like any other request.
+pub(super) async fn send(
+    state: &State,
+    url: &str,
+    mut request: Request<pyxis_net::Body>,
+) -> Result<Granted, Failure> {
+    let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    state.net.check(&judge::host_port(&target)).await.map_err(Error::from)?;
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() =
+        target.to_string().parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+    let unreachable = |error: pyxis_net::Error| match error {
+        pyxis_net::Error::Blocked(blocked) => Error::TargetNotAllowed(blocked.to_string()),
+        error => Error::TokenEndpoint(error.to_string()),
+    };
+    let answer = state.net.send(request, state.config.forward_timeout).await.map_err(unreachable)?;
+    let status = answer.status();
+    let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), state.config.forward_timeout);
+    let bytes =
+        Zeroizing::new(pyxis_net::body::read_capped(body, MAX_ANSWER).await.map_err(unreachable)?.to_vec());
+    read(status, &bytes)
+}
+
+/// Providers differ in small things: numbers as texts, `token` for `access_token`, an error with 200.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(alias = "token")]
+    access_token: Option<SecretString>,
+    refresh_token: Option<SecretString>,
+    expires_in: Option<Value>,
+    expires_at: Option<Value>,
+    error: Option<Value>,
+}
+
+fn read(status: StatusCode, body: &[u8]) -> Result<Granted, Failure> {
+    let answer: Option<Answer> = serde_json::from_slice(body).ok();
+    let granted = answer.as_ref().filter(|_| status.is_success()).and_then(granted);
+    granted.ok_or_else(|| {
+        let code = answer.and_then(|answer| answer.error?.as_str().map(str::to_owned)).unwrap_or_default();
+        // Codes are short words; whatever else a provider sends is not repeated.
+        let plain = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        Failure::Refused { code: if plain { code } else { String::new() }, status }
+    })
+}
+
+fn granted(answer: &Answer) -> Option<Granted> {
+    let keep = |secret: &SecretString| Zeroizing::new(secret.expose().clone());
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    let access_token = answer.access_token.as_ref().filter(|token| !token.expose().is_empty()).map(keep)?;
+    let life = answer.expires_in.as_ref().and_then(number);
+    let end = answer.expires_at.as_ref().and_then(Value::as_str).and_then(UnixMillis::parse_rfc3339);
+    Some(Granted {
+        access_token,
+        refresh_token: answer.refresh_token.as_ref().filter(|token| !token.expose().is_empty()).map(keep),
+        life: life.map(|seconds| Duration::from_secs(seconds.min(MAX_LIFE))),
+        expires_at: end,
+    })
+}

@@ -1,0 +1,132 @@
+//! Access tokens that were fetched with a credential, and accounts on their way to being connected.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+
+use crate::cipher::{Aad, Sealed};
+use crate::db::{row, sql};
+use crate::{Executor, StoreError};
+
+row! {
+    /// What a token endpoint gave for one version of a credential's secret.
+    pub TokenRow: "oauth_tokens", token_columns {
+        /// Credential.
+        credential_id: CredentialId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// The version of the secret that it was given for.
+        credential_version: i64,
+        /// Access token and perhaps refresh token, sealed for [`tokens_aad`].
+        sealed_tokens: Option<Sealed>,
+        /// End of the access token.
+        expires_at: UnixMillis,
+        /// Code of what keeps it from being renewed.
+        problem: Option<String>,
+        /// Last change.
+        updated_at: UnixMillis,
+    }
+}
+
+row! {
+    /// A person on the way to a provider's page of consent.
+    pub ConnectionRow: "oauth_connections", connection_columns {
+        /// SHA-256 of the `state` parameter, hex.
+        state_hash: String,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Credential.
+        credential_id: CredentialId,
+        /// The version of its secret.
+        credential_version: i64,
+        /// Who connects.
+        user_id: UserId,
+        /// PKCE verifier, sealed for [`verifier_aad`].
+        sealed_verifier: Sealed,
+        /// Creation.
+        created_at: UnixMillis,
+        /// End of validity.
+        expires_at: UnixMillis,
+    }
+}
+
+/// What tokens are sealed for.
+pub fn tokens_aad(workspace: WorkspaceId, credential: CredentialId) -> Aad {
+    Aad::new("oauth_tokens", "sealed_tokens", workspace, credential)
+}
+
+/// What a verifier is sealed for.
+pub fn verifier_aad(workspace: WorkspaceId, credential: CredentialId) -> Aad {
+    Aad::new("oauth_connections", "sealed_verifier", workspace, credential)
+}
+
+/// What is stored for a credential.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+) -> Result<Option<TokenRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        token_columns!(),
+        " FROM oauth_tokens WHERE workspace_id = $1 AND credential_id = $2"
+    ));
+    executor.optional(query.bind(workspace).bind(credential)).await
+}
+
+/// Stores tokens in place of what was there, unless that is of a newer version of the secret; whether
+/// they are stored.
+pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreError> {
+    let query =
+        sql("INSERT INTO oauth_tokens (credential_id, workspace_id, credential_version, sealed_tokens, \
+         expires_at, problem, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+         ON CONFLICT (credential_id) DO UPDATE SET credential_version = excluded.credential_version, \
+         sealed_tokens = excluded.sealed_tokens, expires_at = excluded.expires_at, \
+         problem = excluded.problem, updated_at = excluded.updated_at \
+         WHERE oauth_tokens.workspace_id = excluded.workspace_id \
+         AND oauth_tokens.credential_version <= excluded.credential_version")
+        .bind(row.credential_id)
+        .bind(row.workspace_id)
+        .bind(row.credential_version)
+        .bind(&row.sealed_tokens)
+        .bind(row.expires_at)
+        .bind(&row.problem)
+        .bind(row.updated_at);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Adds a connection.
+pub async fn begin_connection(executor: impl Executor, row: &ConnectionRow) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO oauth_connections (state_hash, workspace_id, credential_id, \
+         credential_version, user_id, sealed_verifier, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING")
+    .bind(&row.state_hash)
+    .bind(row.workspace_id)
+    .bind(row.credential_id)
+    .bind(row.credential_version)
+    .bind(row.user_id)
+    .bind(&row.sealed_verifier)
+    .bind(row.created_at)
+    .bind(row.expires_at);
+    crate::db::insert(executor, query).await
+}
+
+/// Takes a connection of this person. Of any number of callers at most one gets the row.
+pub async fn take_connection(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    state_hash: &str,
+    now: UnixMillis,
+) -> Result<Option<ConnectionRow>, StoreError> {
+    let query = sql(concat!(
+        "DELETE FROM oauth_connections WHERE workspace_id = $1 AND user_id = $2 AND state_hash = $3 \
+         AND expires_at > $4 RETURNING ",
+        connection_columns!()
+    ));
+    Ok(executor.returning(query.bind(workspace).bind(user).bind(state_hash).bind(now)).await?.pop())
+}
+
+/// Forgets connections that nobody finished; how many. Of every workspace.
+pub async fn purge_connections(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM oauth_connections WHERE expires_at <= $1").bind(now)).await
+}

@@ -1,0 +1,70 @@
+//! Fetched tokens and accounts on their way to being connected.
+
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{CredentialId, UserId};
+use pyxis_store::oauth_tokens::{self, ConnectionRow, TokenRow};
+
+use crate::support::{NOW, World, add_credential, add_workspace, at, at_once, contract, exactly_one};
+
+fn tokens(world: &World, credential: CredentialId, version: i64, text: &[u8]) -> TokenRow {
+    let aad = oauth_tokens::tokens_aad(world.ws, credential);
+    TokenRow {
+        credential_id: credential,
+        workspace_id: world.ws,
+        credential_version: version,
+        sealed_tokens: Some(world.keyring.seal(&OsEntropy, &aad, text)),
+        expires_at: at(1000),
+        problem: None,
+        updated_at: NOW,
+    }
+}
+
+contract! {
+    async fn tokens_read_back_and_a_newer_secret_is_not_overwritten(world: &World) {
+        let id = add_credential(world, "api").await;
+        assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), None);
+        let first = tokens(world, id, 1, b"one");
+        assert!(oauth_tokens::put(&world.store, &first).await.unwrap());
+        assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), Some(first.clone()));
+        let second = TokenRow { problem: Some("p".to_owned()), sealed_tokens: None, ..tokens(world, id, 2, b"two") };
+        assert!(oauth_tokens::put(&world.store, &second).await.unwrap());
+        assert!(!oauth_tokens::put(&world.store, &first).await.unwrap());
+        assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), Some(second));
+        let other = add_workspace(&world.store, "other").await;
+        assert_eq!(oauth_tokens::find(&world.store, other, id).await.unwrap(), None);
+        pyxis_store::credentials::remove(&world.store, world.ws, id).await.unwrap();
+        assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), None);
+    }
+
+    async fn a_connection_is_taken_once_in_time_and_by_whoever_began_it(world: &World) {
+        let id = add_credential(world, "api").await;
+        let user = UserId::new(NOW, &OsEntropy);
+        let aad = oauth_tokens::verifier_aad(world.ws, id);
+        let row = |hash: &str| ConnectionRow {
+            state_hash: hash.to_owned(),
+            workspace_id: world.ws,
+            credential_id: id,
+            credential_version: 1,
+            user_id: user,
+            sealed_verifier: world.keyring.seal(&OsEntropy, &aad, b"verifier"),
+            created_at: NOW,
+            expires_at: at(10),
+        };
+        oauth_tokens::begin_connection(&world.store, &row("a")).await.unwrap();
+        oauth_tokens::begin_connection(&world.store, &row("b")).await.unwrap();
+        let stranger = UserId::new(at(1), &OsEntropy);
+        let take = async |user, hash, now| {
+            oauth_tokens::take_connection(&world.store, world.ws, user, hash, now).await.unwrap()
+        };
+        assert_eq!(take(stranger, "a", NOW).await, None);
+        assert_eq!(take(user, "a", at(10)).await, None);
+        let taken = at_once(8, |_| {
+            let (store, ws) = (world.store.clone(), world.ws);
+            async move { oauth_tokens::take_connection(&store, ws, user, "a", NOW).await.unwrap().is_some() }
+        })
+        .await;
+        assert!(exactly_one(taken));
+        assert_eq!(oauth_tokens::purge_connections(&world.store, at(10)).await.unwrap(), 1);
+        assert_eq!(take(user, "b", NOW).await, None);
+    }
+}

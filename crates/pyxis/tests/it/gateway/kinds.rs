@@ -1,0 +1,315 @@
+//! Decisions, Credentials: kinds that sign each request or fetch a token for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::signer::verifier;
+use crate::support::{Setup, World, both_engines};
+
+fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+    mac.update(data);
+    mac.finalize().into_bytes().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    pyxis_core::entropy::hex(bytes)
+}
+
+/// Everything passes without a question.
+async fn free(world: &World, name: &str) {
+    let policy = json!({"auto_approve_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"]});
+    world.owner.set_policy(name, &policy).await;
+}
+
+#[tokio::test]
+async fn oauth1_signs_here_as_the_sidecar_does() {
+    let mut world = World::bare(Setup::new()).await;
+    world.upstream = verifier::upstream().await;
+    let secret = json!({
+        "consumer_key": verifier::CONSUMER_KEY, "consumer_secret": verifier::CONSUMER_SECRET,
+        "token": verifier::TOKEN, "token_secret": verifier::TOKEN_SECRET,
+    });
+    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    free(&world, "x").await;
+    let url = |path: &str| world.upstream.url(path);
+    let answer = world.agent.forward("x", "GET", &url("/a?b=%20c&b=+d")).send().await.forwarded(200);
+    assert_eq!(answer.text(), "verified");
+    let call = world
+        .agent
+        .forward("x", "POST", &url("/u"))
+        .header("content-type", "application/x-www-form-urlencoded");
+    call.body("status=a%20b&c").send().await.forwarded(200);
+    let call = world.agent.forward("x", "PUT", &url("/j")).header("content-type", "application/json");
+    call.body("{\"a\":1}").send().await.forwarded(200);
+}
+
+#[tokio::test]
+async fn aws_requests_carry_a_signature_over_what_was_sent() {
+    let world = World::bare(Setup::new()).await;
+    let fields = json!({
+        "auth": {"kind": "aws_sigv4", "region": "eu-central-1", "service": "execute-api"},
+        "secret": {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalr/canary", "session_token": "sess"},
+    });
+    world.credential("aws", &fields).await;
+    free(&world, "aws").await;
+    let call = world.agent.forward("aws", "POST", &world.upstream.url("/prod/items?b=2&a=1"));
+    let call = call.header("content-type", "application/json").header("x-amz-date", "19700101T000000Z");
+    call.body("{\"x\":1}").send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    let header = |name: &str| request.header(name).unwrap().to_owned();
+    let (date, hash) = (header("x-amz-date"), hex(&Sha256::digest(request.text())));
+    assert_eq!(
+        (header("x-amz-content-sha256"), header("x-amz-security-token")),
+        (hash.clone(), "sess".to_owned())
+    );
+    let signed = "content-type;host;x-amz-content-sha256;x-amz-date;x-amz-security-token";
+    let canonical = format!(
+        "POST\n/prod/items\na=1&b=2\ncontent-type:application/json\nhost:{}\nx-amz-content-sha256:{hash}\n\
+         x-amz-date:{date}\nx-amz-security-token:sess\n\n{signed}\n{hash}",
+        request.host
+    );
+    let scope = format!("{}/eu-central-1/execute-api/aws4_request", &date[..8]);
+    let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
+    let mut key = b"AWS4wJalr/canary".to_vec();
+    for part in scope.split('/') {
+        key = hmac(&key, part.as_bytes());
+    }
+    let signature = hex(&hmac(&key, to_sign.as_bytes()));
+    let expected = format!(
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{scope}, SignedHeaders={signed}, Signature={signature}"
+    );
+    assert_eq!(header("authorization"), expected);
+}
+
+#[tokio::test]
+async fn hmac_signs_what_its_template_says() {
+    let world = World::bare(Setup::new()).await;
+    let fields = json!({
+        "auth": {
+            "kind": "hmac", "content": "{timestamp}{method}{target}{body}", "key_encoding": "base64",
+            "signature_encoding": "base64",
+            "headers": [
+                {"name": "X-Sign", "format": "{signature}"}, {"name": "X-Time", "format": "{timestamp}"},
+                {"name": "X-Key", "format": "{secret.id}"},
+            ],
+        },
+        "secret": {"key": STANDARD.encode("k3y"), "id": "me"},
+    });
+    world.credential("exchange", &fields).await;
+    free(&world, "exchange").await;
+    let call = world.agent.forward("exchange", "POST", &world.upstream.url("/v1/orders?a=1"));
+    call.header("x-sign", "mine").body("{}").send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    let content = format!("{}POST/v1/orders?a=1{{}}", request.header("x-time").unwrap());
+    assert_eq!(request.header("x-sign"), Some(STANDARD.encode(hmac(b"k3y", content.as_bytes())).as_str()));
+    assert_eq!(request.header("x-key"), Some("me"));
+}
+
+/// A token endpoint that counts, and an API that tells which token came.
+async fn token_server(
+    answer: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
+) -> (Upstream, Arc<AtomicUsize>) {
+    let (upstream, count) = (Upstream::http().await, Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&count);
+    upstream.reply_with(move |request| answer(counted.fetch_add(1, Ordering::SeqCst) + 1, request.text()));
+    (upstream, count)
+}
+
+fn granted(token: &str, more: &Value) -> Reply {
+    let mut body = json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600});
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    Reply::json(&body.to_string())
+}
+
+both_engines! {
+    /// Many requests at once.
+    async fn many_requests_fetch_one_token_and_it_never_reaches_the_agent(setup: Setup) {
+        let world = World::bare(setup).await;
+        let (tokens, count) = token_server(|n, _| granted(&format!("t0ken-canary-{n}"), &json!({}))).await;
+        let fields = json!({
+            "auth": {"kind": "oauth2_client_credentials", "token_url": tokens.url("/token"), "scope": "read write"},
+            "secret": {"client_id": "me.app", "client_secret": "s&cret canary"},
+        });
+        world.credential("api", &fields).await;
+        world.upstream.reply_with(|request| Reply::ok(format!("got {}", request.header("authorization").unwrap_or_default())));
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..12 {
+            calls.spawn(world.forward("GET", "/").send());
+        }
+        while let Some(answer) = calls.join_next().await {
+            let answer = answer.unwrap().forwarded(200);
+            assert_eq!(answer.text(), "got Bearer [REDACTED:api]");
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+        let asked = tokens.received(1).await.remove(0);
+        assert_eq!(asked.text(), "grant_type=client_credentials&scope=read%20write");
+        let expected = format!("Basic {}", STANDARD.encode("me.app:s%26cret%20canary"));
+        assert_eq!(asked.header("authorization"), Some(expected.as_str()));
+        let seen = world.upstream.received(12).await;
+        assert!(seen.iter().all(|request| request.header("authorization") == Some("Bearer t0ken-canary-1")));
+        assert!(!world.app.logs().contains("t0ken-canary"));
+    }
+
+    /// Also by another node and after a restart.
+    async fn a_rotated_refresh_token_is_stored_before_it_is_used(setup: Setup) {
+        let mut world = World::bare(setup).await;
+        let (tokens, count) = token_server(|n, form| {
+            let expected = format!("refresh_token=r{}", n - 1);
+            if !form.contains(&expected) {
+                return Reply::new(400).header("content-type", "application/json").body("{\"error\":\"invalid_grant\"}");
+            }
+            // Over at once, so that every request needs a new one.
+            granted(&format!("a{n}"), &json!({"refresh_token": format!("r{n}"), "expires_in": "1"}))
+        })
+        .await;
+        let fields = json!({
+            "auth": {"kind": "oauth2_refresh", "token_url": tokens.url("/token"), "client_auth": "body"},
+            "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
+        });
+        world.credential("api", &fields).await;
+        world.forward("GET", "/").send().await.forwarded(200);
+        world.forward("GET", "/").send().await.forwarded(200);
+        world.app.restart().await;
+        world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(count.load(Ordering::SeqCst), 3);
+        let used: Vec<_> = world.upstream.received(3).await.iter()
+            .map(|request| request.header("authorization").unwrap().to_owned()).collect();
+        assert_eq!(used, ["Bearer a1", "Bearer a2", "Bearer a3"]);
+        // Somebody else used the refresh token up: a person must connect the account again.
+        tokens.reply(Reply::new(400).header("content-type", "application/json").body("{\"error\":\"invalid_grant\"}"));
+        for _ in 0..2 {
+            let problem = world.forward("GET", "/").send().await.problem(502, "reauthorization_required");
+            assert!(problem["url"].as_str().unwrap().ends_with("/app/credentials/api"), "{problem}");
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 3);
+        assert_eq!(tokens.requests().len(), 4);
+        // A new secret starts anew.
+        let secret = json!({"secret": {"client_id": "me", "refresh_token": "r3"}});
+        world.owner.client.put("/admin/credentials/api/secret", &secret).send().await.expect(200);
+        world.forward("GET", "/").send().await.forwarded(200);
+    }
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_refuses_or_is_private_is_told_without_its_words() {
+    let world = World::bare(Setup::new()).await;
+    let (tokens, _) = token_server(|_, _| {
+        Reply::new(401).body("{\"error\":\"invalid_client\",\"error_description\":\"canary\"}")
+    })
+    .await;
+    let auth = |url: &str| json!({"kind": "oauth2_client_credentials", "token_url": url});
+    let secret = json!({"client_id": "me", "client_secret": "s"});
+    world.credential("api", &json!({"auth": auth(&tokens.url("/token")), "secret": secret})).await;
+    let problem = world.forward("GET", "/").send().await.problem(502, "token_error");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("invalid_client")
+            && !problem.to_string().contains("canary")
+    );
+    world
+        .credential("metadata", &json!({"auth": auth("https://169.254.169.254/token"), "secret": secret}))
+        .await;
+    let call = world.agent.forward("metadata", "GET", &world.upstream.url("/"));
+    call.send().await.problem(403, "target_not_allowed");
+    let plain = json!({"name": "plain", "auth": auth("http://tokens.example.com/"), "secret": secret});
+    let answer = world.owner.client.post("/admin/credentials", &plain).send().await;
+    assert_eq!(answer.problem(422, "invalid_field")["field"], "auth.token_url");
+    assert_eq!(world.upstream.requests().len(), 0);
+}
+
+const KEY: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
+const RSA: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
+
+fn claims(jwt: &str) -> Value {
+    let part = jwt.split('.').nth(1).unwrap();
+    serde_json::from_slice(&base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_signed_assertion_is_exchanged_for_a_token() {
+    let world = World::bare(Setup::new()).await;
+    let (tokens, _) = token_server(|_, _| granted("t0k", &json!({}))).await;
+    let url = tokens.url("/token");
+    let auth = json!({"kind": "jwt_bearer", "token_url": url, "issuer": "me@example.com", "scope": "all", "algorithm": "EdDSA"});
+    world.credential("api", &json!({"auth": auth, "secret": KEY})).await;
+    world.forward("GET", "/").send().await.forwarded(200);
+    let form = tokens.received(1).await.remove(0).text().to_owned();
+    assert!(
+        form.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=ey"),
+        "{form}"
+    );
+    let claims = claims(form.split("assertion=").nth(1).unwrap());
+    assert_eq!((&claims["iss"], &claims["sub"]), (&json!("me@example.com"), &json!("me@example.com")));
+    assert_eq!((&claims["aud"], &claims["scope"]), (&json!(url), &json!("all")));
+    let request = world.upstream.received(1).await.remove(0);
+    assert_eq!(request.header("authorization"), Some("Bearer t0k"));
+}
+
+#[tokio::test]
+async fn a_github_app_gets_an_installation_token() {
+    let world = World::bare(Setup::new()).await;
+    let end = "2099-01-01T00:00:00Z";
+    let (tokens, _) = token_server(move |_, _| {
+        Reply::new(201)
+            .header("content-type", "application/json")
+            .body(json!({"token": "ghs_1", "expires_at": end}).to_string())
+    })
+    .await;
+    let auth =
+        json!({"kind": "github_app", "app_id": "12", "installation_id": "34", "api_url": tokens.url("")});
+    world.credential("api", &json!({"auth": auth, "secret": RSA})).await;
+    world.forward("GET", "/").send().await.forwarded(200);
+    let asked = tokens.received(1).await.remove(0);
+    assert_eq!(
+        (asked.method.as_str(), asked.target.as_str()),
+        ("POST", "/app/installations/34/access_tokens")
+    );
+    let jwt = asked.header("authorization").unwrap().strip_prefix("Bearer ").unwrap();
+    assert_eq!(claims(jwt)["iss"], "12");
+    assert_eq!(world.upstream.received(1).await[0].header("authorization"), Some("Bearer ghs_1"));
+}
+
+#[tokio::test]
+async fn a_kind_without_what_it_needs_is_refused_when_it_is_written() {
+    let world = World::bare(Setup::new()).await;
+    for (auth, secret, field) in [
+        (json!({"kind": "oauth1"}), json!({"consumer_key": "k"}), "secret.consumer_secret"),
+        (json!({"kind": "aws_sigv4", "region": "", "service": "s3"}), json!({"a": "b"}), "auth.region"),
+        (
+            json!({"kind": "aws_sigv4", "region": "r", "service": "s3"}),
+            json!({"access_key_id": "b"}),
+            "secret.secret_access_key",
+        ),
+        (json!({"kind": "hmac", "content": "{body}", "headers": []}), json!("k"), "auth.headers"),
+        (
+            json!({"kind": "hmac", "content": "{nobody}", "headers": [{"name": "x", "format": "{signature}"}]}),
+            json!("k"),
+            "auth",
+        ),
+        (json!({"kind": "github_app", "app_id": "1", "installation_id": "2"}), json!("no key"), "secret"),
+        (
+            json!({"kind": "jwt_bearer", "token_url": "https://a.example/", "issuer": "i"}),
+            json!("no key"),
+            "secret",
+        ),
+        (json!({"kind": "mtls"}), json!({"certificate": "x"}), "secret.private_key"),
+        (
+            json!({"kind": "oauth2_refresh", "token_url": "https://a.example/"}),
+            json!("text"),
+            "secret.client_id",
+        ),
+    ] {
+        let body = json!({"name": "c", "auth": auth, "secret": secret});
+        let answer = world.owner.client.post("/admin/credentials", &body).send().await;
+        assert_eq!(answer.problem(422, "invalid_field")["field"], field, "{body}");
+    }
+}
