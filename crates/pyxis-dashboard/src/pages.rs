@@ -1,5 +1,6 @@
 //! The pages: read the request, call a service, fill a view.
 
+pub(crate) mod account;
 pub(crate) mod agents;
 mod api_key_form;
 pub(crate) mod api_keys;
@@ -7,21 +8,26 @@ pub(crate) mod audit;
 mod audit_rows;
 mod cards;
 pub(crate) mod catalogue;
+mod ceremony;
 mod credential_form;
 pub(crate) mod credentials;
 pub(crate) mod decisions;
 pub(crate) mod entrance;
 pub(crate) mod explorer;
+mod find;
 pub(crate) mod inbox;
 pub(crate) mod issuers;
+pub(crate) mod passkey_sign_in;
 pub(crate) mod people;
 pub(crate) mod policies;
+mod policy_diff;
 mod policy_form;
 mod reach;
 mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
+pub(crate) mod staged;
 mod usage;
 mod words;
 

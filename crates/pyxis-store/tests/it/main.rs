@@ -19,6 +19,8 @@ mod credentials;
 mod forwarding;
 mod generations;
 mod grants;
+mod members;
+mod passkeys;
 mod people;
 mod schema;
 mod scorers;

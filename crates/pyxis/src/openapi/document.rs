@@ -18,6 +18,7 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/agent.json"),
     include_str!("../../openapi/approvals.json"),
     include_str!("../../openapi/access.json"),
+    include_str!("../../openapi/people.json"),
     include_str!("../../openapi/agents.json"),
     include_str!("../../openapi/credentials.json"),
     include_str!("../../openapi/policies.json"),

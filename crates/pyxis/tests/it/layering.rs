@@ -48,6 +48,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("oxjsonld", &["pyxis-scoring"]),
     ("oxrdf", &["pyxis-scoring"]),
     ("askama", &["pyxis-dashboard"]),
+    ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),
     ("anyhow", &["pyxis"]),
 ];
