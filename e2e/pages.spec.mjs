@@ -15,7 +15,7 @@ const LONG = "/a/path/that/goes/on/and/on/until/it/needs/cutting/items/12345?for
 const PAGES = [
   "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/new/agent", "/app/credentials",
   "/app/credentials/billing-api", "/app/new/credential", "/app/new/credential?kind=header", "/app/people",
-  "/app/new/person", "/app/audit", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/new/scorer",
+  "/app/people?q=nobody", "/app/account", "/app/new/person", "/app/audit", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/new/scorer",
   "/app/api-keys", "/app/new/api-key", "/app/explorer", "/app/explorer?address=vitalik.eth",
   `/app/explorer?address=0x${"1a".repeat(20)}`, "/app/catalogue", "/app/catalogue/ETH", "/app/new/platform",
   "/app/issuers",

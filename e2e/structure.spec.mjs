@@ -39,7 +39,7 @@ const INBOX_ANSWERS = `
   - paragraph: Approving sends exactly this request, once, right away. There is no undo.`;
 
 const COVERS = "Also allow identical requests for 30 minutes: any POST to http://HOST/orders with billing-api, " +
-  "until CLOCK, whatever their query and body.";
+  "until CLOCK, whatever their query and body. Of the last 1 request, 1 was like this, by default-agent.";
 
 const STANDALONE_ANSWERS = `
   - 'checkbox "${COVERS}"'

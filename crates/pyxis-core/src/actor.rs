@@ -19,6 +19,11 @@ impl Actor {
         Self { workspace, id: format!("user:{user}"), name: email.to_owned() }
     }
 
+    /// The person, unless it is the command line.
+    pub fn user_id(&self) -> Option<UserId> {
+        self.id.strip_prefix("user:")?.parse().ok()
+    }
+
     /// The command line on the machine itself.
     pub fn cli(workspace: WorkspaceId) -> Self {
         Self { workspace, id: "cli".to_owned(), name: "command line".to_owned() }

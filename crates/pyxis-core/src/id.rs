@@ -115,12 +115,35 @@ ordered_id!(
     /// A request for access to score history.
     HistoryRequestId
 );
+ordered_id!(
+    /// A personal access token.
+    AccessTokenId
+);
+ordered_id!(
+    /// A policy that a member proposed.
+    StagedPolicyId
+);
+ordered_id!(
+    /// A passkey.
+    PasskeyId
+);
+id!(
+    /// A passkey ceremony under way: random, because it stands for the browser that began it.
+    CeremonyId
+);
 id!(
     /// An approval transaction.
     TxnId
 );
 
 impl TxnId {
+    /// A new identifier, UUID version 4.
+    pub fn new(entropy: &dyn Entropy) -> Self {
+        Self(uuid::Builder::from_random_bytes(bytes::<16>(entropy)).into_uuid())
+    }
+}
+
+impl CeremonyId {
     /// A new identifier, UUID version 4.
     pub fn new(entropy: &dyn Entropy) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes::<16>(entropy)).into_uuid())

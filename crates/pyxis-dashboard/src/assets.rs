@@ -56,6 +56,8 @@ pub struct Assets {
     pub approval: Asset,
     /// On the page of one scorer: sums while weights are typed.
     pub weights: Asset,
+    /// Where a passkey is asked for: registering, signing in, approving, confirming.
+    pub passkey: Asset,
     /// The sprite.
     pub icons: Asset,
     /// The mark in the tab.
@@ -69,6 +71,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
     approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
+    passkey: Asset::new("passkey", "js", include_bytes!("../assets/passkey.js")),
     icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
     mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
 });
@@ -76,8 +79,8 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        let Self { style, enhance, inbox, approval, weights, icons, mark } = self;
-        [style, enhance, inbox, approval, weights, icons, mark]
+        let Self { style, enhance, inbox, approval, weights, passkey, icons, mark } = self;
+        [style, enhance, inbox, approval, weights, passkey, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval, &ASSETS.weights] {
+        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval, &ASSETS.weights, &ASSETS.passkey] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

@@ -13,7 +13,7 @@ use futures_util::Stream;
 use http::HeaderMap;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::sessions;
+use pyxis_gateway::service::{rights, sessions};
 use pyxis_store::Event as News;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +23,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use crate::cookies::Cookie;
 use crate::form::Asked;
 use crate::pages::inbox;
-use crate::session::Manager;
+use crate::session::SignedIn;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -36,11 +36,15 @@ pub(crate) struct About {
 
 pub(crate) async fn stream(
     Extract(state): Extract<State>,
-    Manager(who): Manager,
+    who: SignedIn,
     Asked(About { txn }): Asked<About>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };
+    if let Some(txn) = about {
+        let row = view::row(&state.gateway, who.person.workspace(), txn).await?;
+        who.require_approve(row.credential_id)?;
+    }
     let permit = std::sync::Arc::clone(&state.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
@@ -154,12 +158,13 @@ impl Watcher {
     /// How things stand; `None` when the session has ended or the store is gone.
     async fn standing(&self) -> Option<Standing> {
         let gateway = &self.state.gateway;
-        sessions::find(gateway, self.token.expose()).await.ok()?;
+        let person = sessions::find(gateway, self.token.expose()).await.ok()?;
+        let among = rights::of(gateway, &person.user).await.ok()?.approvable();
         let mark = match self.about {
             Some(txn) => Some(view::mark(gateway, self.workspace, txn).await.ok()?),
             None => None,
         };
-        Some(Standing { pending: view::pending(gateway, self.workspace).await.ok()?, mark })
+        Some(Standing { pending: view::pending(gateway, self.workspace, among.as_deref()).await.ok()?, mark })
     }
 }
 

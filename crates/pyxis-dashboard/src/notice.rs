@@ -82,6 +82,22 @@ notices! {
     PersonDisabled = "person-off", true, "Disabled, and signed out everywhere.";
     PersonEnabled = "person-on", true, "Enabled. A new sign-in link may be needed.";
     RoleChanged = "role", true, "Role changed. The person has to sign in again.";
+    MembersOnly = "members-only", false, "Grants are for members you may change. Owners and admins decide everywhere.";
+    RightsSaved = "rights-saved", true, "Saved. It holds from the next request on.";
+    InvitationWithdrawn = "invite-gone", true, "Withdrawn. The link no longer works.";
+    SignedInAlready = "signed-in-already", false, "They have signed in meanwhile. Disable them instead.";
+    PolicyStaged = "policy-staged", true, "Proposed. It applies once your passkey confirms it.";
+    StagedWithdrawn = "staged-gone", true, "Withdrawn. The policy stays as it is.";
+    StagedOutdated = "staged-old", false,
+        "The policy has changed since this was proposed, so nothing was applied. Propose the change again.";
+    StagedApplied = "staged-applied", true, "Confirmed. The policy holds from the next request on.";
+    PasskeyFailed = "passkey-failed", false,
+        "The passkey could not be checked: it took too long, or it was for something else. Nothing was changed; try again.";
+    PasskeyAdded = "passkey-added", true, "The passkey is registered. Try it the next time you sign in.";
+    PasskeyRenamed = "passkey-named", true, "Renamed.";
+    PasskeyRemoved = "passkey-gone", true, "Removed. It neither signs in nor approves any more.";
+    TokenRevoked = "token-gone", true, "Revoked. The token no longer works.";
+    DeniedAll = "denied-all", true, "Disabled. Everything it waited for and that you may decide was denied.";
     LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
     OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
     ScorerAdded = "scorer-new", true, "Added. Programs name it by its number.";

@@ -1,5 +1,6 @@
 //! The pages: read the request, call a service, fill a view.
 
+pub(crate) mod account;
 pub(crate) mod agents;
 mod api_key_form;
 pub(crate) mod api_keys;
@@ -8,16 +9,20 @@ mod audit_rows;
 mod cards;
 pub(crate) mod catalogue;
 pub(crate) mod connect;
+mod ceremony;
 mod credential_form;
 pub(crate) mod credentials;
 pub(crate) mod decisions;
 pub(crate) mod entrance;
 pub(crate) mod explorer;
+mod find;
 pub(crate) mod inbox;
 pub(crate) mod issuers;
 pub(crate) mod models;
+pub(crate) mod passkey_sign_in;
 pub(crate) mod people;
 pub(crate) mod policies;
+mod policy_diff;
 mod policy_form;
 mod reach;
 mod scorer_form;
@@ -25,6 +30,7 @@ pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
 mod signing;
+pub(crate) mod staged;
 mod usage;
 pub(crate) mod verification;
 mod words;

@@ -4,10 +4,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
-use crate::pages::{
-    agents, api_keys, audit, catalogue, connect, credentials, decisions, entrance, explorer, inbox, issuers,
-    models,
-    people, policies, scorers, settings, verification,
+use crate::pages::{account, agents, api_keys, audit, catalogue, connect, credentials, decisions, entrance, explorer, inbox, issuers, models, passkey_sign_in, people, policies, scorers, settings, staged, verification,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -33,6 +30,8 @@ pub fn router(state: State) -> Router {
 fn doors() -> Router<State> {
     Router::new()
         .route("/sign-in", get(entrance::sign_in_page).post(entrance::sign_in))
+        .route("/sign-in/passkey", post(passkey_sign_in::sign_in))
+        .route("/sign-in/passkey/begin", post(passkey_sign_in::begin))
         .route("/sign-out", post(entrance::sign_out))
         .route("/link/{token}", get(entrance::link_page).post(entrance::link))
 }
@@ -44,12 +43,17 @@ fn approvals() -> Router<State> {
         .route("/app/inbox", get(inbox::inbox))
         .route("/app/approvals/{txn_id}", get(inbox::approval))
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
+        .route("/app/approvals/{txn_id}/begin", post(decisions::begin))
         .route("/app/approvals/{txn_id}/deny", post(decisions::deny))
         .route("/app/policies", get(policies::list))
         .route("/app/policies/{credential}", get(policies::edit).post(policies::save))
         .route("/app/policies/{credential}/explain", post(policies::explain))
         .route("/app/policies/{credential}/replay", post(policies::replay))
         .route("/app/policies/{credential}/remove", post(policies::remove))
+        .route("/app/staged/{id}", get(staged::page))
+        .route("/app/staged/{id}/begin", post(staged::begin))
+        .route("/app/staged/{id}/apply", post(staged::apply))
+        .route("/app/staged/{id}/withdraw", post(staged::withdraw))
         .route("/app/grants/{id}/revoke", post(policies::revoke))
 }
 
@@ -62,6 +66,7 @@ fn access() -> Router<State> {
         .route("/app/agents/{id}/rotate", post(agents::rotate))
         .route("/app/agents/{id}/disable", post(agents::disable))
         .route("/app/agents/{id}/enable", post(agents::enable))
+        .route("/app/agents/{id}/deny-all", post(agents::deny_all))
         .route("/app/agents/{id}/remove", post(agents::remove))
         .route("/app/credentials", get(credentials::list).post(credentials::add))
         .route("/app/new/credential", get(credentials::new))
@@ -74,10 +79,20 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/remove", post(credentials::remove))
         .route("/app/people", get(people::list).post(people::add))
         .route("/app/new/person", get(people::new))
+        .route("/app/people/{id}", get(people::show))
+        .route("/app/people/{id}/grants", post(people::grant))
+        .route("/app/people/{id}/withdraw", post(people::withdraw))
         .route("/app/people/{id}/disable", post(people::disable))
         .route("/app/people/{id}/enable", post(people::enable))
         .route("/app/people/{id}/link", post(people::link))
         .route("/app/people/{id}/role", post(people::role))
+        .route("/app/account", get(account::page))
+        .route("/app/account/passkeys", post(account::add_passkey))
+        .route("/app/account/passkeys/begin", post(account::begin_passkey))
+        .route("/app/account/passkeys/{id}/rename", post(account::rename_passkey))
+        .route("/app/account/passkeys/{id}/remove", post(account::remove_passkey))
+        .route("/app/account/tokens", post(account::add_token))
+        .route("/app/account/tokens/{id}/revoke", post(account::revoke_token))
 }
 
 fn record() -> Router<State> {

@@ -5,8 +5,12 @@ use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderMap, Method};
+use pyxis_core::id::CredentialId;
 use pyxis_core::mode::Role;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::approvals::standing::NOT_YOURS;
 use pyxis_gateway::approvals::view;
+use pyxis_gateway::service::rights::{self, Rights};
 use pyxis_gateway::service::sessions::{self, Person, SESSION_LIFETIME};
 use pyxis_gateway::service::workspaces;
 use pyxis_store::sessions::SessionKind;
@@ -26,6 +30,8 @@ pub(crate) trait HasCsrf {
 pub(crate) struct SignedIn {
     /// Who.
     pub(crate) person: Person,
+    /// What they may do.
+    pub(crate) rights: Rights,
     flash: Option<Flash>,
 }
 
@@ -50,9 +56,27 @@ impl SignedIn {
             manager: user.role.is_manager(),
             scoring: state.scoring.is_some(),
             verification: state.verify.get().is_some(),
-            pending: view::pending(&state.gateway, self.person.workspace()).await?,
+            pending: self.pending(state).await?,
             flash: self.flash.clone(),
         })
+    }
+}
+
+impl SignedIn {
+    /// Refuses whoever may not see requests of this credential.
+    pub(crate) fn require_approve(&self, credential: CredentialId) -> Result<(), Error> {
+        if self.rights.may_approve(credential) { Ok(()) } else { Err(Service::NotEligible(NOT_YOURS).into()) }
+    }
+
+    /// Refuses whoever may not change this credential's policy.
+    pub(crate) fn require_policy(&self, credential: CredentialId) -> Result<(), Error> {
+        let why = "this credential was not assigned to you with the Policy grant";
+        if self.rights.may_edit(credential) { Ok(()) } else { Err(Service::Forbidden(why).into()) }
+    }
+
+    async fn pending(&self, state: &State) -> Result<u64, Error> {
+        let among = self.rights.approvable();
+        Ok(view::pending(&state.gateway, self.person.workspace(), among.as_deref()).await?)
     }
 }
 
@@ -99,7 +123,8 @@ impl FromRequestParts<State> for SignedIn {
         match person(state, &parts.headers).await? {
             Some(person) => {
                 let code = state.cookies.read(&parts.headers, Cookie::Notice);
-                Ok(Self { person, flash: code.and_then(Notice::from_code).map(Notice::flash) })
+                let rights = rights::of(&state.gateway, &person.user).await?;
+                Ok(Self { person, rights, flash: code.and_then(Notice::from_code).map(Notice::flash) })
             }
             None if parts.method == Method::GET => {
                 let here = parts.uri.path_and_query().map_or("", |path| path.as_str());

@@ -4,6 +4,7 @@
 //! goes in as it is: the templates' escaper ([`crate::text::Escape`]) makes it inert and visible.
 //! Every POST form carries `csrf`; the other field names stand beside the form structs.
 
+pub mod account;
 pub mod agents;
 pub mod api_keys;
 pub mod approvals;
@@ -22,6 +23,7 @@ pub mod scorers;
 pub mod settings;
 pub mod sign_in;
 pub mod verification;
+pub mod staged;
 
 use pyxis_core::clock::UnixMillis;
 
@@ -76,6 +78,8 @@ pub enum Section {
     Audit,
     /// Workspace settings.
     Settings,
+    /// One's own passkeys and tokens.
+    Account,
     /// Scorers and their weights.
     Scorers,
     /// API keys of the scoring surface.
@@ -151,6 +155,33 @@ impl Problems {
     /// `1 field`, `2 fields`.
     pub fn counted(&self) -> String {
         text::counted(self.0.len() as u64, "field")
+    }
+}
+
+/// The search field of a list, and its pages.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The page that searches.
+    pub path: &'static str,
+    /// What was looked for.
+    pub q: String,
+    /// `50 of 120`.
+    pub summary: String,
+    /// The page before.
+    pub before: Option<String>,
+    /// The next page.
+    pub next: Option<String>,
+}
+
+impl Search {
+    /// Whether the list was narrowed: an empty one then means that nothing was found.
+    pub fn is_narrowed(&self) -> bool {
+        !self.q.is_empty()
+    }
+
+    /// Whether there is more than one page.
+    pub fn has_pages(&self) -> bool {
+        self.before.is_some() || self.next.is_some()
     }
 }
 

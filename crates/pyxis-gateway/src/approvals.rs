@@ -3,6 +3,7 @@
 //! Everything durable is in the store and every change of state is one conditional update there;
 //! these modules hold no state of their own, so any node may do any step, and a restart loses nothing.
 
+pub mod ceremony;
 pub mod decide;
 pub(crate) mod execute;
 pub(crate) mod expire;
@@ -10,3 +11,4 @@ pub(crate) mod pause;
 pub mod reply;
 pub mod standing;
 pub mod view;
+mod voters;

@@ -141,6 +141,9 @@ pub enum Error {
     /// The person may not do this.
     #[error("forbidden: {0}")]
     Forbidden(&'static str),
+    /// The token is not for this.
+    #[error("the token does not have the scope {0}")]
+    InsufficientScope(&'static str),
     /// There is no such thing in this workspace.
     #[error("not found: {0}")]
     NotFound(&'static str),
@@ -176,6 +179,9 @@ pub enum Error {
         /// Where the ceremony takes place.
         url: String,
     },
+    /// A passkey ceremony failed a check.
+    #[error("the passkey was refused: {0}")]
+    PasskeyRefused(&'static str),
     /// Anything that is a fault of this program.
     #[error("internal error")]
     Internal(#[source] BoxError),
@@ -332,6 +338,9 @@ impl From<&Error> for Problem {
                 Self::new(S::TOO_MANY_REQUESTS, "locked", said()).with("locked_until", until.to_rfc3339())
             }
             Error::Forbidden(_) => Self::new(S::FORBIDDEN, "forbidden", said()),
+            Error::InsufficientScope(scope) => {
+                Self::new(S::FORBIDDEN, "insufficient_scope", said()).with("scope", *scope)
+            }
             Error::NotFound(_) => Self::new(S::NOT_FOUND, "not_found", said()),
             Error::MethodNotAllowed(allow) => Self::new(S::METHOD_NOT_ALLOWED, "method_not_allowed", said())
                 .with_header(ALLOW, HeaderValue::from_static(allow)),
@@ -354,6 +363,7 @@ impl From<&Error> for Problem {
                     Err(_) => problem,
                 }
             }
+            Error::PasskeyRefused(_) => Self::new(S::FORBIDDEN, "passkey_refused", said()),
             Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said()),
         }
     }

@@ -3,9 +3,17 @@
 
 pub mod agents;
 pub mod audit;
+pub mod callers;
+pub mod coverage;
 pub mod credentials;
+pub mod deny_all;
 pub mod grants;
+pub mod passkeys;
 pub mod people;
 pub mod policies;
+pub mod prompts;
+pub mod rights;
 pub mod sessions;
+pub mod staged;
+pub mod tokens;
 pub mod workspaces;

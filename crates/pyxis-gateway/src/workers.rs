@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_store::{Event, approvals, audit, idempotency, limits, nodes, sessions, sign_in_links};
+use pyxis_store::{
+    Event, approvals, audit, ceremonies, idempotency, limits, nodes, sessions, sign_in_links, staged_policies,
+};
 use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument;
@@ -234,5 +236,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;
     sign_in_links::purge(&state.store, now).await?;
+    ceremonies::purge(&state.store, now).await?;
+    staged_policies::purge(&state.store, now).await?;
     Ok(())
 }

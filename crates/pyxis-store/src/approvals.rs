@@ -3,6 +3,7 @@
 //! This file holds rows and reads; [`decide`](crate::approvals) transitions are in `approvals/decide.rs`
 //! and the way upstream is in `approvals/forward.rs`.
 
+mod among;
 mod decide;
 mod forward;
 
@@ -11,9 +12,10 @@ use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
 use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{row, sql, stored_enum};
+use crate::db::{Query, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
+pub use among::{count_pending_among, count_since, list_among};
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use forward::{Finish, abandon, begin_attempt, claim, finish, purge_bodies, ready};
 
@@ -301,11 +303,18 @@ pub async fn list(
     workspace: WorkspaceId,
     filter: &ApprovalFilter,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
-    let mut query = sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
+    executor.all(ordered(listing(workspace, filter), filter)).await
+}
+
+fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> Query {
+    sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
         .bind(workspace)
         .push_if(" AND state = ?", filter.state)
         .push_if(" AND agent_id = ?", filter.agent)
-        .push_if(" AND credential_id = ?", filter.credential);
+        .push_if(" AND credential_id = ?", filter.credential)
+}
+
+fn ordered(mut query: Query, filter: &ApprovalFilter) -> Query {
     let (beyond, order) = if filter.oldest_first {
         (" AND (created_at, txn_id) > (?", " ORDER BY created_at, txn_id")
     } else {
@@ -314,7 +323,7 @@ pub async fn list(
     if let Some((at, txn)) = filter.beyond {
         query = query.push(beyond, at).push(", ?)", txn);
     }
-    executor.all(query.then(order).limit(filter.limit)).await
+    query.then(order).limit(filter.limit)
 }
 
 /// How many can still be decided.

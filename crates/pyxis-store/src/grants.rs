@@ -149,6 +149,22 @@ pub async fn list(
     executor.all(query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit)).await
 }
 
+/// Every grant of a credential that is alive, newest first.
+pub async fn list_live(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    now: UnixMillis,
+) -> Result<Vec<GrantRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        grant_columns!(),
+        " FROM grants WHERE workspace_id = $1 AND credential_id = $2 AND ended_at IS NULL AND expires_at > $3 \
+         ORDER BY created_at DESC, id DESC"
+    ));
+    executor.all(query.bind(workspace).bind(credential).bind(now)).await
+}
+
 /// Ends a grant before its time; whether it was alive.
 pub async fn end(
     executor: impl Executor,

@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(2, "0002_scoring"),
     migration!(3, "0003_verification"),
     migration!(4, "0004_signing"),
+    migration!(5, "0005_people"),
     migration!(7, "0007_models"),
 ];
 

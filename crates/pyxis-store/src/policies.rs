@@ -71,6 +71,38 @@ pub async fn put(
     row.map(|(version,)| version).ok_or(StoreError::Reference)
 }
 
+/// Sets the policy of a credential if its version is still `base` (0: it has none); the new version, or
+/// `None` where somebody else was first.
+pub async fn put_over(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    document: &str,
+    base: i64,
+    by: &str,
+    now: UnixMillis,
+) -> Result<Option<i64>, StoreError> {
+    let query = if base == 0 {
+        sql("INSERT INTO policies (credential_id, workspace_id, document, version, updated_at, updated_by) \
+             VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT DO NOTHING RETURNING version")
+        .bind(credential)
+        .bind(workspace)
+        .bind(document)
+        .bind(now)
+        .bind(by)
+    } else {
+        sql("UPDATE policies SET document = $1, version = version + 1, updated_at = $2, updated_by = $3 \
+             WHERE workspace_id = $4 AND credential_id = $5 AND version = $6 RETURNING version")
+        .bind(document)
+        .bind(now)
+        .bind(by)
+        .bind(workspace)
+        .bind(credential)
+        .bind(base)
+    };
+    Ok(executor.returning(query).await?.pop().map(|(version,)| version))
+}
+
 /// Removes the policy of a credential; whether there was one.
 pub async fn remove(
     executor: impl Executor,

@@ -21,21 +21,24 @@ row! {
         expires_at: UnixMillis,
         /// When it was used.
         used_at: Option<UnixMillis>,
+        /// Who made it, and so has seen it; `None` is the command line.
+        made_by: Option<UserId>,
     }
 }
 
 /// Adds a link.
 pub async fn insert(executor: impl Executor, new: &SignInLinkRow) -> Result<(), StoreError> {
     let query = sql(
-        "INSERT INTO sign_in_links (token_hash, workspace_id, user_id, created_at, expires_at, used_at) \
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        "INSERT INTO sign_in_links (token_hash, workspace_id, user_id, created_at, expires_at, used_at, \
+         made_by) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
     )
     .bind(&new.token_hash)
     .bind(new.workspace_id)
     .bind(new.user_id)
     .bind(new.created_at)
     .bind(new.expires_at)
-    .bind(new.used_at);
+    .bind(new.used_at)
+    .bind(new.made_by);
     crate::db::insert(executor, query).await
 }
 
@@ -65,6 +68,20 @@ pub async fn consume(
         link_columns!()
     ));
     Ok(executor.returning(query.bind(now).bind(token_hash)).await?.pop())
+}
+
+/// The links of a workspace that can still be used, oldest first.
+pub async fn list_open(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    now: UnixMillis,
+) -> Result<Vec<SignInLinkRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        link_columns!(),
+        " FROM sign_in_links WHERE workspace_id = $1 AND used_at IS NULL AND expires_at > $2 ORDER BY created_at"
+    ));
+    executor.all(query.bind(workspace).bind(now)).await
 }
 
 /// Forgets links that can no longer be used; how many.

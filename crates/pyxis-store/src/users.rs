@@ -7,7 +7,7 @@ use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 
 use crate::db::{fold, row, sql};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, Tx};
 
 row! {
     /// A person in a workspace.
@@ -32,6 +32,10 @@ row! {
         created_at: UnixMillis,
         /// Last sign-in.
         last_sign_in_at: Option<UnixMillis>,
+        /// Whose link last opened the account after its first sign-in: they had it in their hands.
+        opened_by: Option<UserId>,
+        /// When that was.
+        opened_at: Option<UnixMillis>,
     }
 }
 
@@ -180,4 +184,32 @@ pub async fn record_success(
     let query = sql("UPDATE users SET failed_sign_ins = 0, locked_until = NULL, last_sign_in_at = $1 \
          WHERE workspace_id = $2 AND id = $3");
     Ok(executor.execute(query.bind(now).bind(workspace).bind(id)).await? == 1)
+}
+
+/// Notes whose link opened the account again; `None` takes the note away, once the person has shown
+/// that it is theirs.
+pub async fn set_opened(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: UserId,
+    opened: Option<(UserId, UnixMillis)>,
+) -> Result<bool, StoreError> {
+    let (by, at) = opened.unzip();
+    let query = sql("UPDATE users SET opened_by = $1, opened_at = $2 WHERE workspace_id = $3 AND id = $4");
+    Ok(executor.execute(query.bind(by).bind(at).bind(workspace).bind(id)).await? == 1)
+}
+
+/// Removes a person who has never signed in; whether there was one.
+pub async fn remove_invited(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: UserId,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM users WHERE workspace_id = $1 AND id = $2 AND last_sign_in_at IS NULL");
+    Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
+}
+
+/// Holds the people of a workspace until the transaction ends, so that what is counted stays true.
+pub async fn lock(tx: &mut Tx, workspace: WorkspaceId) -> Result<(), StoreError> {
+    crate::locks::hold(tx, "people", workspace, [&b"all"[..]]).await
 }

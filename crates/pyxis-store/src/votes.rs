@@ -86,3 +86,15 @@ pub async fn list_many(
         .then(" ORDER BY created_at, user_id");
     executor.all(query).await
 }
+
+/// How often a person said yes and no since a moment.
+pub async fn count_since(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    since: UnixMillis,
+) -> Result<Vec<(Verdict, i64)>, StoreError> {
+    let query = sql("SELECT verdict, count(*) FROM votes WHERE workspace_id = $1 AND user_id = $2 \
+         AND created_at >= $3 GROUP BY verdict ORDER BY verdict");
+    executor.all(query.bind(workspace).bind(user).bind(since)).await
+}

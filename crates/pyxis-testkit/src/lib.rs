@@ -3,6 +3,7 @@
 
 pub mod anvil;
 pub mod indexer;
+pub mod authenticator;
 pub mod issuer;
 pub mod netns;
 pub mod postgres;

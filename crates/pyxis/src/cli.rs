@@ -242,14 +242,20 @@ pub enum Mode {
 /// `pyxis user …`
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Add an owner or admin and print the link by which they sign in.
+    /// Add a person and print the link by which they sign in.
     Add {
         /// E-mail address.
         #[arg(long)]
         email: String,
         /// Role.
         #[arg(long, value_enum, default_value = "admin")]
-        role: ManagerRole,
+        role: UserRole,
+        /// A credential whose requests a member decides; may be repeated.
+        #[arg(long, value_name = "CREDENTIAL")]
+        approve: Vec<String>,
+        /// A credential whose policy a member proposes changes of; may be repeated.
+        #[arg(long, value_name = "CREDENTIAL")]
+        policy: Vec<String>,
     },
     /// Print a new sign-in link.
     Link {
@@ -258,6 +264,27 @@ pub enum UserCommand {
     },
     /// List people.
     List,
+    /// Give somebody another role, which ends their sessions.
+    Role {
+        /// E-mail address.
+        email: String,
+        /// Role.
+        #[arg(value_enum)]
+        role: UserRole,
+    },
+    /// Set what a member may do with a credential; without --approve and --policy: nothing.
+    Grant {
+        /// E-mail address.
+        email: String,
+        /// The credential.
+        credential: String,
+        /// They decide its requests.
+        #[arg(long)]
+        approve: bool,
+        /// They propose changes of its policy.
+        #[arg(long)]
+        policy: bool,
+    },
     /// Keep somebody out.
     Disable {
         /// E-mail address.
@@ -272,11 +299,13 @@ pub enum UserCommand {
 
 /// Roles that the command line gives.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ManagerRole {
+pub enum UserRole {
     /// Can also change owners.
     Owner,
     /// Manages the workspace.
     Admin,
+    /// Decides what was granted, credential by credential.
+    Member,
 }
 
 /// `pyxis agent …`

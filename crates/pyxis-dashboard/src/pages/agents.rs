@@ -3,29 +3,39 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
+use pyxis_core::grant::Surface;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
 use pyxis_gateway::service::credentials;
+use pyxis_gateway::service::deny_all;
 
+use super::find::{Find, search};
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
 use crate::view::{Choice, Problems, When};
 use crate::{Error, State};
 
-pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
-    let mut lines = Vec::new();
-    for agent in agents::list(&state.gateway, who.person.workspace()).await? {
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
+    let mut all = agents::list(&state.gateway, who.person.workspace()).await?;
+    all.retain(|agent| asked.fits([agent.row.name.as_str(), &agent.row.key_hint]));
+    all.sort_by_key(|agent| agent.row.name.to_lowercase());
+    let (shown, search) = search("/app/agents", &asked, all);
+    let mut lines = Vec::with_capacity(shown.len());
+    for agent in shown {
         lines.push(line(&state, &agent).await?);
     }
-    lines.sort_by_key(|line| line.name.to_lowercase());
     let first_request = first_request(&state, "<agent key>", None);
-    html(&AgentsPage { shell: who.shell(&state).await?, agents: lines, first_request })
+    html(&AgentsPage { shell: who.shell(&state).await?, search, agents: lines, first_request })
 }
 
 async fn line(state: &State, agent: &Agent) -> Result<AgentLine, Error> {
@@ -245,6 +255,21 @@ pub(crate) async fn disable(
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
     Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+}
+
+/// Disables the agent and denies what it waits for; back to where the button stood.
+pub(crate) async fn deny_all(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = agent_id(&id)?;
+    let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
+    let surface = Surface::Dashboard;
+    deny_all::deny_all(&state.gateway, &who.person, surface, id, reason.as_deref()).await?;
+    let back =
+        if fields.get("from") == "inbox" { "/app/inbox".to_owned() } else { format!("/app/agents/{id}") };
+    Ok(Notice::DeniedAll.then(&state, &back))
 }
 
 pub(crate) async fn enable(

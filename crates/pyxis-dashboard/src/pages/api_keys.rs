@@ -12,10 +12,11 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
+use super::find::{Find, search};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
 use super::usage::{self, budget};
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::api_keys::{
@@ -31,17 +32,20 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
+    Asked(wanted): Asked<Find>,
 ) -> Result<Response, Error> {
     let rows = api_keys::list(&scoring, who.person.workspace()).await?;
-    let mut keys = Vec::with_capacity(rows.len());
-    for row in &rows {
+    let found = rows.iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint]));
+    let (shown, search) = search("/app/api-keys", &wanted, found.collect());
+    let mut keys = Vec::with_capacity(shown.len());
+    for row in shown {
         keys.push(line(&scoring, row, state.gateway.now()).await?);
     }
     let requests = history_requests::list(&scoring, who.person.workspace(), None).await?;
     let requests = requests.into_iter().map(|request| asked(request, &rows, state.gateway.now())).collect();
     let scorer = first_scorer(&scoring, &who).await?;
     let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
-    html(&ApiKeysPage { shell: who.shell(&state).await?, keys, requests, ask })
+    html(&ApiKeysPage { shell: who.shell(&state).await?, search, keys, requests, ask })
 }
 
 /// The number of a scorer to try.

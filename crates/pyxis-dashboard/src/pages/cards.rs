@@ -11,12 +11,14 @@ use pyxis_core::target::{Scheme, Target};
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::standing::{Bar, Standing, standing};
 use pyxis_gateway::approvals::view::View;
-use pyxis_gateway::service::policies;
-use pyxis_gateway::service::sessions::Person;
+use pyxis_gateway::service::coverage::Recent;
+use pyxis_gateway::service::rights::Rights;
+use pyxis_gateway::service::{passkeys, policies};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::Verdict;
 
 use super::{signing, words};
+use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::When;
 use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, Place, Vote};
@@ -42,16 +44,22 @@ pub(super) const fn surface(place: Place) -> Surface {
 pub(super) struct Cards {
     place: Place,
     approver: Approver,
+    rights: Rights,
+    has_passkey: bool,
+    recent: Recent,
     policies: HashMap<CredentialId, Policy>,
     now: UnixMillis,
 }
 
 impl Cards {
-    pub(super) async fn of(state: &State, person: &Person, place: Place) -> Result<Self, Error> {
-        let policies = policies::list(&state.gateway, person.workspace()).await?;
+    pub(super) async fn of(state: &State, who: &SignedIn, place: Place) -> Result<Self, Error> {
+        let policies = policies::list(&state.gateway, who.person.workspace()).await?;
         Ok(Self {
             place,
-            approver: person.approver(surface(place)),
+            approver: who.person.approver(surface(place)),
+            rights: who.rights.clone(),
+            recent: Recent::load(&state.gateway, who.person.workspace()).await?,
+            has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
             now: state.gateway.now(),
         })
@@ -61,7 +69,9 @@ impl Cards {
     pub(super) fn card(&self, view: &View, body: BodyView) -> Card {
         let row = &view.row;
         let target = Target::parse(&view.target).ok();
-        let stands = standing(&self.approver, row, self.policies.get(&row.credential_id), &view.votes);
+        let assigned = self.rights.may_approve(row.credential_id);
+        let policy = self.policies.get(&row.credential_id);
+        let stands = standing(&self.approver, assigned, row, policy, &view.votes);
         // A target that no longer parses is shown as it is; it could not be sent either.
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
@@ -73,6 +83,7 @@ impl Cards {
             path: Middle::new(path, PATH),
             plain_http: target.as_ref().is_some_and(|target| target.scheme() == Scheme::Http),
             agent: row.agent_name.clone(),
+            agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),
             credential: row.credential_name.clone(),
             reason: row.reason.clone(),
             rule: if row.kind == ApprovalKind::Sign {
@@ -105,7 +116,10 @@ impl Cards {
         let by = row.decided_by_email.clone().unwrap_or_else(|| "somebody".to_owned());
         match row.state {
             ApprovalState::Pending => match stands.bar {
-                None => CardState::Open { grant: self.offer(view, target, stands.needed) },
+                None => CardState::Open { grant: self.offer(view, target, stands.needed), passkey: false },
+                Some(Bar::Passkey) if self.has_passkey => {
+                    CardState::Open { grant: self.offer(view, target, stands.needed), passkey: true }
+                }
                 Some(bar) => CardState::Watching { why: self.why(view, bar, stands.needed) },
             },
             ApprovalState::Approved => {
@@ -131,11 +145,9 @@ impl Cards {
                 let ago = text::relative(at, self.now);
                 format!("You approved this {ago}. {more} must approve before it is sent.")
             }
-            Bar::Passkey => {
-                "The policy of this credential asks for a passkey, and no passkey can be used here yet. \
-                             Take the rule out of the policy, or let the request expire."
-                    .to_owned()
-            }
+            Bar::Passkey => "Approving takes a passkey, and you have none yet. Register one under Account, \
+                             then come back."
+                .to_owned(),
         }
     }
 
@@ -163,7 +175,12 @@ impl Cards {
         let route = target.route();
         let covers =
             format!("any {} to {} with {}", row.method, words::short_route(&route), row.credential_name);
-        GrantOffer::Choices { covers, choices: seconds.iter().map(|s| self.choice(*s)).collect() }
+        let lately = self.recent.of(&row.credential_name, &row.method, &route);
+        GrantOffer::Choices {
+            covers,
+            lately: words::lately(&lately),
+            choices: seconds.iter().map(|s| self.choice(*s)).collect(),
+        }
     }
 
     fn choice(&self, seconds: u64) -> GrantChoice {

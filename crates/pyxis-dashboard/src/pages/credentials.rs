@@ -20,6 +20,7 @@ use serde::Deserialize;
 
 use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
+use super::find::{Find, search};
 use super::{problem, words};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -31,12 +32,18 @@ use crate::view::credentials::{
 use crate::view::{Problems, Shell, When};
 use crate::{Error, State, text};
 
-pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
     let lines = Lines::of(&state, &who).await?;
-    let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
-    let mut credentials: Vec<_> = rows.iter().map(|row| lines.line(row)).collect();
-    credentials.sort_by_key(|line| line.name.to_lowercase());
-    html(&CredentialsPage { shell: who.shell(&state).await?, credentials })
+    let mut rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    rows.retain(|row| asked.fits([row.name.as_str(), &row.description, &row.allowed_hosts]));
+    rows.sort_by_key(|row| row.name.to_lowercase());
+    let (rows, search) = search("/app/credentials", &asked, rows);
+    let credentials = rows.iter().map(|row| lines.line(row)).collect();
+    html(&CredentialsPage { shell: who.shell(&state).await?, search, credentials })
 }
 
 /// What lines of credentials have in common.

@@ -4,9 +4,11 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::approvals::decide::{self, GrantWish, Word};
+use pyxis_gateway::approvals::ceremony as by_passkey;
+use pyxis_gateway::approvals::decide::{self, Decided, GrantWish, Word};
 
 use super::cards::surface;
+use super::ceremony;
 use super::inbox::txn;
 use crate::form::{Fields, Form, Named};
 use crate::notice::Notice;
@@ -19,14 +21,38 @@ pub(crate) async fn approve(
     Named(id): Named,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    let wish = match fields.get("grant_seconds") {
-        "" => None,
-        text => match text.parse() {
-            Ok(seconds) => Some(GrantWish { seconds, agent_only: fields.on("agent_only"), max_uses: None }),
-            Err(_) => return Ok(back(&state, &fields, &id, Notice::BadGrant)),
-        },
+    let Ok(wish) = wish(&fields) else { return Ok(back(&state, &fields, &id, Notice::BadGrant)) };
+    let Some(given) = ceremony::answer(&fields) else {
+        return answer(&state, &who, &fields, &id, Word::Approve(wish)).await;
     };
-    answer(&state, &who, &fields, &id, Word::Approve(wish)).await
+    let approver = who.person.approver(surface(place(&fields)));
+    let decided = by_passkey::approve(&state.gateway, &approver, txn(&id)?, wish, &given).await;
+    told(&state, &fields, &id, decided, false)
+}
+
+/// The challenge for approving with a passkey, with the grant that the form asks for.
+pub(crate) async fn begin(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of these"));
+    let approver = who.person.approver(surface(place(&fields)));
+    ceremony::challenge(match wish {
+        Ok(wish) => by_passkey::begin(&state.gateway, &approver, txn(&id)?, wish).await,
+        Err(error) => Err(error),
+    })
+}
+
+/// The grant that the form asks for; an error where its length is no number.
+fn wish(fields: &Fields) -> Result<Option<GrantWish>, ()> {
+    match fields.get("grant_seconds") {
+        "" => Ok(None),
+        text => {
+            let seconds = text.parse().map_err(|_| ())?;
+            Ok(Some(GrantWish { seconds, agent_only: fields.on("agent_only"), max_uses: None }))
+        }
+    }
 }
 
 pub(crate) async fn deny(
@@ -48,6 +74,16 @@ async fn answer(
     let approver = who.person.approver(surface(place(fields)));
     let denies = matches!(word, Word::Deny(_));
     let decided = decide::decide(&state.gateway, &approver, txn(id)?, word).await;
+    told(state, fields, id, decided, denies)
+}
+
+fn told(
+    state: &State,
+    fields: &Fields,
+    id: &str,
+    decided: Result<Decided, Service>,
+    denies: bool,
+) -> Result<Response, Error> {
     let notice = match decided {
         Ok(_) if denies => Notice::Denied,
         Ok(decided) if decided.grant.is_some() => Notice::ApprovedWithGrant,
@@ -56,6 +92,7 @@ async fn answer(
         Err(Service::AlreadyDecided(_)) => Notice::TooLate,
         Err(Service::NotEligible(_)) => Notice::NotEligible,
         Err(Service::PasskeyRequired { .. }) => Notice::PasskeyNeeded,
+        Err(Service::PasskeyRefused(_)) => Notice::PasskeyFailed,
         Err(Service::InvalidField { field, .. }) if field == "reason" => Notice::ReasonTooLong,
         Err(Service::InvalidField { .. }) => Notice::BadGrant,
         Err(error) => return Err(error.into()),

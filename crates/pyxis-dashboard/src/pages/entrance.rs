@@ -16,7 +16,7 @@ use crate::session::{self, HasCsrf, SignedIn, Visit, local_path};
 use crate::view::sign_in::{LinkPage, SignInPage, SignInState};
 use crate::{Error, State, text};
 
-const HOME: &str = "/app/inbox";
+pub(super) const HOME: &str = "/app/inbox";
 
 #[derive(Default, Deserialize)]
 pub(crate) struct Wanted {
@@ -40,7 +40,7 @@ pub(crate) async fn sign_in_page(
     Ok(visit.keep(&state, html(&page(&visit, "", next, shown))?))
 }
 
-fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -> SignInPage {
+pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -> SignInPage {
     let deciding = next.starts_with("/approve/") || next.starts_with("/app/approvals/");
     SignInPage {
         csrf: visit.csrf().to_owned(),
@@ -80,7 +80,7 @@ pub(crate) async fn sign_in(
 }
 
 /// A browser has one session: the one before ends with the new one.
-async fn leave_old_session(state: &State, headers: &HeaderMap) -> Result<(), Error> {
+pub(super) async fn leave_old_session(state: &State, headers: &HeaderMap) -> Result<(), Error> {
     if let Some(person) = session::person(state, headers).await? {
         sessions::sign_out(&state.gateway, &person).await?;
     }
@@ -148,7 +148,7 @@ pub(crate) async fn link(
     };
     leave_old_session(&state, &headers).await?;
     if !fields.get("password").is_empty() {
-        let person = Person { session: opened.session.clone(), user };
+        let person = Person::new(opened.session.clone(), user);
         let password = pyxis_core::secret::SecretString::new(fields.get("password").to_owned());
         sessions::set_password(&state.gateway, &person, &password).await?;
     }

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::approvals::view::{self, Filter, View};
-use pyxis_gateway::service::{agents, credentials};
+use pyxis_gateway::service::{agents, credentials, prompts};
 use pyxis_store::approvals::ApprovalRow;
 use serde::Deserialize;
 
@@ -17,8 +17,8 @@ use super::{first_request, words};
 use crate::error::html;
 use crate::form::{Asked, Named};
 use crate::notice::see_other;
-use crate::session::{Manager, SignedIn};
-use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Pages, Place, StandalonePage};
+use crate::session::SignedIn;
+use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Load, Pages, Place, StandalonePage};
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
@@ -42,17 +42,18 @@ pub(crate) struct Order {
 
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
-    Manager(who): Manager,
+    who: SignedIn,
     Asked(Order { order, after }): Asked<Order>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
     let start = if newest_first { "/app/inbox?order=newest" } else { "/app/inbox" };
     let beyond = read_cursor(&after);
-    let cards = Cards::of(&state, &who.person, Place::Inbox).await?;
+    let cards = Cards::of(&state, &who, Place::Inbox).await?;
     // One more than is shown tells whether there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
+        among: who.rights.approvable(),
         oldest_first: !newest_first,
         beyond,
         limit: SHOWN + 1,
@@ -68,17 +69,18 @@ pub(crate) async fn inbox(
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
     }
-    let decided: Vec<Card> =
-        decided(&state, workspace).await?.iter().map(|v| settled_card(&cards, v)).collect();
-    let first_request = hint(&state, workspace).await?;
+    let decided: Vec<Card> = decided(&state, &who).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
+    // How to make a first request is for those who have a key to make it with.
+    let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
+    let load = load(&state, &who).await?;
     let join = if newest_first { "&" } else { "?" };
     let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
         summary: format!("{} of {} that wait", pending.len(), shell.pending),
         start: beyond.map(|_| start.to_owned()),
         next: more.map(|cursor| format!("{start}{join}after={cursor}")),
     });
-    html(&InboxPage { shell, pending, pages, decided, newest_first, first_request })
+    html(&InboxPage { shell, load, pending, pages, decided, newest_first, first_request })
 }
 
 fn cursor(row: &ApprovalRow) -> String {
@@ -91,20 +93,12 @@ fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
     Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
 }
 
-async fn list(
-    state: &State,
-    workspace: WorkspaceId,
-    wanted: ApprovalState,
-    limit: u32,
-) -> Result<Vec<View>, Error> {
-    let filter = Filter { state: Some(wanted), limit, ..Filter::default() };
-    Ok(view::list(&state.gateway, workspace, &filter).await?)
-}
-
-async fn decided(state: &State, workspace: WorkspaceId) -> Result<Vec<View>, Error> {
+async fn decided(state: &State, who: &SignedIn) -> Result<Vec<View>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
-        all.extend(list(state, workspace, wanted, 15).await?);
+        let among = who.rights.approvable();
+        let filter = Filter { state: Some(wanted), among, limit: 15, ..Filter::default() };
+        all.extend(view::list(&state.gateway, who.person.workspace(), &filter).await?);
     }
     all.sort_by_key(|view| std::cmp::Reverse(view.row.decided_at));
     all.truncate(DECIDED);
@@ -143,6 +137,18 @@ fn body(view: &View, limit: usize) -> BodyView {
     }
 }
 
+/// How often this person was asked of late: who is asked too often stops reading.
+async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
+    let asked = prompts::of(&state.gateway, &who.person.user, &who.rights).await?;
+    Ok((asked.day > 0).then_some(Load {
+        hour: asked.hour,
+        day: asked.day,
+        approved: asked.approved,
+        denied: asked.denied,
+        heavy: asked.hour > prompts::MANY_AN_HOUR,
+    }))
+}
+
 /// A `curl` with what the workspace has: an agent's key is known to nobody any more.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
     let agents = agents::list(&state.gateway, workspace).await?;
@@ -154,7 +160,7 @@ async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
 
 pub(crate) async fn approval(
     Extract(state): Extract<State>,
-    Manager(who): Manager,
+    who: SignedIn,
     Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Approval).await?;
@@ -165,7 +171,7 @@ pub(crate) async fn approval(
 
 pub(crate) async fn standalone(
     Extract(state): Extract<State>,
-    Manager(who): Manager,
+    who: SignedIn,
     Named(id): Named,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Standalone).await?;
@@ -186,8 +192,10 @@ fn look_again(mut page: Response) -> Response {
 }
 
 async fn one(state: &State, who: &SignedIn, id: &str, place: Place) -> Result<Card, Error> {
-    let view = view::one(&state.gateway, who.person.workspace(), txn(id)?).await?;
-    let cards = Cards::of(state, &who.person, place).await?;
+    let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
+    who.require_approve(row.credential_id)?;
+    let view = view::one(&state.gateway, who.person.workspace(), row.txn_id).await?;
+    let cards = Cards::of(state, who, place).await?;
     let body = body(&view, usize::MAX);
     Ok(cards.card(&view, body))
 }

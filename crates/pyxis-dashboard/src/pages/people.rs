@@ -1,44 +1,64 @@
-//! People: managers of the workspace, and the links by which they first sign in.
+//! People: owners, admins and members, their invitations, and what members were granted.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
-use pyxis_core::id::UserId;
+use pyxis_core::id::{CredentialId, UserId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::people;
+use pyxis_gateway::service::rights::{self, Right};
+use pyxis_gateway::service::{credentials, people};
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
-use crate::view::people::{NewPersonPage, PeoplePage, Person, PersonLinkPage};
+use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
 use crate::view::{Choice, Problems, When};
 use crate::{Error, State, text};
 
-pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
     let users = people::list(&state.gateway, who.person.workspace()).await?;
-    let mut people: Vec<_> = users.iter().map(|user| line(&state, &who, user)).collect();
+    let grants = rights::list(&state.gateway, who.person.workspace()).await?;
+    let found = users.iter().filter(|user| asked.fits([user.email.as_str()]));
+    let mut people: Vec<_> = found.map(|user| line(&state, &who, user, &grants)).collect();
     people.sort_by_key(|person| person.email.to_lowercase());
-    html(&PeoplePage { shell: who.shell(&state).await?, people })
+    let (people, search) = search("/app/people", &asked, people);
+    html(&PeoplePage { shell: who.shell(&state).await?, alone: users.len() < 2, search, people })
 }
 
-fn line(state: &State, who: &SignedIn, user: &UserRow) -> Person {
+type Grants = [(UserId, CredentialId, Right)];
+
+/// `3 credentials`, `nothing yet`.
+fn granted(grants: &Grants, user: UserId) -> String {
+    match grants.iter().filter(|(whose, ..)| *whose == user).count() {
+        0 => "nothing yet".to_owned(),
+        count => text::counted(count as u64, "credential"),
+    }
+}
+
+fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Person {
     let you = user.id == who.person.user.id;
     let changeable = !you && may_change(who, user.role);
     Person {
         id: user.id.to_string(),
         email: user.email.clone(),
         role: role_word(user.role).to_owned(),
-        // Only an owner can make an owner, so for an admin there is nothing to choose.
-        roles: if changeable && who.person.is_owner() { roles(who, user.role) } else { Vec::new() },
+        roles: if changeable { roles(who, user.role) } else { Vec::new() },
         enabled: user.disabled_at.is_none(),
         you,
         last_seen: user.last_sign_in_at.map(|at| When::new(at, state.gateway.now())),
         changeable,
+        grants: if user.role == Role::Member { granted(grants, user.id) } else { "everything".to_owned() },
+        grants_page: (changeable && user.role == Role::Member).then(|| format!("/app/people/{}", user.id)),
     }
 }
 
@@ -47,14 +67,16 @@ fn may_change(who: &SignedIn, role: Role) -> bool {
     role != Role::Owner || who.person.is_owner()
 }
 
-/// The roles that the viewer may give. Members come with per-credential rights.
+/// The roles that the viewer may give: only an owner makes owners.
 fn roles(who: &SignedIn, chosen: Role) -> Vec<Choice> {
-    let all: &[Role] = if who.person.is_owner() { &[Role::Admin, Role::Owner] } else { &[Role::Admin] };
-    all.iter()
+    let owner = who.person.is_owner().then_some(Role::Owner);
+    let all = [Some(Role::Member), Some(Role::Admin), owner];
+    all.into_iter()
+        .flatten()
         .map(|role| Choice {
             value: role.as_str().to_owned(),
-            label: role_word(*role).to_owned(),
-            chosen: *role == chosen,
+            label: role_word(role).to_owned(),
+            chosen: role == chosen,
         })
         .collect()
 }
@@ -157,6 +179,65 @@ pub(crate) async fn role(
     };
     let done = people::set_role(&state.gateway, &who.person.actor(), user.id, wanted).await;
     told(&state, done, Notice::RoleChanged)
+}
+
+/// A member's grants, credential by credential.
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
+        return Ok(Notice::MembersOnly.then(&state, "/app/people"));
+    };
+    let rights = rights::of(&state.gateway, &user).await?;
+    let mut all = credentials::list(&state.gateway, who.person.workspace()).await?;
+    all.sort_by_key(|row| row.name.to_lowercase());
+    let rows = all
+        .into_iter()
+        .map(|row| {
+            let right = rights.on(row.id);
+            GrantRow { name: row.name, approve: right.approve, policy: right.policy }
+        })
+        .collect();
+    html(&MemberPage { shell: who.shell(&state).await?, id: user.id.to_string(), email: user.email, rows })
+}
+
+/// Every credential of the form is set to what was ticked; one that the form did not have stays.
+pub(crate) async fn grant(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
+        return Ok(Notice::MembersOnly.then(&state, "/app/people"));
+    };
+    let before = rights::of(&state.gateway, &user).await?;
+    let shown: Vec<&str> = fields.all("credential").collect();
+    for row in credentials::list(&state.gateway, who.person.workspace()).await? {
+        let ticked = |field: &str| fields.all(field).any(|name| name == row.name);
+        let wanted = Right { approve: ticked("approve"), policy: ticked("policy") };
+        if shown.contains(&row.name.as_str()) && before.on(row.id) != wanted {
+            rights::set(&state.gateway, &who.person.actor(), user.id, &row.name, wanted).await?;
+        }
+    }
+    Ok(Notice::RightsSaved.then(&state, &format!("/app/people/{}", user.id)))
+}
+
+pub(crate) async fn withdraw(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let Some(user) = other(&state, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    };
+    let notice = match people::withdraw_invitation(&state.gateway, &who.person.actor(), user.id).await {
+        Ok(()) => Notice::InvitationWithdrawn,
+        Err(Service::Conflict(_)) => Notice::SignedInAlready,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(&state, "/app/people"))
 }
 
 fn told(state: &State, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {

@@ -4,18 +4,22 @@ use std::collections::HashMap;
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::eligibility;
 use pyxis_core::id::{AgentId, CredentialId, GrantId};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::service::policies::{self, Changed, Explanation};
-use pyxis_gateway::service::{agents, credentials, grants, people, workspaces};
+use pyxis_gateway::service::{agents, credentials, grants, people, rights, staged, workspaces};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::GrantRow;
+use pyxis_store::passkeys;
+use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::{policy_form as form, words};
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
@@ -27,23 +31,32 @@ use crate::{Error, State, text};
 /// Groups of changed requests that a replay names.
 const MAX_GROUPS: usize = 100;
 
-pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    who: SignedIn,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
     let own: HashMap<CredentialId, Policy> =
         policies::list(&state.gateway, workspace).await?.into_iter().collect();
     let mut credentials = credentials::list(&state.gateway, workspace).await?;
+    credentials.retain(|row| who.rights.may_edit(row.id));
     credentials.sort_by_key(|row| row.name.to_lowercase());
-    let policies = credentials
-        .iter()
+    let found = credentials.iter().filter(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
+    let (found, search) = search("/app/policies", &asked, found.collect());
+    let policies = found
+        .into_iter()
         .map(|row| PolicyLine {
             credential: row.name.clone(),
             own: own.contains_key(&row.id),
             rules: own.get(&row.id).map_or_else(|| words::mode_rules(mode), words::policy_rules),
         })
         .collect();
-    let grants = grant_lines(&state, &who, &credentials).await?;
-    html(&PoliciesPage { shell: who.shell(&state).await?, policies, grants })
+    let shell = who.shell(&state).await?;
+    let grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
+    let staged = super::staged::lines(&state, &who).await?;
+    html(&PoliciesPage { shell, search, policies, staged, grants })
 }
 
 async fn grant_lines(
@@ -85,10 +98,11 @@ struct Shown {
 async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let row = credentials::get(&state.gateway, workspace, name).await?;
+    who.require_policy(row.id)?;
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
     let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
     let warnings = match &stored {
-        Some(policy) => form::warnings(policy, &people::list(&state.gateway, workspace).await?),
+        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?),
         None => Vec::new(),
     };
     let form = shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point)));
@@ -104,6 +118,25 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result
     })
 }
 
+/// The people who may approve with this policy.
+async fn approvers(
+    state: &State,
+    row: &CredentialRow,
+    policy: &Policy,
+) -> Result<Vec<form::Approver>, Error> {
+    let granted = rights::list(&state.gateway, row.workspace_id).await?;
+    let assigned = |user: &UserRow| {
+        granted.iter().any(|(whose, on, right)| *whose == user.id && *on == row.id && right.approve)
+    };
+    let mut people = people::list(&state.gateway, row.workspace_id).await?;
+    people.retain(|user| {
+        let listed = &policy.allowed_approvers;
+        user.disabled_at.is_none() && eligibility::may_approve(user.role, assigned(user), listed, &user.email)
+    });
+    let owners = passkeys::owners(&state.gateway.store, row.workspace_id).await.map_err(Service::from)?;
+    Ok(people.iter().map(|user| form::Approver { has_passkey: owners.contains(&user.id) }).collect())
+}
+
 /// A first policy starts as the gated mode: reading passes.
 fn starting_point() -> Policy {
     Policy { auto_approve_methods: vec![pyxis_core::policy::Method::Get], ..Policy::default() }
@@ -111,7 +144,7 @@ fn starting_point() -> Policy {
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Manager(who): Manager,
+    who: SignedIn,
     Named(name): Named,
 ) -> Result<Response, Error> {
     page(&state, &who, &name, Shown::default()).await
@@ -120,10 +153,14 @@ pub(crate) async fn edit(
 pub(crate) async fn save(
     Extract(state): Extract<State>,
     Named(name): Named,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     match form::policy(&fields, stored.as_ref()) {
+        Ok(policy) if !who.person.user.role.is_manager() => {
+            let staged = staged::propose(&state.gateway, &who.person, &name, &policy).await?;
+            Ok(Notice::PolicyStaged.then(&state, &format!("/app/staged/{}", staged.row.id)))
+        }
         Ok(policy) => {
             policies::put(&state.gateway, &who.person.actor(), &name, &policy).await?;
             let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -137,7 +174,10 @@ pub(crate) async fn save(
     }
 }
 
+/// The stored policy, for whoever may change it.
 async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
+    let row = credentials::get(&state.gateway, who.person.workspace(), name).await?;
+    who.require_policy(row.id)?;
     let found = policies::get(&state.gateway, who.person.workspace(), name).await?;
     Ok(found.map(|(_, policy)| policy))
 }
@@ -145,9 +185,10 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 pub(crate) async fn explain(
     Extract(state): Extract<State>,
     Named(name): Named,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
+    stored(&state, &who, &name).await?;
     let workspace = who.person.workspace();
     let said = policies::explain(&state.gateway, workspace, &name, &method, &url, None).await?;
     let answer = Some(explained(said, &method));
@@ -183,7 +224,7 @@ fn decision(name: &str) -> (Outcome, &'static str) {
 pub(crate) async fn replay(
     Extract(state): Extract<State>,
     Named(name): Named,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     let (problems, replay) = match form::policy(&fields, stored.as_ref()) {

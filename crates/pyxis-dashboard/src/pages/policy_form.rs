@@ -1,15 +1,18 @@
 //! Between the policy form and the policy document.
 
-use pyxis_core::eligibility;
 use pyxis_core::mode::Channel;
 use pyxis_core::policy::{Method, Policy, PolicyError};
-use pyxis_store::users::UserRow;
 use serde_json::{Map, Value, json};
 
 use super::sentence;
 use crate::form::Fields;
 use crate::view::policies::{MethodRule, PolicyForm};
 use crate::view::{Choice, Problems};
+
+/// Somebody who may approve.
+pub(super) struct Approver {
+    pub(super) has_passkey: bool,
+}
 
 /// The methods of the form. HEAD follows GET.
 const METHODS: [Method; 6] =
@@ -34,6 +37,7 @@ pub(super) fn shown(policy: &Policy) -> PolicyForm {
         allowed_approvers: policy.allowed_approvers.join("\n"),
         min_approvals: policy.min_approvals.to_string(),
         require_reason: policy.require_reason,
+        passkey_required: policy.passkey_required,
         approval_timeout_minutes: minutes(policy.approval_timeout_secs.map(u64::from)),
         channels: channels(policy.channel.as_str(), policy.channel),
         problems: Problems::default(),
@@ -50,6 +54,7 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, problems: Problems) -> Pol
         allowed_approvers: fields.text("allowed_approvers"),
         min_approvals: fields.trimmed("min_approvals"),
         require_reason: fields.on("require_reason"),
+        passkey_required: fields.on("passkey_required"),
         approval_timeout_minutes: fields.trimmed("approval_timeout_minutes"),
         channels: channels(fields.get("channel"), stored.channel),
         problems,
@@ -149,7 +154,7 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("telegram_chat", json!(kept.telegram_chat)),
         ("matrix_room", json!(kept.matrix_room)),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
-        ("passkey_required", json!(kept.passkey_required)),
+        ("passkey_required", json!(fields.on("passkey_required"))),
         ("require_reason", json!(fields.on("require_reason"))),
         ("approval_timeout_secs", seconds(&window, stored_window).unwrap_or_else(|| json!(window))),
     ];
@@ -175,8 +180,8 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-/// What the author may not have meant.
-pub(super) fn warnings(policy: &Policy, people: &[UserRow]) -> Vec<String> {
+/// What the author may not have meant. `able` are those who may approve with this policy.
+pub(super) fn warnings(policy: &Policy, able: &[Approver]) -> Vec<String> {
     let mut warnings = Vec::new();
     if policy.auto_approve_methods.is_empty() && policy.auto_approve_urls.is_empty() {
         warnings.push("Nothing passes by itself: every request will ask.".to_owned());
@@ -184,22 +189,19 @@ pub(super) fn warnings(policy: &Policy, people: &[UserRow]) -> Vec<String> {
     if policy.auto_approve_urls.iter().any(|pattern| pattern == "/") {
         warnings.push("The pattern / lets every address pass, whatever the method.".to_owned());
     }
-    let listed = &policy.allowed_approvers;
-    let able = people.iter().filter(|user| {
-        user.disabled_at.is_none() && eligibility::may_approve(user.role, false, listed, &user.email)
-    });
-    let able = u32::try_from(able.count()).unwrap_or(u32::MAX);
-    if able < policy.min_approvals {
+    let count = |people: usize| u32::try_from(people).unwrap_or(u32::MAX);
+    if count(able.len()) < policy.min_approvals {
         warnings.push(format!(
             "{} of the people here may approve and {} must, so nothing that asks can ever be sent. Add people, or lower the number.",
-            able, policy.min_approvals
+            able.len(), policy.min_approvals
         ));
     }
-    if policy.passkey_required {
-        warnings.push(
-            "The stored policy asks for a passkey, which cannot be used here yet: nothing that asks can be approved."
-                .to_owned(),
-        );
+    let with_passkey = able.iter().filter(|approver| approver.has_passkey).count();
+    if policy.passkey_required && count(with_passkey) < policy.min_approvals {
+        warnings.push(format!(
+            "{with_passkey} of those who may approve have a passkey and {} must, so nothing that asks can be sent yet. Each registers one under Account.",
+            policy.min_approvals
+        ));
     }
     warnings
 }

@@ -12,12 +12,13 @@ use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::scores;
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::reach::reach;
 use super::scorer_form::Draft;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
@@ -28,9 +29,13 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
-    let mut lines = Vec::new();
-    for row in scorers::list(&scoring, who.person.workspace()).await? {
+    let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
+    rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
+    let (rows, search) = search("/app/scorers", &asked, rows);
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows {
         let scorer = scorers::get(&scoring, who.person.workspace(), row.id).await?;
         let weights = &scorer.terms.weights;
         let sum: Decimal = weights.values().copied().sum();
@@ -49,7 +54,7 @@ pub(crate) async fn list(
     }
     let first = lines.first().map_or("1", |line| line.id.as_str());
     let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
-    html(&ScorersPage { shell: who.shell(&state).await?, scorers: lines, ask })
+    html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
 /// How many addresses a scorer has scored.

@@ -2,7 +2,10 @@
 
 use pyxis_core::mode::{ApprovalMode, ForwardState};
 use pyxis_core::policy::{Method, Policy, Rule};
+use pyxis_gateway::service::coverage::Digest;
 use pyxis_store::approvals::ApprovalRow;
+
+use crate::text;
 
 /// Patterns that are named one by one; more are counted.
 const NAMED: usize = 6;
@@ -148,32 +151,16 @@ pub(super) fn short_route(route: &str) -> &str {
     route.strip_prefix("https://").unwrap_or(route)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_policy_reads_as_sentences() {
-        let policy = Policy {
-            auto_approve_methods: vec![Method::Get],
-            deny_methods: vec![Method::Delete],
-            require_approval_urls: vec!["/pay".to_owned()],
-            min_approvals: 2,
-            ..Policy::default()
-        };
-        assert_eq!(
-            policy_rules(&policy),
-            ["GET and HEAD pass", "DELETE is denied", "/pay always asks", "2 people must approve"]
-        );
-        assert_eq!(policy_rules(&Policy::default()), ["everything asks"]);
-    }
-
-    #[test]
-    fn every_rule_has_words_and_an_unknown_one_shows_its_name() {
-        for known in Rule::ALL {
-            assert_ne!(rule(known.as_str(), None, "POST"), known.as_str());
+/// What a grant would have covered of late.
+pub(super) fn lately(digest: &Digest) -> String {
+    let of = text::counted(digest.looked_at as u64, "request");
+    let were = if digest.covered == 1 { "was" } else { "were" };
+    match digest.agents.as_slice() {
+        [] => format!("None of the last {of} was like this."),
+        [one] => format!("Of the last {of}, {} {were} like this, by {one}.", digest.covered),
+        [first, rest @ ..] => {
+            let others = text::counted(rest.len() as u64, "other agent");
+            format!("Of the last {of}, {} {were} like this, by {first} and {others}.", digest.covered)
         }
-        assert_eq!(rule("require_url", Some("/pay"), "POST"), "matches /pay");
-        assert_eq!(rule("new_rule", None, "POST"), "new_rule");
     }
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Shell, When, in_section};
+use super::{Choice, Problems, Search, Shell, When, in_section};
 
 /// `GET /app/agents`.
 #[derive(Clone, Debug, Template)]
@@ -10,7 +10,9 @@ use super::{Choice, Problems, Shell, When, in_section};
 pub struct AgentsPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, by name.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, by name.
     pub agents: Vec<AgentLine>,
     /// For the empty state: a `curl` of the first request.
     pub first_request: String,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Problems, Shell, When, in_section};
+use super::{Choice, Outcome, Problems, Search, Shell, When, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/api-keys`.
@@ -11,7 +11,9 @@ use crate::chart::StackedBars;
 pub struct ApiKeysPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, oldest first.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, oldest first.
     pub keys: Vec<ApiKeyLine>,
     /// Requests for access to history, newest first.
     pub requests: Vec<HistoryRequest>,

@@ -12,6 +12,8 @@ use crate::text::Middle;
 pub struct InboxPage {
     /// The frame.
     pub shell: Shell,
+    /// How often this person was asked of late; `None` where nobody asked.
+    pub load: Option<Load>,
     /// Requests that wait, in the chosen order.
     pub pending: Vec<Card>,
     /// Where there are more than one page shows.
@@ -21,8 +23,36 @@ pub struct InboxPage {
     /// Whether the newest pending one stands first (`?order=newest`); else the oldest, so that
     /// nothing moves when one arrives.
     pub newest_first: bool,
-    /// Shown when there was never a request: a `curl` that makes one.
-    pub first_request: String,
+    /// Shown to managers when there was never a request: a `curl` that makes one.
+    pub first_request: Option<String>,
+}
+
+/// How often a person was asked, and what they said.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Requests of the last hour.
+    pub hour: u64,
+    /// Requests of the last 24 hours.
+    pub day: u64,
+    /// Their approvals of the last 24 hours.
+    pub approved: u64,
+    /// Their denials of the last 24 hours.
+    pub denied: u64,
+    /// Whether that is more than anybody reads with care.
+    pub heavy: bool,
+}
+
+impl InboxPage {
+    /// Whether any of the requests is approved with a passkey.
+    fn asks_passkey(&self) -> bool {
+        self.pending.iter().any(Card::asks_passkey)
+    }
+}
+
+impl Load {
+    fn requests(count: u64) -> String {
+        crate::text::counted(count, "request")
+    }
 }
 
 /// A list that is longer than a page.
@@ -84,7 +114,8 @@ impl Place {
 ///
 /// Posts to `/app/approvals/{txn_id}/approve` with `csrf`, `from`, and, if a grant is wanted,
 /// `grant_seconds` (900, 1800, 3600, 7200, 14400; the standalone page's checkbox sends 1800) and
-/// `agent_only=on`; to `/app/approvals/{txn_id}/deny` with `csrf`, `from`, `reason` (may be empty).
+/// `agent_only=on`. Where a passkey is needed, the form first asks `/app/approvals/{txn_id}/begin` for a
+/// challenge and sends `ceremony` and `credential` as well. To `/app/approvals/{txn_id}/deny` with `csrf`, `from`, `reason` (may be empty).
 #[derive(Clone, Debug)]
 pub struct Card {
     /// Transaction id.
@@ -103,6 +134,8 @@ pub struct Card {
     pub plain_http: bool,
     /// Name of the agent.
     pub agent: String,
+    /// Its page, for who may stop it.
+    pub agent_page: Option<String>,
     /// Name of the credential.
     pub credential: String,
     /// What the agent gave as its reason.
@@ -158,6 +191,8 @@ pub enum CardState {
     Open {
         /// The grant this person may open with the approval.
         grant: GrantOffer,
+        /// Whether approving opens a passkey ceremony.
+        passkey: bool,
     },
     /// Waits for somebody else: this person has approved, or is not eligible.
     Watching {
@@ -201,6 +236,8 @@ pub enum GrantOffer {
         /// What it covers, to be followed by `until 14:30 UTC`:
         /// `any POST to api.example.com/v1/items with billing-api`.
         covers: String,
+        /// What of the last requests it would have covered, in one sentence.
+        lately: String,
         /// Durations, shortest first.
         choices: Vec<GrantChoice>,
     },
@@ -229,6 +266,11 @@ impl Card {
             CardState::Denied { .. } => Outcome::Denied,
             CardState::Expired { .. } => Outcome::Expired,
         }
+    }
+
+    /// Whether this person approves it with a passkey here.
+    pub const fn asks_passkey(&self) -> bool {
+        matches!(self.state, CardState::Open { passkey: true, .. })
     }
 
     /// Whether it still waits.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, When, in_section};
+use super::{Problems, Search, Shell, When, in_section};
 
 /// `GET /app/credentials`.
 #[derive(Clone, Debug, Template)]
@@ -10,7 +10,9 @@ use super::{Problems, Shell, When, in_section};
 pub struct CredentialsPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, by name.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, by name.
     pub credentials: Vec<CredentialLine>,
 }
 

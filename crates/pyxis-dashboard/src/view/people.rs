@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Shell, When, in_section};
+use super::{Choice, Problems, Search, Shell, When, in_section};
 
 /// `GET /app/people`.
 #[derive(Clone, Debug, Template)]
@@ -10,12 +10,17 @@ use super::{Choice, Problems, Shell, When, in_section};
 pub struct PeoplePage {
     /// The frame.
     pub shell: Shell,
-    /// Everybody, by e-mail address.
+    /// Whether there is nobody else.
+    pub alone: bool,
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, by e-mail address.
     pub people: Vec<Person>,
 }
 
 /// One person. Posts to `/app/people/{id}/disable`, `/enable`, `/link` (a new one-time sign-in link),
-/// `/role` (`role`).
+/// `/role` (`role`),
+/// `/withdraw` (an invitation nobody used).
 #[derive(Clone, Debug)]
 pub struct Person {
     /// User id.
@@ -34,6 +39,36 @@ pub struct Person {
     pub last_seen: Option<When>,
     /// Whether the viewer may disable them, or make a link.
     pub changeable: bool,
+    /// What they may do: `everything`, `3 credentials`, `nothing yet`.
+    pub grants: String,
+    /// The page where a member's grants are set.
+    pub grants_page: Option<String>,
+}
+
+/// `GET /app/people/{id}`: what a member may do. Posts to `/app/people/{id}/grants`: `credential` (each
+/// that is shown), `approve` and `policy` (those that are ticked).
+#[derive(Clone, Debug, Template)]
+#[template(path = "member.html")]
+pub struct MemberPage {
+    /// The frame.
+    pub shell: Shell,
+    /// User id.
+    pub id: String,
+    /// E-mail address.
+    pub email: String,
+    /// Every credential, by name.
+    pub rows: Vec<GrantRow>,
+}
+
+/// What a member may do with one credential.
+#[derive(Clone, Debug)]
+pub struct GrantRow {
+    /// Its name.
+    pub name: String,
+    /// Decide its requests.
+    pub approve: bool,
+    /// Propose changes of its policy.
+    pub policy: bool,
 }
 
 /// `GET /app/new/person`; posts to `/app/people`: `email`, `role`.
@@ -70,4 +105,4 @@ impl std::fmt::Debug for PersonLinkPage {
     }
 }
 
-in_section!(PeoplePage => People, NewPersonPage => People, PersonLinkPage => People);
+in_section!(PeoplePage => People, MemberPage => People, NewPersonPage => People, PersonLinkPage => People);

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Problems, Shell, When, in_section};
+use super::{Choice, Outcome, Problems, Search, Shell, When, in_section};
 
 /// `GET /app/policies`.
 #[derive(Clone, Debug, Template)]
@@ -10,10 +10,27 @@ use super::{Choice, Outcome, Problems, Shell, When, in_section};
 pub struct PoliciesPage {
     /// The frame.
     pub shell: Shell,
-    /// Every credential with its policy.
+    /// The search field and pages.
+    pub search: Search,
+    /// The credentials that were found, with their policies.
     pub policies: Vec<PolicyLine>,
+    /// Proposals that wait for their maker's passkey.
+    pub staged: Vec<StagedLine>,
     /// Grants that are in force.
     pub grants: Vec<GrantLine>,
+}
+
+/// A proposal: `GET /app/staged/{id}`.
+#[derive(Clone, Debug)]
+pub struct StagedLine {
+    /// Its id.
+    pub id: String,
+    /// The credential.
+    pub credential: String,
+    /// Who proposed it.
+    pub by: String,
+    /// When.
+    pub at: When,
 }
 
 /// A credential and its policy in words.
@@ -63,7 +80,7 @@ pub enum MethodRule {
 
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
 /// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one a line),
-/// `min_approvals`, `require_reason=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
+/// `min_approvals`, `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
 /// and for the replay `replay_count`.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
@@ -81,6 +98,8 @@ pub struct PolicyForm {
     pub min_approvals: String,
     /// Whether the agent must give a reason.
     pub require_reason: bool,
+    /// Whether only a passkey ceremony approves.
+    pub passkey_required: bool,
     /// Digits or empty.
     pub approval_timeout_minutes: String,
     /// Where approvals are announced.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, When, in_section};
+use super::{Problems, Search, Shell, When, in_section};
 use crate::chart::histogram::Histogram;
 
 /// `GET /app/scorers`.
@@ -11,7 +11,9 @@ use crate::chart::histogram::Histogram;
 pub struct ScorersPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, by number.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, by number.
     pub scorers: Vec<ScorerLine>,
     /// A `curl` that asks for a score.
     pub ask: String,

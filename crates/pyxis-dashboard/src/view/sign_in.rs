@@ -3,7 +3,8 @@
 use askama::Template;
 
 /// `GET /sign-in` and its answer when it failed. Posts to `/sign-in`: `csrf`, `email`, `password`,
-/// `next` (a path of this site to go on to; may be empty).
+/// `next` (a path of this site to go on to; may be empty). With a passkey to `/sign-in/passkey`: `csrf`,
+/// `next`, `ceremony`, `credential`, after `/sign-in/passkey/begin` gave the challenge.
 #[derive(Clone, Debug, Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage {
@@ -33,6 +34,8 @@ pub enum SignInState {
     },
     /// Address and password fit people of several workspaces.
     Ambiguous,
+    /// A passkey was refused.
+    PasskeyRefused,
     /// The session ended or the form was stale.
     Ended,
 }

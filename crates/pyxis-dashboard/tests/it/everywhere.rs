@@ -193,6 +193,7 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
         ("approval_timeout_minutes", "2"),
         ("channel", "dashboard"),
         ("require_reason", "on"),
+        ("passkey_required", "on"),
     ];
     let saved = browser.submit(page, page, &base).await;
     assert_eq!(saved.location(), page, "{}", saved.text);

@@ -5,6 +5,8 @@
 mod approvals;
 mod doors;
 mod everywhere;
+mod members;
 mod pages;
+mod passkeys;
 mod scoring;
 mod support;

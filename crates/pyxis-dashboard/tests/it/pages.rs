@@ -164,7 +164,9 @@ fn every_route_of_the_table_that_a_page_can_reach_is_reached() {
     let targets: Vec<_> = tags(&reached)
         .into_iter()
         .flat_map(|tag| tag.attributes)
-        .filter(|(name, _)| matches!(name.as_str(), "href" | "src" | "action" | "formaction"))
+        .filter(|(name, _)| {
+            matches!(name.as_str(), "href" | "src" | "action" | "formaction" | "data-ceremony")
+        })
         .map(|(_, value)| value)
         .collect();
     for (method, route) in ROUTES {

@@ -14,11 +14,12 @@ use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_core::secret::SecretBytes;
 use pyxis_dashboard::State;
 use pyxis_gateway::service::credentials::CredentialInput;
-use pyxis_gateway::service::{credentials, workspaces};
+use pyxis_gateway::service::rights::{self, Right};
+use pyxis_gateway::service::{credentials, people, workspaces};
 use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -259,6 +260,22 @@ impl Browser {
 }
 
 impl World {
+    /// Somebody more in a team, added as its owner would and signed in by their link.
+    pub(crate) async fn with_person(&self, team: &Team, email: &str, role: Role) -> Browser {
+        let actor = Actor::cli(team.id);
+        let (_, link) = people::add(&self.gateway, &actor, email, role).await.unwrap();
+        let mut browser = self.browser();
+        browser.use_link(link.expose().strip_prefix(ORIGIN_URL).unwrap()).await;
+        browser
+    }
+
+    /// Sets what a member may do with `billing`.
+    pub(crate) async fn grant(&self, team: &Team, email: &str, approve: bool, policy: bool) {
+        let user = people::by_email(&self.gateway, team.id, email).await.unwrap();
+        let right = Right { approve, policy };
+        rights::set(&self.gateway, &Actor::cli(team.id), user.id, "billing", right).await.unwrap();
+    }
+
     pub(crate) fn later(&self, by: Duration) {
         self.clock.advance(by);
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_core::grant::Surface;
 use pyxis_core::id::AgentId;
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Manager;
 use crate::error::{Error, Result};
 use crate::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use crate::service::deny_all;
 use crate::state::State;
 
 /// `"all"` or a list of names.
@@ -67,6 +69,19 @@ pub(super) struct Shown {
     /// Only when it was just made.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DenyAll {
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct DeniedAll {
+    denied: u64,
+    /// Those that this person may not decide; they cannot be sent while the agent is disabled.
+    left: u64,
 }
 
 #[derive(Serialize)]
@@ -150,4 +165,16 @@ pub(super) async fn rotate(
 ) -> Result<Json<Shown>> {
     let (agent, key) = agents::rotate(&state, &person.actor(), id(&agent)?).await?;
     Ok(Json(shown(agent, Some(key.expose().clone()))))
+}
+
+/// Disables the agent and denies what it waits for. The body may give a reason, which the agent reads.
+pub(super) async fn deny_all(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+    Path(agent): Path<String>,
+    Json(input): Json<DenyAll>,
+) -> Result<Json<DeniedAll>> {
+    let reason = input.reason.as_deref();
+    let done = deny_all::deny_all(&state, &person, Surface::Api, id(&agent)?, reason).await?;
+    Ok(Json(DeniedAll { denied: done.denied, left: done.left }))
 }

@@ -10,10 +10,13 @@ use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::ApprovalKind;
 use serde::{Deserialize, Serialize};
 
-use super::SignedIn;
-use crate::approvals::decide::{self, Decided, GrantWish, Word};
+use super::Approving;
+use crate::approvals::decide::{self, Decided, GrantWish, Proof, Word};
+use crate::approvals::standing::NOT_YOURS;
 use crate::approvals::view::{self, Filter, View};
 use crate::error::{Error, Result};
+use crate::service::callers::Caller;
+use crate::service::rights;
 use crate::sign;
 use crate::state::State;
 
@@ -161,12 +164,20 @@ fn answer(decided: &Decided) -> Json<Answer> {
     })
 }
 
+async fn say(state: &State, caller: &Caller, id: &str, word: Word) -> Result<Json<Answer>> {
+    let proof = match &caller.token {
+        None => Proof::Session,
+        Some(token) => Proof::Token { id: token.id, name: token.name.clone() },
+    };
+    let approver = caller.approver(Surface::Api);
+    Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof).await?))
+}
+
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    SignedIn(person): SignedIn,
+    Approving(caller): Approving,
     Query(which): Query<Which>,
 ) -> Result<Json<List>> {
-    person.require_manager()?;
     let wanted = match which.state.as_deref() {
         None => None,
         Some(name) => Some(
@@ -174,24 +185,28 @@ pub(super) async fn list(
                 .ok_or_else(|| Error::field("state", "pending, approved, denied or expired"))?,
         ),
     };
-    let filter = Filter { state: wanted, limit: which.limit.unwrap_or(100), ..Filter::default() };
-    let views = view::list(&state, person.workspace(), &filter).await?;
+    let among = rights::of(&state, &caller.user).await?.approvable();
+    let limit = which.limit.unwrap_or(100);
+    let filter = Filter { state: wanted, among, limit, ..Filter::default() };
+    let views = view::list(&state, caller.workspace(), &filter).await?;
     Ok(Json(List { approvals: views.into_iter().map(|view| shown(&state, view)).collect() }))
 }
 
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    SignedIn(person): SignedIn,
+    Approving(caller): Approving,
     Path(id): Path<String>,
 ) -> Result<Json<Shown>> {
-    person.require_manager()?;
-    let view = view::one(&state, person.workspace(), txn(&id)?).await?;
+    let view = view::one(&state, caller.workspace(), txn(&id)?).await?;
+    if !rights::of(&state, &caller.user).await?.may_approve(view.row.credential_id) {
+        return Err(Error::NotEligible(NOT_YOURS));
+    }
     Ok(Json(shown(&state, view)))
 }
 
 pub(super) async fn approve(
     Extract(state): Extract<State>,
-    SignedIn(person): SignedIn,
+    Approving(caller): Approving,
     Path(id): Path<String>,
     Json(input): Json<Approve>,
 ) -> Result<Json<Answer>> {
@@ -203,18 +218,14 @@ pub(super) async fn approve(
         agent_only: input.agent_only,
         max_uses: input.max_uses,
     });
-    let approver = person.approver(Surface::Api);
-    let decided = decide::decide(&state, &approver, txn(&id)?, Word::Approve(wish)).await?;
-    Ok(answer(&decided))
+    say(&state, &caller, &id, Word::Approve(wish)).await
 }
 
 pub(super) async fn deny(
     Extract(state): Extract<State>,
-    SignedIn(person): SignedIn,
+    Approving(caller): Approving,
     Path(id): Path<String>,
     Json(input): Json<Deny>,
 ) -> Result<Json<Answer>> {
-    let approver = person.approver(Surface::Api);
-    let decided = decide::decide(&state, &approver, txn(&id)?, Word::Deny(input.reason)).await?;
-    Ok(answer(&decided))
+    say(&state, &caller, &id, Word::Deny(input.reason)).await
 }

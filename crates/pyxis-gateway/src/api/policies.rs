@@ -8,9 +8,10 @@ use pyxis_http::{Json, Path, Raw};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Manager;
+use super::{Editing, Manager, staged as proposals};
 use crate::error::{Error, Result};
 use crate::service::policies::{self, Explanation, Replay};
+use crate::service::staged;
 use crate::state::State;
 
 #[derive(Deserialize)]
@@ -40,13 +41,12 @@ pub(super) struct Shown {
 
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
-    Path(credential): Path<String>,
+    Editing { caller, credential }: Editing,
 ) -> Result<Json<Shown>> {
-    let found = policies::get(&state, person.workspace(), &credential).await?;
+    let found = policies::get(&state, caller.workspace(), &credential.name).await?;
     let (row, policy) = found.ok_or(Error::NotFound("policy"))?;
     Ok(Json(Shown {
-        credential,
+        credential: credential.name,
         version: row.version,
         updated_at: row.updated_at.to_rfc3339(),
         updated_by: row.updated_by,
@@ -54,15 +54,19 @@ pub(super) async fn show(
     }))
 }
 
+/// At once for a manager; a member's is staged until their own passkey confirms it.
 pub(super) async fn put(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
-    Path(credential): Path<String>,
+    Editing { caller, credential }: Editing,
     Raw(body): Raw,
-) -> Result<Json<Shown>> {
+) -> Result<Response> {
     let policy = Policy::from_json(&body).map_err(policies::invalid)?;
-    policies::put(&state, &person.actor(), &credential, &policy).await?;
-    show(Extract(state), Manager(person), Path(credential)).await
+    if !caller.user.role.is_manager() {
+        let staged = staged::propose(&state, &caller, &credential.name, &policy).await?;
+        return Ok(proposals::proposed(&state, staged).into_response());
+    }
+    policies::put(&state, &caller.actor(), &credential.name, &policy).await?;
+    Ok(show(Extract(state), Editing { caller, credential }).await?.into_response())
 }
 
 pub(super) async fn remove(
@@ -76,22 +80,20 @@ pub(super) async fn remove(
 
 pub(super) async fn explain(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
-    Path(credential): Path<String>,
+    Editing { caller, credential }: Editing,
     Json(input): Json<Explain>,
 ) -> Result<Json<Explanation>> {
-    let workspace = person.workspace();
+    let (workspace, name) = (caller.workspace(), &credential.name);
     let Explain { method, url, agent } = input;
-    Ok(Json(policies::explain(&state, workspace, &credential, &method, &url, agent.as_deref()).await?))
+    Ok(Json(policies::explain(&state, workspace, name, &method, &url, agent.as_deref()).await?))
 }
 
 pub(super) async fn replay(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
-    Path(credential): Path<String>,
+    Editing { caller, credential }: Editing,
     Json(input): Json<ReplayInput>,
 ) -> Result<Json<Replay>> {
     let draft = Policy::from_json(input.policy.get().as_bytes()).map_err(policies::invalid)?;
     let last = input.last.unwrap_or(100);
-    Ok(Json(policies::replay(&state, person.workspace(), &credential, &draft, last).await?))
+    Ok(Json(policies::replay(&state, caller.workspace(), &credential.name, &draft, last).await?))
 }

@@ -6,9 +6,8 @@
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::eligibility;
 use pyxis_core::grant::{self, Surface};
-use pyxis_core::id::{GrantId, TxnId, UserId, WorkspaceId};
+use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId, WorkspaceId};
 use pyxis_core::mode::{ApprovalState, ForwardState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_core::target::Target;
@@ -16,12 +15,14 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
-use pyxis_store::{Event, StoreError, Tx, policies, users};
+use pyxis_store::{Event, StoreError, Tx, policies};
 use serde::Serialize;
 
-use super::standing;
+use super::voters::Voter;
+use super::{standing, voters};
 use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
+use crate::service::passkeys::Verified;
 use crate::state::State;
 
 /// Longest deny reason, in bytes.
@@ -40,6 +41,21 @@ pub struct Approver {
     pub role: Role,
     /// Where the word was given.
     pub surface: Surface,
+}
+
+/// What a word rests on.
+pub enum Proof {
+    /// A session, or a chat identity that was linked.
+    Session,
+    /// A personal access token.
+    Token {
+        /// Its id.
+        id: AccessTokenId,
+        /// Its name.
+        name: String,
+    },
+    /// A passkey, whose assertion was checked but not used up.
+    Passkey(Box<Verified>),
 }
 
 /// A grant asked for together with an approval.
@@ -81,10 +97,29 @@ pub struct Decided {
 /// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
 /// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
 pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<Decided> {
+    decide_with(state, approver, txn, word, &Proof::Session).await
+}
+
+/// As [`decide`], where the word rests on more than a session.
+///
+/// # Errors
+/// As [`decide`].
+pub async fn decide_with(
+    state: &State,
+    approver: &Approver,
+    txn: TxnId,
+    word: Word,
+    proof: &Proof,
+) -> Result<Decided> {
     let now = state.now();
     let mut tx = state.store.begin().await?;
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
+    let policy = load_policy(&mut tx, &row).await?;
+    // As they are now, not as they were when they signed in.
+    let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
+    let voter = voter.ok_or(Error::Unauthenticated)?;
+    voter.check(policy.as_ref())?;
     if row.state != ApprovalState::Pending {
         return Err(Error::AlreadyDecided(row.state));
     }
@@ -93,9 +128,7 @@ pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) 
         super::expire::settle(state, row).await?;
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
-    let policy = load_policy(&mut tx, &row).await?;
-    standing::eligible(approver, policy.as_ref())?;
-    let case = Case { state, approver, row: &row, policy: policy.as_ref(), now };
+    let case = Case { state, approver, proof, voter: &voter, row: &row, policy: policy.as_ref(), now };
     let decided = match word {
         Word::Approve(wish) => case.approve(&mut tx, wish).await?,
         Word::Deny(reason) => case.deny(&mut tx, reason).await?,
@@ -118,6 +151,8 @@ async fn load_policy(tx: &mut Tx, row: &ApprovalRow) -> Result<Option<Policy>> {
 struct Case<'a> {
     state: &'a State,
     approver: &'a Approver,
+    proof: &'a Proof,
+    voter: &'a Voter,
     row: &'a ApprovalRow,
     policy: Option<&'a Policy>,
     now: UnixMillis,
@@ -125,12 +160,14 @@ struct Case<'a> {
 
 impl Case<'_> {
     async fn approve(&self, tx: &mut Tx, wish: Option<GrantWish>) -> Result<Decided> {
-        self.check_passkey()?;
+        self.use_passkey(tx, wish.as_ref()).await?;
         let needed = self.needed();
         if let Some(wish) = wish {
             self.check_wish(wish, needed)?;
         }
+        let before = self.counted(tx).await?;
         self.vote(tx, Verdict::Approve, None, wish).await?;
+        voters::check_distinct(tx, self.voter, &before).await?;
         let counted = self.count(tx).await?;
         let mut decided =
             Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
@@ -182,7 +219,12 @@ impl Case<'_> {
         standing::needed(self.row, self.policy)
     }
 
-    fn check_passkey(&self) -> Result<()> {
+    /// Uses the assertion up, which must be for exactly this; without one, refuses where one is needed.
+    async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantWish>) -> Result<()> {
+        if let Proof::Passkey(verified) = self.proof {
+            verified.check_binding(&super::ceremony::binding(self.row, self.approver, wish))?;
+            return verified.record(tx, self.now).await;
+        }
         if standing::passkey_required(self.row, self.policy) {
             let url = format!("{}/approve/{}", self.state.config.base_url, self.row.txn_id);
             return Err(Error::PasskeyRequired { url });
@@ -195,7 +237,7 @@ impl Case<'_> {
             return Err(Error::field("grant_seconds", "every signature is approved by itself"));
         }
         let asked = Duration::from_secs(wish.seconds);
-        grant::check_duration(self.approver.surface, self.approver.role, asked, needed)
+        grant::check_duration(self.approver.surface, self.voter.user.role, asked, needed)
             .map_err(|error| Error::field("grant_seconds", error.to_string()))
     }
 
@@ -226,22 +268,12 @@ impl Case<'_> {
 
     /// Approvals by people who may still approve.
     async fn count(&self, tx: &mut Tx) -> Result<u32> {
-        let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
-        let mut counted = 0;
-        for vote in given.iter().filter(|vote| vote.verdict == Verdict::Approve) {
-            if self.still_counts(tx, vote).await? {
-                counted += 1;
-            }
-        }
-        Ok(counted)
+        Ok(u32::try_from(self.counted(tx).await?.len()).unwrap_or(u32::MAX))
     }
 
-    async fn still_counts(&self, tx: &mut Tx, vote: &VoteRow) -> Result<bool> {
-        let user = users::find(&mut *tx, self.row.workspace_id, vote.user_id).await?;
-        let listed = self.policy.map_or(&[][..], |policy| &policy.allowed_approvers);
-        Ok(user.is_some_and(|user| {
-            user.disabled_at.is_none() && eligibility::may_approve(user.role, false, listed, &user.email)
-        }))
+    async fn counted(&self, tx: &mut Tx) -> Result<Vec<UserId>> {
+        let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
+        voters::counted(tx, self.row.credential_id, self.policy, &given).await
     }
 
     async fn open_grant(&self, tx: &mut Tx, wish: GrantWish) -> Result<GrantId> {
@@ -278,6 +310,18 @@ impl Case<'_> {
         Ok(grant.id)
     }
 
+    fn token(&self) -> Option<String> {
+        match self.proof {
+            Proof::Token { id, name } => Some(format!("{name} {id}")),
+            Proof::Session | Proof::Passkey(_) => None,
+        }
+    }
+
+    fn passkey(&self) -> Option<PasskeyDetail<'_>> {
+        let Proof::Passkey(verified) = self.proof else { return None };
+        Some(PasskeyDetail { id: verified.row.id, name: &verified.row.name, assertion: &verified.evidence })
+    }
+
     fn base_record(&self, kind: &'static str) -> Record {
         let mut record = Record::new(self.now, kind);
         record.workspace_id = Some(self.row.workspace_id);
@@ -301,6 +345,9 @@ impl Case<'_> {
         record.grant_id = decided.grant;
         record.detail = json(&DecisionDetail {
             surface: self.approver.surface.as_str(),
+            token: self.token(),
+            passkey: self.passkey(),
+            opened_by: self.voter.user.opened_by,
             channel: self.row.channel.as_str(),
             digest: &self.row.digest,
             approvals: decided.approvals,
@@ -321,8 +368,24 @@ struct GrantDetail<'a> {
 }
 
 #[derive(Serialize)]
+struct PasskeyDetail<'a> {
+    id: PasskeyId,
+    name: &'a str,
+    assertion: &'a serde_json::Value,
+}
+
+#[derive(Serialize)]
 struct DecisionDetail<'a> {
     surface: &'a str,
+    /// The personal access token, by name and id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// The passkey with its assertion, so that the signature can be checked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passkey: Option<PasskeyDetail<'a>>,
+    /// Who made the link by which the account was last opened, if that was somebody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened_by: Option<UserId>,
     channel: &'a str,
     digest: &'a str,
     approvals: u32,

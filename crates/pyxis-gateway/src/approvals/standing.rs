@@ -4,12 +4,16 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
+use pyxis_core::mode::Role;
 use pyxis_core::policy::Policy;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::votes::{Verdict, VoteRow};
 
 use super::decide::Approver;
 use crate::error::{Error, Result};
+
+/// What a member is told about a credential that is not theirs.
+pub const NOT_YOURS: &str = "this credential was not assigned to you with the Approve grant";
 
 /// What a person may do about a request that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +35,16 @@ pub enum Bar {
     Passkey,
 }
 
-/// Where `approver` stands.
+/// Where `approver` stands. `assigned` is whether they have the Approve grant on the credential.
 pub fn standing(
     approver: &Approver,
+    assigned: bool,
     row: &ApprovalRow,
     policy: Option<&Policy>,
     votes: &[VoteRow],
 ) -> Standing {
     let given = votes.iter().find(|vote| vote.user_id == approver.user && vote.verdict == Verdict::Approve);
-    let bar = match (eligible(approver, policy), given) {
+    let bar = match (eligible(approver.role, assigned, &approver.email, policy), given) {
         (_, Some(vote)) => Some(Bar::Voted(vote.created_at)),
         (Err(Error::NotEligible(why)), None) => Some(Bar::NotEligible(why)),
         _ if passkey_required(row, policy) => Some(Bar::Passkey),
@@ -59,17 +64,16 @@ pub(super) fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bo
     row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
 }
 
-/// Refuses whoever may not decide.
-pub(super) fn eligible(approver: &Approver, policy: Option<&Policy>) -> Result<()> {
+/// Refuses whoever may not decide: `role` and `assigned` say whether they are eligible, the policy's
+/// list narrows that.
+pub(super) fn eligible(role: Role, assigned: bool, email: &str, policy: Option<&Policy>) -> Result<()> {
     let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
-    // Per-credential Approve grants for members come with the people of a later release; until a
-    // member has one, only managers are eligible.
-    if eligibility::may_approve(approver.role, false, listed, &approver.email) {
+    if eligibility::may_approve(role, assigned, listed, email) {
         return Ok(());
     }
-    if approver.role.is_manager() {
+    if role.is_manager() || assigned {
         Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
     } else {
-        Err(Error::NotEligible("this credential was not assigned to you with the Approve grant"))
+        Err(Error::NotEligible(NOT_YOURS))
     }
 }

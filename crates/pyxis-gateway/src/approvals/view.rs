@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalFilter, ApprovalRow};
 use pyxis_store::votes::{self, VoteRow};
@@ -35,6 +35,8 @@ pub struct Filter {
     pub state: Option<ApprovalState>,
     /// Only of this agent.
     pub agent: Option<AgentId>,
+    /// Only of these credentials; `None` is all.
+    pub among: Option<Vec<CredentialId>>,
     /// Whether the oldest stands first; else the newest.
     pub oldest_first: bool,
     /// Creation and id of the last one of the page before.
@@ -52,8 +54,7 @@ impl View {
 
 /// Differs whenever a page that shows the transaction should be made anew.
 pub async fn mark(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<String> {
-    let found = approvals::find(&state.store, workspace, txn).await?;
-    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     Ok(mark_of(&row, votes.len()))
 }
@@ -62,10 +63,15 @@ fn mark_of(row: &ApprovalRow, votes: usize) -> String {
     format!("{} {} {votes}", row.state.as_str(), row.forward_state.as_str())
 }
 
+/// One transaction of a workspace as it is stored; its state is as of now.
+pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalRow> {
+    let found = approvals::find(&state.store, workspace, txn).await?;
+    expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await
+}
+
 /// One transaction of a workspace, whole.
 pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<View> {
-    let found = approvals::find(&state.store, workspace, txn).await?;
-    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
@@ -73,16 +79,20 @@ pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Vi
     Ok(View { row, target, headers, body, votes })
 }
 
-/// How many transactions of a workspace can still be decided.
-pub async fn pending(state: &State, workspace: WorkspaceId) -> Result<u64> {
-    let count = approvals::count_pending(&state.store, workspace, state.now()).await?;
+/// How many transactions of a workspace can still be decided; of some credentials, if any are named.
+pub async fn pending(state: &State, workspace: WorkspaceId, among: Option<&[CredentialId]>) -> Result<u64> {
+    let (store, now) = (&state.store, state.now());
+    let count = match among {
+        None => approvals::count_pending(store, workspace, now).await?,
+        Some(among) => approvals::count_pending_among(store, workspace, among, now).await?,
+    };
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
 /// Transactions of a workspace in the order of the filter, without their bodies.
 pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<View>> {
     expire::expire_due(state).await?;
-    let filter = ApprovalFilter {
+    let wanted = ApprovalFilter {
         state: filter.state,
         agent: filter.agent,
         credential: None,
@@ -90,7 +100,10 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         beyond: filter.beyond,
         limit: filter.limit.clamp(1, 500),
     };
-    let rows = approvals::list(&state.store, workspace, &filter).await?;
+    let rows = match &filter.among {
+        None => approvals::list(&state.store, workspace, &wanted).await?,
+        Some(among) => approvals::list_among(&state.store, workspace, &wanted, among).await?,
+    };
     let ids: Vec<TxnId> = rows.iter().map(|row| row.txn_id).collect();
     let votes = votes::list_many(&state.store, workspace, &ids).await?;
     rows.into_iter()

@@ -109,6 +109,11 @@ pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Cr
     credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
 }
 
+/// One credential, by its id.
+pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
+    credentials::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("credential"))
+}
+
 /// Every credential of a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
     Ok(credentials::list(&state.store, workspace).await?)

@@ -1,16 +1,18 @@
-//! People of a workspace and the links by which they first sign in.
+//! People of a workspace, their invitations, and the links by which they sign in.
 
 use std::time::Duration;
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::users::{self, NewUser, UserRow};
-use pyxis_store::{StoreError, sessions};
+use pyxis_store::{StoreError, Tx, member_rights, sessions};
 use serde_json::json;
 
+use super::rights::{self, Right};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
 use crate::resolve::key_hash;
@@ -19,11 +21,36 @@ use crate::state::State;
 /// How long a sign-in link works.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
 
+/// A credential's name and what a member may do with it.
+pub type Grant = (String, Right);
+
+/// An invitation that nobody has used yet.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// Who is invited.
+    pub user: UserRow,
+    /// When the newest link that still works ends; `None`: none does, make another.
+    pub expires_at: Option<UnixMillis>,
+    /// Who made that link; `None` is the command line.
+    pub made_by: Option<UserId>,
+}
+
 /// Adds a person and makes the link by which they sign in first.
 pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Result<(UserRow, SecretString)> {
+    invite(state, actor, email, role, &[]).await
+}
+
+/// Adds a person with what a member may do, and makes the link by which they sign in first.
+pub async fn invite(
+    state: &State,
+    actor: &Actor,
+    email: &str,
+    role: Role,
+    grants: &[Grant],
+) -> Result<(UserRow, SecretString)> {
     let email = check_email(email)?;
-    if role == Role::Member {
-        return Err(Error::field("role", "owner or admin"));
+    if role != Role::Member && !grants.is_empty() {
+        return Err(Error::field("credentials", "for members only; owners and admins may do everything"));
     }
     let now = state.now();
     let id = UserId::new(now, &*state.entropy);
@@ -40,9 +67,51 @@ pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Resul
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
         other => other?,
     }
+    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("user"))?;
+    let mut granted = Vec::new();
+    for (name, right) in grants {
+        let name = match rights::put(&mut change.tx, &user, name, *right).await {
+            Err(Error::NotFound(_)) => {
+                return Err(Error::field("credentials", format!("there is no credential {name}")));
+            }
+            other => other?,
+        };
+        granted.push(json!({ "credential": name, "approve": right.approve, "policy": right.policy }));
+    }
     let link = insert_link(&mut change, id).await?;
-    change.commit("user.added", None, json!({ "email": email, "role": role })).await?;
-    Ok((get(state, actor.workspace, id).await?, link))
+    let detail = json!({ "email": email, "role": role, "credentials": granted });
+    change.commit("user.added", None, detail).await?;
+    Ok((user, link))
+}
+
+/// People who were added and have never signed in, newest first.
+pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<Invitation>> {
+    let links = sign_in_links::list_open(&state.store, workspace, state.now()).await?;
+    let mut waiting: Vec<_> = list(state, workspace)
+        .await?
+        .into_iter()
+        .filter(|user| user.last_sign_in_at.is_none() && user.disabled_at.is_none())
+        .map(|user| {
+            let link = links.iter().rev().find(|link| link.user_id == user.id);
+            let (expires_at, made_by) =
+                (link.map(|link| link.expires_at), link.and_then(|link| link.made_by));
+            Invitation { user, expires_at, made_by }
+        })
+        .collect();
+    waiting.reverse();
+    Ok(waiting)
+}
+
+/// Takes an invitation back: the person is gone, and so are their links.
+pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Result<()> {
+    let user = users::find(&state.store, actor.workspace, id).await?;
+    let user = user.ok_or(Error::NotFound("invitation"))?;
+    let mut change = begin(state, actor).await?;
+    if !users::remove_invited(&mut change.tx, actor.workspace, id).await? {
+        return Err(Error::Conflict("they have signed in already; disable them instead"));
+    }
+    keep_an_owner(&mut change.tx, &user).await?;
+    change.commit("user.invitation_withdrawn", None, json!({ "email": user.email })).await
 }
 
 /// A new sign-in link for a person.
@@ -65,6 +134,7 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
         created_at: now,
         expires_at: now.plus(LINK_LIFETIME),
         used_at: None,
+        made_by: change.actor.user_id(),
     };
     sign_in_links::insert(&mut change.tx, &link).await?;
     Ok(SecretString::new(format!("{}/link/{}", state.config.base_url, token.expose())))
@@ -88,48 +158,48 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<UserRow>>
 /// Lets a person in or keeps them out; keeping out ends their sessions. The last enabled owner stays.
 pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
     let user = get(state, actor.workspace, id).await?;
-    if !enabled {
-        keep_an_owner(state, &user).await?;
-    }
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = begin(state, actor).await?;
     let disabled_at = (!enabled).then(|| state.now());
     users::set_disabled(&mut change.tx, actor.workspace, id, disabled_at).await?;
     if !enabled {
         sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
+        keep_an_owner(&mut change.tx, &user).await?;
     }
     let kind = if enabled { "user.enabled" } else { "user.disabled" };
     change.commit(kind, None, json!({ "email": user.email })).await?;
     get(state, actor.workspace, id).await
 }
 
-/// Changes a person's role, which ends their sessions.
+/// Changes a person's role, which ends their sessions and what they were granted as a member.
 pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
-    if role == Role::Member {
-        return Err(Error::field("role", "owner or admin"));
-    }
     let user = get(state, actor.workspace, id).await?;
-    if role != Role::Owner {
-        keep_an_owner(state, &user).await?;
-    }
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = begin(state, actor).await?;
     users::set_role(&mut change.tx, actor.workspace, id, role).await?;
+    member_rights::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
-    change.commit("user.role_changed", None, json!({ "email": user.email, "role": role })).await?;
+    keep_an_owner(&mut change.tx, &user).await?;
+    let detail = json!({ "email": user.email, "from": user.role, "role": role });
+    change.commit("user.role_changed", None, detail).await?;
     get(state, actor.workspace, id).await
 }
 
-async fn keep_an_owner(state: &State, leaving: &UserRow) -> Result<()> {
-    if leaving.role != Role::Owner {
+/// A change of people that holds them meanwhile, so that two owners cannot leave past each other.
+async fn begin<'a>(state: &'a State, actor: &'a Actor) -> Result<Change<'a>> {
+    let mut change = Change::begin(state, actor).await?;
+    users::lock(&mut change.tx, actor.workspace).await?;
+    Ok(change)
+}
+
+/// Refuses a change that was made about `changed` if it leaves the workspace without an owner.
+async fn keep_an_owner(tx: &mut Tx, changed: &UserRow) -> Result<()> {
+    if changed.role != Role::Owner {
         return Ok(());
     }
-    let others = list(state, leaving.workspace_id).await?;
-    let another =
-        |user: &UserRow| user.id != leaving.id && user.role == Role::Owner && user.disabled_at.is_none();
-    if others.iter().any(another) {
-        Ok(())
-    } else {
-        Err(Error::Conflict("a workspace needs an enabled owner"))
+    let left = users::list(&mut *tx, changed.workspace_id).await?;
+    if left.iter().any(|user| user.role == Role::Owner && user.disabled_at.is_none()) {
+        return Ok(());
     }
+    Err(Error::Conflict("a workspace needs an enabled owner"))
 }
 
 fn check_email(email: &str) -> Result<String> {

@@ -8,7 +8,7 @@ use pyxis_core::target::Target;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::Wanted;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::{Page, audit, grants, workspaces};
+use pyxis_store::{audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 
@@ -98,9 +98,9 @@ fn parse(row: &PolicyRow) -> Result<Policy> {
 /// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.
 pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
     let credential = credentials::get(state, actor.workspace, name).await?;
-    let before = load(state, actor.workspace, &credential).await?.map(|(_, policy)| policy);
     let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
     let mut change = Change::begin(state, actor).await?;
+    let before = before(&mut change, &credential).await?;
     let now = state.now();
     let version =
         policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
@@ -110,7 +110,14 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
     Ok(version)
 }
 
-async fn end_grants(
+/// The policy as this change finds it.
+pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) -> Result<Option<Policy>> {
+    let found = policies::find(&mut change.tx, credential.workspace_id, credential.id).await?;
+    found.as_ref().map(parse).transpose()
+}
+
+/// Ends the grants that the new policy no longer carries; how many.
+pub(super) async fn end_grants(
     state: &State,
     change: &mut Change<'_>,
     credential: &CredentialRow,
@@ -118,18 +125,13 @@ async fn end_grants(
     after: &Policy,
 ) -> Result<usize> {
     let tightened = policy::tightened(before, after);
+    let (workspace, now) = (credential.workspace_id, state.now());
     let mut ended = 0;
-    for grant in
-        grants::list(&mut change.tx, credential.workspace_id, false, Page::first(1000), state.now()).await?
-    {
-        if grant.credential_id != credential.id {
-            continue;
-        }
+    for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
         let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
         // A grant that cannot even be read must not outlive a change of policy.
         if covered.is_none_or(|(method, target)| tightened.kills(method, &target)) {
-            let reason = "policy tightened";
-            grants::end(&mut change.tx, credential.workspace_id, grant.id, reason, state.now()).await?;
+            grants::end(&mut change.tx, workspace, grant.id, "policy tightened", now).await?;
             ended += 1;
         }
     }

@@ -7,19 +7,16 @@ use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_store::audit::Record;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Executor, sign_in_links};
 
-use crate::actor::Actor;
-use crate::approvals::decide::Approver;
+use super::callers::Caller;
 use crate::error::{Error, Result};
 use crate::resolve::key_hash;
 use crate::state::State;
-use pyxis_core::grant::Surface;
 
 /// How long a session lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(24);
@@ -35,40 +32,26 @@ pub const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
 pub struct Person {
     /// The session.
     pub session: SessionRow,
-    /// Who it is.
-    pub user: UserRow,
+    caller: Caller,
 }
 
 impl Person {
-    /// Their workspace.
-    pub fn workspace(&self) -> WorkspaceId {
-        self.user.workspace_id
+    /// `user`, by `session`.
+    pub fn new(session: SessionRow, user: UserRow) -> Self {
+        Self { session, caller: Caller { user, token: None } }
     }
 
-    /// As the maker of changes.
-    pub fn actor(&self) -> Actor {
-        Actor::user(self.workspace(), self.user.id, &self.user.email)
+    /// Without the session.
+    pub fn into_caller(self) -> Caller {
+        self.caller
     }
+}
 
-    /// As a decider.
-    pub fn approver(&self, surface: Surface) -> Approver {
-        Approver {
-            workspace: self.workspace(),
-            user: self.user.id,
-            email: self.user.email.clone(),
-            role: self.user.role,
-            surface,
-        }
-    }
+impl std::ops::Deref for Person {
+    type Target = Caller;
 
-    /// Refuses whoever is not an owner or admin.
-    pub fn require_manager(&self) -> Result<()> {
-        if self.user.role.is_manager() { Ok(()) } else { Err(Error::Forbidden("for owners and admins")) }
-    }
-
-    /// Whether this is an owner.
-    pub fn is_owner(&self) -> bool {
-        self.user.role == Role::Owner
+    fn deref(&self) -> &Caller {
+        &self.caller
     }
 }
 
@@ -102,7 +85,7 @@ impl Holder {
 pub async fn find(state: &State, token: &str) -> Result<Person> {
     let hash = entropy::hex(&key_hash(token));
     let found = sessions::find_live(&state.store, &hash, state.now()).await?;
-    found.map(|(session, user)| Person { session, user }).ok_or(Error::Unauthenticated)
+    found.map(|(session, user)| Person::new(session, user)).ok_or(Error::Unauthenticated)
 }
 
 /// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
@@ -134,10 +117,7 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
             }
             Err(Error::WrongPassword)
         }
-        [user] => {
-            users::record_success(&state.store, user.workspace_id, user.id, now).await?;
-            open(state, user, holder, SESSION_LIFETIME).await
-        }
+        [user] => open(state, user, holder, SESSION_LIFETIME).await,
         _ => {
             Err(Error::Conflict("this address and password fit several workspaces; use different passwords"))
         }
@@ -155,7 +135,9 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
     Err(Error::Locked { until: locked.unwrap_or(now) })
 }
 
-/// Signs in with a one-time link's token.
+/// Signs in with a one-time link's token. Where somebody else made the link for an account that was in
+/// use, the account is theirs as much as its owner's: from then on both count as one approver, until
+/// its owner signs in with a passkey from before, or another link is made on the command line.
 pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(Opened, UserRow)> {
     let hash = entropy::hex(&key_hash(token));
     let now = state.now();
@@ -163,7 +145,11 @@ pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Resu
     let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
     let user = users::find(&state.store, link.workspace_id, link.user_id).await?;
     let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::NotFound("user"))?;
-    users::record_success(&state.store, user.workspace_id, user.id, now).await?;
+    if user.last_sign_in_at.is_some() {
+        let maker = link.made_by.filter(|maker| *maker != user.id);
+        let opened = maker.map(|maker| (maker, now));
+        users::set_opened(&state.store, user.workspace_id, user.id, opened).await?;
+    }
     Ok((open(state, &user, holder, SESSION_LIFETIME).await?, user))
 }
 
@@ -192,6 +178,7 @@ pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Durat
         user_agent: None,
     };
     sessions::insert(&state.store, &session).await?;
+    users::record_success(&state.store, user.workspace_id, user.id, now).await?;
     record(state, user, "sign_in").await?;
     Ok(Opened { token, session })
 }

@@ -228,6 +228,10 @@ parsed_text!(
     id::TxnId,
     id::HistoryRequestId,
     id::ApiKeyId,
+    id::AccessTokenId,
+    id::StagedPolicyId,
+    id::PasskeyId,
+    id::CeremonyId,
     StampName,
     Nullifier,
 );

@@ -122,6 +122,25 @@ contract! {
         }
     }
 
+    async fn every_live_grant_of_a_credential_is_listed_and_no_other(world: &World) {
+        let credential = CredentialId::new(NOW, &OsEntropy);
+        let mine = async |millis| add(world, |new| {
+            new.credential_id = credential;
+            new.created_at = at(millis);
+        }).await.id;
+        let (first, second, ended) = (mine(0).await, mine(1).await, mine(2).await);
+        add(world, |_| ()).await;
+        grants::end(&world.store, world.ws, ended, "revoked", at(3)).await.unwrap();
+        let live = async |millis| {
+            let rows = grants::list_live(&world.store, world.ws, credential, at(millis)).await.unwrap();
+            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        };
+        assert_eq!(live(4).await, [second, first]);
+        assert!(live(1000).await.is_empty());
+        let other = add_workspace(&world.store, "other").await;
+        assert!(grants::list_live(&world.store, other, credential, NOW).await.unwrap().is_empty());
+    }
+
     async fn lists_page_newest_first(world: &World) {
         let mut ids = Vec::new();
         for millis in 0..5 {

@@ -22,6 +22,8 @@ mod generations;
 mod grants;
 mod models;
 mod oauth_tokens;
+mod members;
+mod passkeys;
 mod people;
 mod proofs;
 mod schema;

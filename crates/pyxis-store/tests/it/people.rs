@@ -36,6 +36,7 @@ async fn add_link(world: &World, user: pyxis_core::id::UserId, expires: i64) -> 
         created_at: NOW,
         expires_at: at(expires),
         used_at: None,
+        made_by: None,
     };
     sign_in_links::insert(&world.store, &link).await.unwrap();
     link
@@ -125,6 +126,45 @@ contract! {
         .await;
         assert!(exactly_one(consumed));
         assert!(sign_in_links::peek(&world.store, &link.token_hash, at(2)).await.unwrap().is_none());
+    }
+
+    async fn a_link_knows_who_made_it_and_is_listed_until_it_is_used_or_over(world: &World) {
+        let (user, maker) = (add_user(world, "o@example.com").await, add_user(world, "m@example.com").await);
+        let link = add_link(world, user, 1000).await;
+        let made = SignInLinkRow { token_hash: token::<32>(&OsEntropy, ""), made_by: Some(maker), ..link.clone() };
+        sign_in_links::insert(&world.store, &made).await.unwrap();
+        let open = async |millis| sign_in_links::list_open(&world.store, world.ws, at(millis)).await.unwrap();
+        assert_eq!(open(0).await.len(), 2);
+        assert!(open(1000).await.is_empty());
+        let consumed = sign_in_links::consume(&world.store, &made.token_hash, at(1)).await.unwrap().unwrap();
+        assert_eq!(consumed.made_by, Some(maker));
+        assert_eq!(open(2).await, [link]);
+        let other = add_workspace(&world.store, "other").await;
+        assert!(sign_in_links::list_open(&world.store, other, NOW).await.unwrap().is_empty());
+    }
+
+    async fn who_opened_an_account_is_noted_and_taken_back(world: &World) {
+        let (user, maker) = (add_user(world, "o@example.com").await, add_user(world, "m@example.com").await);
+        let opened = async || {
+            let row = users::find(&world.store, world.ws, user).await.unwrap().unwrap();
+            (row.opened_by, row.opened_at)
+        };
+        assert_eq!(opened().await, (None, None));
+        assert!(users::set_opened(&world.store, world.ws, user, Some((maker, at(5)))).await.unwrap());
+        assert_eq!(opened().await, (Some(maker), Some(at(5))));
+        assert!(users::set_opened(&world.store, world.ws, user, None).await.unwrap());
+        assert_eq!(opened().await, (None, None));
+    }
+
+    async fn only_somebody_who_never_signed_in_is_removed(world: &World) {
+        let (came, invited) = (add_user(world, "o@example.com").await, add_user(world, "m@example.com").await);
+        users::record_success(&world.store, world.ws, came, NOW).await.unwrap();
+        assert!(!users::remove_invited(&world.store, world.ws, came).await.unwrap());
+        add_link(world, invited, 1000).await;
+        let other = add_workspace(&world.store, "other").await;
+        assert!(!users::remove_invited(&world.store, other, invited).await.unwrap());
+        assert!(users::remove_invited(&world.store, world.ws, invited).await.unwrap());
+        assert!(users::find(&world.store, world.ws, invited).await.unwrap().is_none());
     }
 
     async fn links_are_forgotten_once_they_have_expired(world: &World) {

@@ -1,79 +1,123 @@
 //! `pyxis user`.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::mode::Role;
-use pyxis_gateway::service::people;
-use serde_json::json;
+use pyxis_gateway::service::people::{self, Grant};
+use pyxis_gateway::service::rights::{self, Right};
+use pyxis_gateway::{Actor, State};
+use pyxis_store::users::UserRow;
+use serde_json::{Value, json};
 
 use super::{acting, out};
-use crate::cli::{Global, ManagerRole, UserCommand};
+use crate::cli::{Global, UserCommand, UserRole};
 
 pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
     let state = &app.gateway;
     match command {
-        UserCommand::Add { email, role } => {
-            let role = match role {
-                ManagerRole::Owner => Role::Owner,
-                ManagerRole::Admin => Role::Admin,
-            };
-            let (user, link) = people::add(state, &actor, &email, role).await?;
-            if global.json {
-                out::json(
-                    &json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() }),
-                );
-            } else {
-                out::line(format_args!("sign-in link of {} (once, 48 hours): {}", user.email, link.expose()));
-            }
+        UserCommand::Add { email, role, approve, policy } => {
+            let grants = grants(&approve, &policy);
+            let (user, link) = people::invite(state, &actor, &email, role.into(), &grants).await?;
+            let told =
+                json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() });
+            let told_line = format!("sign-in link of {} (once, 48 hours): {}", user.email, link.expose());
+            tell(global, &told, &told_line);
         }
         UserCommand::Link { email } => {
             let user = people::by_email(state, actor.workspace, &email).await?;
             let link = people::link(state, &actor, user.id).await?;
-            if global.json {
-                out::json(&json!({ "email": user.email, "link": link.expose() }));
-            } else {
-                out::line(link.expose());
-            }
+            tell(global, &json!({ "email": user.email, "link": link.expose() }), link.expose());
         }
-        UserCommand::List => {
-            let rows: Vec<_> = people::list(state, actor.workspace)
-                .await?
-                .into_iter()
-                .map(|user| {
-                    json!({
-                        "id": user.id,
-                        "email": user.email,
-                        "role": user.role,
-                        "enabled": user.disabled_at.is_none(),
-                        "last_sign_in_at": user.last_sign_in_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
-                    })
-                })
-                .collect();
-            out::table(global.json, &["email", "role", "enabled", "last_sign_in_at"], &rows);
+        UserCommand::List => list(global, state, &actor).await?,
+        UserCommand::Role { email, role } => {
+            let user = people::by_email(state, actor.workspace, &email).await?;
+            let user = people::set_role(state, &actor, user.id, role.into()).await?;
+            let line = format!("{} is {} now and has to sign in again", user.email, user.role);
+            tell(global, &json!({ "email": user.email, "role": user.role }), &line);
         }
-        UserCommand::Disable { email } | UserCommand::Enable { email } if email.is_empty() => {
-            anyhow::bail!("name an e-mail address");
+        UserCommand::Grant { email, credential, approve, policy } => {
+            let user = people::by_email(state, actor.workspace, &email).await?;
+            let right = Right { approve, policy };
+            let user = rights::set(state, &actor, user.id, &credential, right).await?;
+            let told = json!({
+                "email": user.email, "credential": credential, "approve": approve, "policy": policy,
+            });
+            tell(global, &told, &format!("{} on {credential}: {}", user.email, words(right)));
         }
-        UserCommand::Disable { email } => set_enabled(&app, &actor, &email, false, global.json).await?,
-        UserCommand::Enable { email } => set_enabled(&app, &actor, &email, true, global.json).await?,
+        UserCommand::Disable { email } => set_enabled(global, state, &actor, &email, false).await?,
+        UserCommand::Enable { email } => set_enabled(global, state, &actor, &email, true).await?,
     }
     app.gateway.audit.stop().await?;
     Ok(())
 }
 
+impl From<UserRole> for Role {
+    fn from(role: UserRole) -> Self {
+        match role {
+            UserRole::Owner => Self::Owner,
+            UserRole::Admin => Self::Admin,
+            UserRole::Member => Self::Member,
+        }
+    }
+}
+
+/// One grant for each credential that is named in either list.
+fn grants(approve: &[String], policy: &[String]) -> Vec<Grant> {
+    let mut all: BTreeMap<&str, Right> = BTreeMap::new();
+    for name in approve {
+        all.entry(name).or_default().approve = true;
+    }
+    for name in policy {
+        all.entry(name).or_default().policy = true;
+    }
+    all.into_iter().map(|(name, right)| (name.to_owned(), right)).collect()
+}
+
+const fn words(right: Right) -> &'static str {
+    match (right.approve, right.policy) {
+        (true, true) => "approve, policy",
+        (true, false) => "approve",
+        (false, true) => "policy",
+        (false, false) => "nothing",
+    }
+}
+
+fn tell(global: &Global, told: &Value, line: &str) {
+    if global.json {
+        out::json(told);
+    } else {
+        out::line(line);
+    }
+}
+
+async fn list(global: &Global, state: &State, actor: &Actor) -> Result<()> {
+    let row = |user: UserRow| {
+        json!({
+            "id": user.id,
+            "email": user.email,
+            "role": user.role,
+            "enabled": user.disabled_at.is_none(),
+            "last_sign_in_at": user.last_sign_in_at.map(UnixMillis::to_rfc3339),
+        })
+    };
+    let rows: Vec<_> = people::list(state, actor.workspace).await?.into_iter().map(row).collect();
+    out::table(global.json, &["email", "role", "enabled", "last_sign_in_at"], &rows);
+    Ok(())
+}
+
 async fn set_enabled(
-    app: &crate::app::App,
-    actor: &pyxis_gateway::Actor,
+    global: &Global,
+    state: &State,
+    actor: &Actor,
     email: &str,
     enabled: bool,
-    as_json: bool,
 ) -> Result<()> {
-    let user = people::by_email(&app.gateway, actor.workspace, email).await?;
-    let user = people::set_enabled(&app.gateway, actor, user.id, enabled).await?;
-    if as_json {
-        out::json(&json!({ "email": user.email, "enabled": enabled }));
-    } else {
-        out::line(format_args!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" }));
-    }
+    let user = people::by_email(state, actor.workspace, email).await?;
+    let user = people::set_enabled(state, actor, user.id, enabled).await?;
+    let line = format!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" });
+    tell(global, &json!({ "email": user.email, "enabled": enabled }), &line);
     Ok(())
 }

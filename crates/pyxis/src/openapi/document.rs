@@ -20,6 +20,7 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/entrance.json"),
     include_str!("../../openapi/approvals.json"),
     include_str!("../../openapi/access.json"),
+    include_str!("../../openapi/people.json"),
     include_str!("../../openapi/agents.json"),
     include_str!("../../openapi/credentials.json"),
     include_str!("../../openapi/policies.json"),

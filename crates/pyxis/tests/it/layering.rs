@@ -58,6 +58,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("oxrdf", &["pyxis-scoring"]),
     ("forust-ml", &["pyxis-models"]),
     ("askama", &["pyxis-dashboard"]),
+    ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),
     ("anyhow", &["pyxis"]),
 ];

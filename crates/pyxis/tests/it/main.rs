@@ -15,6 +15,7 @@ mod imports;
 mod layering;
 mod moments;
 mod openapi;
+mod people;
 mod races;
 mod scoring;
 mod signer;

@@ -1,5 +1,7 @@
 //! Agents, credentials and people.
 
+use pyxis_dashboard::view::Search;
+use pyxis_dashboard::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
 use pyxis_dashboard::view::agents::{
     AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage,
 };
@@ -7,7 +9,9 @@ use pyxis_dashboard::view::connect::ArrivedPage;
 use pyxis_dashboard::view::credentials::{
     CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
 };
-use pyxis_dashboard::view::people::{NewPersonPage, PeoplePage, Person, PersonLinkPage};
+use pyxis_dashboard::view::people::{
+    GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage,
+};
 use pyxis_dashboard::view::{Choice, Problems};
 
 use super::{Rendered, Sample, render};
@@ -145,10 +149,23 @@ impl Sample {
         };
         let retry = self.credential_form(wrong_credential);
         vec![
-            ("/app/agents", render(&AgentsPage { shell: self.shell(), agents, first_request: self.curl() })),
+            (
+                "/app/agents",
+                render(&AgentsPage {
+                    shell: self.shell(),
+                    search: self.search("/app/agents"),
+                    agents,
+                    first_request: self.curl(),
+                }),
+            ),
             (
                 "/app/agents/empty",
-                render(&AgentsPage { shell: self.shell(), agents: Vec::new(), first_request: self.curl() }),
+                render(&AgentsPage {
+                    shell: self.shell(),
+                    search: Search::default(),
+                    agents: Vec::new(),
+                    first_request: self.curl(),
+                }),
             ),
             (
                 "/app/new/agent",
@@ -166,12 +183,17 @@ impl Sample {
                 "/app/credentials",
                 render(&CredentialsPage {
                     shell: self.shell(),
+                    search: self.search("/app/credentials"),
                     credentials: (0..3).map(|n| self.credential(n)).collect(),
                 }),
             ),
             (
                 "/app/credentials/empty",
-                render(&CredentialsPage { shell: self.shell(), credentials: Vec::new() }),
+                render(&CredentialsPage {
+                    shell: self.shell(),
+                    search: Search::default(),
+                    credentials: Vec::new(),
+                }),
             ),
             ("/app/new/credential", self.new_credential(Kind::Bearer)),
             ("/app/new/credential/header", self.new_credential(Kind::Header)),
@@ -204,6 +226,19 @@ impl Sample {
     pub(super) fn people_pages(self) -> Vec<Rendered> {
         vec![
             ("/app/people", self.people(true)),
+            ("/app/people/member", self.member(true)),
+            ("/app/people/member/empty", self.member(false)),
+            ("/app/account", self.account(true)),
+            ("/app/account/empty", self.account(false)),
+            (
+                "/app/account/token",
+                render(&TokenShownPage {
+                    shell: self.shell(),
+                    name: self.t("ci"),
+                    token: self.t("px_pat_5fJ2sampleOnly"),
+                    curl: self.curl(),
+                }),
+            ),
             ("/app/people/alone", self.people(false)),
             (
                 "/app/new/person",
@@ -227,6 +262,60 @@ impl Sample {
         ]
     }
 
+    pub(super) fn search(self, path: &'static str) -> Search {
+        Search {
+            path,
+            q: self.t("ana"),
+            summary: self.t("4 of 120"),
+            before: Some(format!("{path}?page=1")),
+            next: Some(format!("{path}?page=3")),
+        }
+    }
+
+    fn member(self, some: bool) -> String {
+        let row =
+            |n: usize| GrantRow { name: self.t(["billing-api", "mail"][n]), approve: n == 0, policy: n == 1 };
+        render(&MemberPage {
+            shell: self.shell(),
+            id: self.t("u3"),
+            email: self.t("mem@example.com"),
+            rows: (0..if some { 2 } else { 0 }).map(row).collect(),
+        })
+    }
+
+    fn account(self, some: bool) -> String {
+        let passkeys = vec![
+            Passkey {
+                id: self.t("p1"),
+                name: self.t("Laptop"),
+                added: self.at(-9000),
+                used: Some(self.at(-9)),
+            },
+            Passkey { id: self.t("p2"), name: self.t("Phone"), added: self.at(-90), used: None },
+        ];
+        let token = |over: bool| Token {
+            id: self.t(if over { "t1" } else { "t2" }),
+            name: self.t("ci"),
+            hint: self.t("px_pat_5fJ2sa…"),
+            scopes: "px:approve".into(),
+            used: (!over).then(|| self.at(-3)),
+            expires: over.then(|| self.at(-60)),
+            over,
+        };
+        render(&AccountPage {
+            shell: pyxis_dashboard::view::Shell { manager: false, ..self.shell() },
+            passkeys: if some { passkeys } else { Vec::new() },
+            tokens: if some { vec![token(false), token(true)] } else { Vec::new() },
+            grants: if some { vec![self.t("billing-api: decide requests")] } else { Vec::new() },
+            token_form: TokenForm {
+                name: self.t("ci"),
+                scopes: vec![self.choice("px:approve", "px:approve: see and decide requests", true)],
+                lifetimes: vec![self.choice("90", "90 days", true)],
+                problems: self.problems(&[("name", "Taken."), ("scopes", "Name one.")]),
+            },
+        })
+    }
+
     fn roles(self) -> Vec<Choice> {
         vec![self.choice("admin", "Admin", true), self.choice("owner", "Owner", false)]
     }
@@ -241,8 +330,11 @@ impl Sample {
             you: n == 0,
             last_seen: (n != 2).then(|| self.at(-130)),
             changeable: n != 0,
+            grants: self.t(["everything", "everything", "3 credentials", "nothing yet"][n]),
+            grants_page: (n > 1).then(|| "/app/people/u3".to_owned()),
         };
         let people = (0..if several { 4 } else { 1 }).map(person).collect();
-        render(&PeoplePage { shell: self.shell(), people })
+        let search = self.search("/app/people");
+        render(&PeoplePage { shell: self.shell(), alone: !several, search, people })
     }
 }

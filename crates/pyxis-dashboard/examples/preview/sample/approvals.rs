@@ -4,7 +4,8 @@ use pyxis_dashboard::text;
 use pyxis_dashboard::text::Middle;
 use pyxis_dashboard::view::Shell;
 use pyxis_dashboard::view::approvals::{
-    ApprovalPage, Card, CardState, GrantChoice, GrantOffer, InboxPage, Pages, Place, StandalonePage, Vote,
+    ApprovalPage, Card, CardState, GrantChoice, GrantOffer, InboxPage, Load, Pages, Place, StandalonePage,
+    Vote,
 };
 use pyxis_dashboard::view::body::BodyView;
 
@@ -25,6 +26,7 @@ impl Sample {
             path: Middle::new(&self.t(path), 72),
             plain_http: false,
             agent: self.t("checkout-bot"),
+            agent_page: Some("/app/agents/a1".to_owned()),
             credential: self.t("billing-api"),
             reason: Some(self.t("The customer asked for an invoice for the team plan, March.")),
             rule: self.t("POST needs approval"),
@@ -47,8 +49,18 @@ impl Sample {
         CardState::Open {
             grant: GrantOffer::Choices {
                 covers: self.t("any POST to api.example.com/v1/invoices with billing-api"),
+                lately: self.t("Of the last 1000 requests, 12 were like this, by checkout-bot."),
                 choices: choices.to_vec(),
             },
+            passkey: false,
+        }
+    }
+
+    /// The same with a passkey.
+    fn open_with_passkey(self) -> CardState {
+        match self.open() {
+            CardState::Open { grant, .. } => CardState::Open { grant, passkey: true },
+            other => other,
         }
     }
 
@@ -79,7 +91,7 @@ impl Sample {
                 "PUT",
                 "bank.example.net:8443",
                 path,
-                CardState::Open { grant },
+                CardState::Open { grant, passkey: false },
             )
         }
     }
@@ -152,7 +164,15 @@ impl Sample {
             start: Some("/app/inbox".to_owned()),
             next: Some("/app/inbox?after=1".to_owned()),
         });
-        InboxPage { shell, pending, pages, decided, newest_first: false, first_request: self.curl() }
+        let load = (!pending.is_empty()).then_some(Load {
+            hour: 24,
+            day: 130,
+            approved: 118,
+            denied: 3,
+            heavy: pending.len() > 1,
+        });
+        let first_request = Some(self.curl());
+        InboxPage { shell, load, pending, pages, decided, newest_first: false, first_request }
     }
 
     pub(super) fn approvals(self) -> Vec<Rendered> {
@@ -162,7 +182,7 @@ impl Sample {
         };
         let standalone = |mut card: Card| {
             card.place = Place::Standalone;
-            if let CardState::Open { grant: GrantOffer::Choices { choices, .. } } = &mut card.state {
+            if let CardState::Open { grant: GrantOffer::Choices { choices, .. }, .. } = &mut card.state {
                 choices.retain(|choice| choice.seconds == 1800);
             }
             render(&StandalonePage { shell: self.shell(), card })
@@ -183,6 +203,8 @@ impl Sample {
             ("/app/inbox/calm", render(&self.inbox(Vec::new(), self.settled()))),
             ("/app/inbox/empty", render(&self.inbox(Vec::new(), Vec::new()))),
             ("/app/approvals/open", approval(self.invoice(self.open()))),
+            ("/app/approvals/passkey", approval(self.invoice(self.open_with_passkey()))),
+            ("/approve/passkey", standalone(self.invoice(self.open_with_passkey()))),
             ("/app/approvals/two", approval(self.transfer())),
             ("/app/approvals/binary", approval(self.upload())),
             ("/app/approvals/ineligible", approval(self.invoice(ineligible))),

@@ -40,6 +40,7 @@ impl Sample {
             ("/sign-in/wrong", render(&self.sign_in(SignInState::Wrong, "ana@example.com"))),
             ("/sign-in/locked", render(&self.sign_in(locked, "ana@example.com"))),
             ("/sign-in/ended", render(&self.sign_in(SignInState::Ended, "ana@example.com"))),
+            ("/sign-in/passkey", render(&self.sign_in(SignInState::PasskeyRefused, ""))),
             ("/sign-in/deciding", render(&deciding)),
             ("/link/confirm", render(&self.link(false, None))),
             ("/link/password", render(&self.link(true, None))),

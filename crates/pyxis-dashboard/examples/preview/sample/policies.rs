@@ -2,9 +2,10 @@
 
 use pyxis_dashboard::view::policies::{
     Explain, Explained, GrantLine, MethodRule, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay,
-    ReplayChange,
+    ReplayChange, StagedLine,
 };
-use pyxis_dashboard::view::{Outcome, Problems};
+use pyxis_dashboard::view::staged::{Difference, StagedPage};
+use pyxis_dashboard::view::{Outcome, Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -26,6 +27,7 @@ impl Sample {
             allowed_approvers: String::new(),
             min_approvals: self.t("2"),
             require_reason: true,
+            passkey_required: true,
             approval_timeout_minutes: String::new(),
             channels: vec![
                 self.choice("agent_reflected", "In the agent's answer, and in the inbox", true),
@@ -49,6 +51,29 @@ impl Sample {
             },
             explain,
             replay,
+        })
+    }
+
+    fn staged(self, mine: bool, has_passkey: bool) -> String {
+        let changes = vec![
+            Difference {
+                field: "Addresses that pass",
+                removed: vec![self.t("/v1/old")],
+                added: vec![self.t("/v1/search"), self.t("/v1/find")],
+            },
+            Difference { field: "A reason is needed", removed: vec!["no".into()], added: vec!["yes".into()] },
+        ];
+        render(&StagedPage {
+            shell: self.shell(),
+            id: self.t("s1"),
+            credential: self.t("billing-api"),
+            by: self.t("mem@example.com"),
+            at: self.at(-20),
+            expires: self.at(1400),
+            mine,
+            has_passkey,
+            outdated: !mine,
+            changes: if has_passkey { changes } else { Vec::new() },
         })
     }
 
@@ -128,18 +153,40 @@ impl Sample {
                 "/app/policies",
                 render(&PoliciesPage {
                     shell: self.shell(),
+                    search: self.search("/app/policies"),
                     policies: policies.clone(),
+                    staged: vec![StagedLine {
+                        id: self.t("s1"),
+                        credential: self.t("billing-api"),
+                        by: self.t("mem@example.com"),
+                        at: self.at(-20),
+                    }],
                     grants: vec![grant(0), grant(1)],
                 }),
             ),
             (
                 "/app/policies/no-grants",
-                render(&PoliciesPage { shell: self.shell(), policies, grants: Vec::new() }),
+                render(&PoliciesPage {
+                    shell: self.shell(),
+                    search: Search::default(),
+                    policies,
+                    staged: Vec::new(),
+                    grants: Vec::new(),
+                }),
             ),
             (
                 "/app/policies/empty",
-                render(&PoliciesPage { shell: self.shell(), policies: Vec::new(), grants: Vec::new() }),
+                render(&PoliciesPage {
+                    shell: self.shell(),
+                    search: Search::default(),
+                    policies: Vec::new(),
+                    staged: Vec::new(),
+                    grants: Vec::new(),
+                }),
             ),
+            ("/app/staged/mine", self.staged(true, true)),
+            ("/app/staged/none", self.staged(true, false)),
+            ("/app/staged/other", self.staged(false, true)),
             ("/app/policies/one", self.policy(true, Problems::default(), Explain::default(), None)),
             ("/app/policies/new", self.policy(false, Problems::default(), Explain::default(), None)),
             ("/app/policies/wrong", self.policy(true, wrong, Explain::default(), None)),

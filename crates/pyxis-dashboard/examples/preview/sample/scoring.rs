@@ -13,7 +13,7 @@ use pyxis_dashboard::view::scorers::{
     Freshness, NewScorerPage, Preview, Reach, ScorerForm, ScorerLine, ScorerPage, ScorersPage, WeightGroup,
     WeightRow,
 };
-use pyxis_dashboard::view::{Outcome, Problems};
+use pyxis_dashboard::view::{Outcome, Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -191,13 +191,19 @@ impl Sample {
                 "/app/scorers",
                 render(&ScorersPage {
                     shell: self.shell(),
+                    search: self.search("/app/scorers"),
                     scorers: (0..2).map(|n| self.scorer_line(n)).collect(),
                     ask: self.ask(),
                 }),
             ),
             (
                 "/app/scorers/empty",
-                render(&ScorersPage { shell: self.shell(), scorers: Vec::new(), ask: self.ask() }),
+                render(&ScorersPage {
+                    shell: self.shell(),
+                    search: Search::default(),
+                    scorers: Vec::new(),
+                    ask: self.ask(),
+                }),
             ),
             ("/app/new/scorer", new(Problems::default())),
             (
@@ -307,7 +313,8 @@ impl Sample {
             ("use_case", "Say what for."),
         ]);
         let list = |keys: Vec<ApiKeyLine>, requests| {
-            render(&ApiKeysPage { shell: self.shell(), keys, requests, ask: self.ask() })
+            let search = if keys.is_empty() { Search::default() } else { self.search("/app/api-keys") };
+            render(&ApiKeysPage { shell: self.shell(), search, keys, requests, ask: self.ask() })
         };
         let all = || (0..3).map(|n| self.api_key(n)).collect();
         let refused = HistoryAccess::Without { refused: Some(self.history_request(1)) };

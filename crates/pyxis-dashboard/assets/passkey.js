@@ -1,0 +1,63 @@
+// Passkey ceremonies. A form that needs one names where its challenge comes from; the authenticator's
+// answer goes into the form, which is then sent like any other. Without a passkey nothing is sent.
+
+const busy = new WeakSet();
+
+function note(form, text) {
+  const place = form.querySelector("[data-passkey-note]");
+  if (place) place.textContent = text;
+}
+
+/** The challenge, or the reason why there is none. */
+async function begin(form) {
+  const answer = await fetch(form.dataset.ceremony, {
+    method: "POST",
+    body: new URLSearchParams(new FormData(form)),
+    headers: { accept: "application/json" },
+    redirect: "manual",
+  });
+  if (answer.ok) return answer.json();
+  const told = answer.headers.get("content-type")?.includes("json") ? (await answer.json()).detail : null;
+  throw new Error(told ?? "The server did not begin the ceremony. Reload the page and try again.");
+}
+
+async function ask(form, options) {
+  if ("create" in form.dataset) {
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    return navigator.credentials.create({ publicKey });
+  }
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  return navigator.credentials.get({ publicKey });
+}
+
+function words(error) {
+  if (error.name === "InvalidStateError") return "This passkey is registered already.";
+  if (error.name === "NotAllowedError") return "The passkey was not used, or took too long. Nothing was changed.";
+  return error.message;
+}
+
+async function run(form) {
+  note(form, "Waiting for your passkey…");
+  const { ceremony, options } = await begin(form);
+  const credential = await ask(form, options);
+  form.elements.ceremony.value = ceremony;
+  form.elements.credential.value = JSON.stringify(credential.toJSON());
+  form.submit();
+}
+
+for (const form of document.querySelectorAll("form[data-ceremony]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (busy.has(form)) return;
+    busy.add(form);
+    try {
+      await run(form);
+    } catch (error) {
+      note(form, words(error));
+      busy.delete(form);
+    }
+  });
+  if (!globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
+    note(form, "This browser knows no passkeys. Use another one.");
+  }
+}

@@ -1,0 +1,202 @@
+//! One's own account: passkeys and personal access tokens.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::id::{AccessTokenId, PasskeyId};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::tokens::{self, Scopes};
+use pyxis_gateway::service::{credentials, passkeys};
+use pyxis_store::access_tokens::AccessTokenRow;
+
+use super::agents::unprocessable;
+use super::ceremony::{answer, challenge};
+use super::problem;
+use crate::error::html;
+use crate::form::{Fields, Form, Named};
+use crate::notice::Notice;
+use crate::session::SignedIn;
+use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
+use crate::view::{Choice, Problems, When};
+use crate::{Error, State};
+
+const HERE: &str = "/app/account";
+
+pub(crate) async fn page(Extract(state): Extract<State>, who: SignedIn) -> Result<Response, Error> {
+    let form = token_form(&who, None, Problems::default());
+    show(&state, &who, form).await
+}
+
+async fn show(state: &State, who: &SignedIn, token_form: TokenForm) -> Result<Response, Error> {
+    let now = state.gateway.now();
+    let mine = passkeys::list(&state.gateway, &who.person.user).await?;
+    let tokens = tokens::list(&state.gateway, who.person.workspace(), Some(who.person.user.id)).await?;
+    html(&AccountPage {
+        shell: who.shell(state).await?,
+        passkeys: mine
+            .into_iter()
+            .map(|row| Passkey {
+                id: row.id.to_string(),
+                name: row.name,
+                added: When::new(row.created_at, now),
+                used: row.last_used_at.map(|at| When::new(at, now)),
+            })
+            .collect(),
+        tokens: tokens.into_iter().map(|row| token(state, row)).collect(),
+        grants: grants(state, who).await?,
+        token_form,
+    })
+}
+
+fn token(state: &State, row: AccessTokenRow) -> Token {
+    let now = state.gateway.now();
+    Token {
+        id: row.id.to_string(),
+        scopes: tokens::scopes(&row).names().join(", "),
+        name: row.name,
+        hint: format!("{}…", row.hint),
+        used: row.last_used_at.map(|at| When::new(at, now)),
+        expires: row.expires_at.map(|at| When::new(at, now)),
+        over: row.expires_at.is_some_and(|at| at <= now),
+    }
+}
+
+/// What a member was granted, in words.
+async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
+    let all = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let named = who.rights.assigned().filter_map(|(id, right)| {
+        let name = &all.iter().find(|row| row.id == id)?.name;
+        let verbs = match (right.approve, right.policy) {
+            (true, true) => "decide requests and propose policies",
+            (true, false) => "decide requests",
+            _ => "propose policies",
+        };
+        Some(format!("{name}: {verbs}"))
+    });
+    Ok(named.collect())
+}
+
+fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Problems) -> TokenForm {
+    let ticked = |name: &str| typed.is_some_and(|fields| fields.all("scope").any(|scope| scope == name));
+    let scope = |name: &str, label: &str| Choice {
+        value: name.to_owned(),
+        label: format!("{name}: {label}"),
+        chosen: ticked(name),
+    };
+    let mut scopes = vec![scope(Scopes::APPROVE, "see and decide requests")];
+    if who.person.user.role.is_manager() {
+        scopes.push(scope(Scopes::ADMIN, "administer agents, credentials, policies and people"));
+    }
+    let days = typed.map_or("90", |fields| fields.get("expires_in_days"));
+    let lifetime = |value: &str, label: &str| Choice {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        chosen: value == days,
+    };
+    TokenForm {
+        name: typed.map(|fields| fields.trimmed("name")).unwrap_or_default(),
+        scopes,
+        lifetimes: vec![
+            lifetime("30", "30 days"),
+            lifetime("90", "90 days"),
+            lifetime("365", "1 year"),
+            lifetime("", "until it is revoked"),
+        ],
+        problems,
+    }
+}
+
+pub(crate) async fn add_token(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    match make_token(&state, &who, &fields).await {
+        Ok((row, token)) => {
+            let curl = format!(
+                "curl {}/approvals -H 'Authorization: Bearer {token}'",
+                state.gateway.config.base_url
+            );
+            html(&TokenShownPage { shell: who.shell(&state).await?, name: row.name, token, curl })
+        }
+        Err(error) => {
+            let field = |name: &str| match name {
+                "scopes" => "scopes",
+                "expires_in_days" => "expires_in_days",
+                _ => "name",
+            };
+            let problems = problem(error, "name", field)?;
+            let form = token_form(&who, Some(&fields), problems);
+            Ok(unprocessable(show(&state, &who, form).await?))
+        }
+    }
+}
+
+async fn make_token(
+    state: &State,
+    who: &SignedIn,
+    fields: &Fields,
+) -> Result<(AccessTokenRow, String), Service> {
+    let scopes = Scopes::parse(fields.all("scope"))?;
+    let days = match fields.get("expires_in_days") {
+        "" => None,
+        text => Some(text.parse().map_err(|_| Service::field("expires_in_days", "choose one of these"))?),
+    };
+    let name = fields.trimmed("name");
+    let (row, token) = tokens::create(&state.gateway, &who.person, &name, scopes, days).await?;
+    Ok((row, token.expose().clone()))
+}
+
+pub(crate) async fn revoke_token(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
+    tokens::revoke(&state.gateway, &who.person, id).await?;
+    Ok(Notice::TokenRevoked.then(&state, HERE))
+}
+
+/// The challenge for a new passkey.
+pub(crate) async fn begin_passkey(
+    Extract(state): Extract<State>,
+    Form { who, .. }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    challenge(passkeys::begin_register(&state.gateway, &who.person).await)
+}
+
+pub(crate) async fn add_passkey(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.then(&state, HERE)) };
+    let name = fields.trimmed("name");
+    let notice = match passkeys::register(&state.gateway, &who.person, &name, &given).await {
+        Ok(_) => Notice::PasskeyAdded,
+        Err(Service::PasskeyRefused(_) | Service::InvalidField { .. } | Service::Conflict(_)) => {
+            Notice::PasskeyFailed
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(&state, HERE))
+}
+
+fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+pub(crate) async fn rename_passkey(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    passkeys::rename(&state.gateway, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
+    Ok(Notice::PasskeyRenamed.then(&state, HERE))
+}
+
+pub(crate) async fn remove_passkey(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    passkeys::remove(&state.gateway, &who.person, passkey_id(&id)?).await?;
+    Ok(Notice::PasskeyRemoved.then(&state, HERE))
+}

@@ -1,0 +1,51 @@
+//! What every passkey ceremony has in common: a challenge as JSON, and an answer in a form.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use pyxis_core::id::CeremonyId;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::passkeys::{Answer, Challenge};
+use serde::Serialize;
+
+use crate::Error;
+use crate::form::Fields;
+
+#[derive(Serialize)]
+struct Begun {
+    ceremony: String,
+    /// For `PublicKeyCredential.parseRequestOptionsFromJSON` and its sister.
+    options: serde_json::Value,
+}
+
+#[derive(Serialize)]
+struct Refused {
+    detail: String,
+}
+
+/// The challenge as the script expects it; what a person can mend is told there, not as a page.
+pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, Error> {
+    match begun {
+        Ok(Challenge { ceremony, options }) => {
+            Ok(Json(Begun { ceremony: ceremony.to_string(), options }).into_response())
+        }
+        Err(
+            error @ (Service::NotEligible(_)
+            | Service::AlreadyDecided(_)
+            | Service::Conflict(_)
+            | Service::PasskeyRefused(_)
+            | Service::InvalidField { .. }),
+        ) => {
+            let detail = super::sentence(&error.to_string());
+            Ok((StatusCode::CONFLICT, Json(Refused { detail })).into_response())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the authenticator answered; `None` where the form has none, for example without script.
+pub(super) fn answer(fields: &Fields) -> Option<Answer> {
+    let ceremony: CeremonyId = fields.get("ceremony").parse().ok()?;
+    let credential = fields.get("credential");
+    (!credential.is_empty()).then(|| Answer { ceremony, credential: credential.to_owned() })
+}

@@ -1,0 +1,49 @@
+//! Signing in with a passkey: no address, no password.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::passkeys;
+use pyxis_gateway::service::sessions::Holder;
+
+use super::ceremony::{answer, challenge};
+use super::entrance::{self, HOME};
+use crate::error::html;
+use crate::form::Form;
+use crate::notice::see_other;
+use crate::session::{self, Visit, local_path};
+use crate::view::sign_in::SignInState;
+use crate::{Error, State};
+
+pub(crate) async fn begin(
+    Extract(state): Extract<State>,
+    Form { .. }: Form<Visit>,
+) -> Result<Response, Error> {
+    challenge(passkeys::begin_sign_in(&state.gateway).await)
+}
+
+pub(crate) async fn sign_in(
+    Extract(state): Extract<State>,
+    headers: HeaderMap,
+    Form { who: visit, fields }: Form<Visit>,
+) -> Result<Response, Error> {
+    let next = local_path(fields.get("next")).unwrap_or_default();
+    let tried = match answer(&fields) {
+        Some(given) => passkeys::sign_in(&state.gateway, &given, Holder::Browser).await,
+        None => Err(Service::PasskeyRefused("there was none")),
+    };
+    match tried {
+        Ok(opened) => {
+            entrance::leave_old_session(&state, &headers).await?;
+            Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })))
+        }
+        // Whose passkey it was, or that the account is shut, is nobody's business here.
+        Err(Service::PasskeyRefused(_) | Service::Unauthenticated) => {
+            let mut response = html(&entrance::page(&visit, "", next, SignInState::PasskeyRefused))?;
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+            Ok(visit.keep(&state, response))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,97 @@
+//! What one policy changes about another, field by field, in words.
+
+use pyxis_core::policy::{Method, Policy};
+
+use crate::text;
+use crate::view::staged::Difference;
+
+/// What `after` would change; `before` is `None` where there is no policy of its own.
+pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference> {
+    let was = |values: fn(&Policy) -> Vec<String>| before.map(values).unwrap_or_default();
+    FIELDS
+        .iter()
+        .filter_map(|(field, values)| {
+            let (old, new) = (was(*values), values(after));
+            let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
+            let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
+            (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })
+        })
+        .collect()
+}
+
+type Field = (&'static str, fn(&Policy) -> Vec<String>);
+
+const FIELDS: &[Field] = &[
+    ("Methods that pass", |policy| names(&policy.auto_approve_methods)),
+    ("Methods that ask", |policy| names(&policy.require_approval_methods)),
+    ("Methods that are denied", |policy| names(&policy.deny_methods)),
+    ("Addresses that are never sent", |policy| policy.deny_urls.clone()),
+    ("Addresses that always ask", |policy| policy.require_approval_urls.clone()),
+    ("Addresses that pass", |policy| policy.auto_approve_urls.clone()),
+    ("People who must approve", |policy| vec![policy.min_approvals.to_string()]),
+    ("Only these may approve", |policy| policy.allowed_approvers.clone()),
+    ("A passkey is needed", |policy| vec![yes_or_no(policy.passkey_required)]),
+    ("A reason is needed", |policy| vec![yes_or_no(policy.require_reason)]),
+    ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
+    ("Announced", |policy| vec![policy.channel.as_str().to_owned()]),
+    ("First chat", |policy| policy.telegram_chat.clone().into_iter().collect()),
+    ("Second chat's room", |policy| policy.matrix_room.clone().into_iter().collect()),
+];
+
+fn names(methods: &[Method]) -> Vec<String> {
+    methods.iter().map(|method| method.as_str().to_owned()).collect()
+}
+
+fn yes_or_no(on: bool) -> String {
+    if on { "yes" } else { "no" }.to_owned()
+}
+
+fn window(seconds: Option<u32>) -> String {
+    seconds.map_or_else(|| "the server's".to_owned(), |seconds| text::duration(u64::from(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(json: &str) -> Policy {
+        Policy::from_json(json.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let before = policy(r#"{"auto_approve_methods":["GET"],"deny_urls":["/admin","/old"]}"#);
+        let after =
+            policy(r#"{"auto_approve_methods":["GET"],"deny_urls":["/admin","/new"],"min_approvals":2}"#);
+        let told = changes(Some(&before), &after);
+        assert_eq!(
+            told,
+            [
+                Difference {
+                    field: "Addresses that are never sent",
+                    removed: vec!["/old".to_owned()],
+                    added: vec!["/new".to_owned()],
+                },
+                Difference {
+                    field: "People who must approve",
+                    removed: vec!["1".to_owned()],
+                    added: vec!["2".to_owned()],
+                },
+            ]
+        );
+        assert!(changes(Some(&after), &after).is_empty());
+    }
+
+    #[test]
+    fn every_field_of_a_policy_is_compared() {
+        let full = policy(
+            r#"{"auto_approve_methods":["GET"],"require_approval_methods":["POST"],"deny_methods":["PUT"],
+                "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],
+                "allowed_approvers":["a@b.example"],"channel":"dashboard","telegram_chat":"1",
+                "matrix_room":"!r:x.example","min_approvals":2,"passkey_required":true,"require_reason":true,
+                "approval_timeout_secs":60}"#,
+        );
+        let fields = serde_json::to_value(&full).unwrap().as_object().unwrap().len();
+        assert_eq!(changes(Some(&Policy::default()), &full).len(), fields);
+    }
+}

@@ -1,0 +1,63 @@
+//! Approving with a passkey: the assertion is bound to this request, as it was shown, to the action, the
+//! grant and the person.
+
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::ceremonies::Purpose;
+use pyxis_store::users;
+
+use super::decide::{self, Approver, Decided, GrantWish, Proof, Word};
+use crate::error::{Error, Result};
+use crate::service::passkeys::{self, Answer, Challenge};
+use crate::state::State;
+
+/// What an assertion for this decision says.
+pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantWish>) -> String {
+    let grant = match wish {
+        None => "no grant".to_owned(),
+        Some(GrantWish { seconds, agent_only, max_uses }) => {
+            let uses = max_uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string());
+            format!("grant {seconds} s, agent only {agent_only}, uses {uses}")
+        }
+    };
+    format!("approve {} {} by {}, {grant}", row.txn_id, row.digest, approver.user)
+}
+
+/// A challenge for approving `txn`, perhaps with a grant. Whether the person may is asked again when
+/// they do.
+///
+/// # Errors
+/// `NotFound`, `AlreadyDecided`, `Conflict` for a person without a passkey.
+pub async fn begin(
+    state: &State,
+    approver: &Approver,
+    txn: TxnId,
+    wish: Option<GrantWish>,
+) -> Result<Challenge> {
+    let row = approvals::find(&state.store, approver.workspace, txn).await?;
+    let row = row.ok_or(Error::NotFound("transaction"))?;
+    if row.state != ApprovalState::Pending || row.expires_at <= state.now() {
+        return Err(Error::AlreadyDecided(row.state));
+    }
+    let user = users::find(&state.store, approver.workspace, approver.user).await?;
+    let keys = passkeys::list(state, &user.ok_or(Error::Unauthenticated)?).await?;
+    let binding = binding(&row, approver, wish.as_ref());
+    passkeys::begin(state, Some(approver.user), Purpose::Decide, binding, &keys).await
+}
+
+/// Approves with the answer to a challenge of [`begin`].
+///
+/// # Errors
+/// As [`decide::decide`], and `PasskeyRefused`.
+pub async fn approve(
+    state: &State,
+    approver: &Approver,
+    txn: TxnId,
+    wish: Option<GrantWish>,
+    answer: &Answer,
+) -> Result<Decided> {
+    let verified = passkeys::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
+    let proof = Proof::Passkey(Box::new(verified));
+    decide::decide_with(state, approver, txn, Word::Approve(wish), &proof).await
+}

@@ -1,0 +1,92 @@
+//! Who counts: the people behind the votes on one request, as they are now.
+//!
+//! A vote counts while its giver may still decide. Two votes count as two only if two people stand
+//! behind them: whoever opened another's account with a link of their own making holds both.
+
+use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_core::policy::Policy;
+use pyxis_store::users::{self, UserRow};
+use pyxis_store::votes::{Verdict, VoteRow};
+use pyxis_store::{Tx, member_rights};
+
+use super::standing;
+use crate::error::{Error, Result};
+
+/// Longest chain of accounts that opened each other.
+const MAX_CHAIN: usize = 16;
+
+/// A person as they are now.
+pub(super) struct Voter {
+    pub(super) user: UserRow,
+    /// Whether they have the Approve grant on the credential.
+    assigned: bool,
+}
+
+impl Voter {
+    /// The enabled person; `None` if they are gone or shut out.
+    pub(super) async fn load(
+        tx: &mut Tx,
+        workspace: WorkspaceId,
+        user: UserId,
+        credential: CredentialId,
+    ) -> Result<Option<Self>> {
+        let found = users::find(&mut *tx, workspace, user).await?;
+        let Some(user) = found.filter(|user| user.disabled_at.is_none()) else { return Ok(None) };
+        let rights = member_rights::find(&mut *tx, workspace, user.id, credential).await?;
+        Ok(Some(Self { user, assigned: rights.is_some_and(|rights| rights.can_approve) }))
+    }
+
+    /// Refuses whoever may not decide.
+    pub(super) fn check(&self, policy: Option<&Policy>) -> Result<()> {
+        standing::eligible(self.user.role, self.assigned, &self.user.email, policy)
+    }
+}
+
+/// The people behind the approvals that still count; each stands for one.
+pub(super) async fn counted(
+    tx: &mut Tx,
+    credential: CredentialId,
+    policy: Option<&Policy>,
+    votes: &[VoteRow],
+) -> Result<Vec<UserId>> {
+    let mut people = Vec::new();
+    for vote in votes.iter().filter(|vote| vote.verdict == Verdict::Approve) {
+        let Some(giver) = Voter::load(tx, vote.workspace_id, vote.user_id, credential).await? else {
+            continue;
+        };
+        if giver.check(policy).is_err() {
+            continue;
+        }
+        let person = behind(tx, &giver.user).await?;
+        if !people.contains(&person) {
+            people.push(person);
+        }
+    }
+    Ok(people)
+}
+
+/// Refuses an approval by somebody who stands behind one that counts already.
+pub(super) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]) -> Result<()> {
+    if people.contains(&behind(tx, &voter.user).await?) {
+        return Err(Error::NotEligible(
+            "your account was opened with a link that another approver made, so both count as one person; \
+             sign in with a passkey from before, or have a link made on the command line",
+        ));
+    }
+    Ok(())
+}
+
+/// Who stands behind an account: whoever made the link that last opened it, and so on. Accounts that
+/// opened each other in a circle are one person.
+async fn behind(tx: &mut Tx, user: &UserRow) -> Result<UserId> {
+    let mut seen = vec![user.id];
+    let mut next = user.opened_by;
+    while let Some(id) = next.filter(|_| seen.len() < MAX_CHAIN) {
+        if let Some(start) = seen.iter().position(|known| *known == id) {
+            return Ok(seen[start..].iter().copied().min().unwrap_or(id));
+        }
+        seen.push(id);
+        next = users::find(&mut *tx, user.workspace_id, id).await?.and_then(|opener| opener.opened_by);
+    }
+    Ok(*seen.last().unwrap_or(&user.id))
+}

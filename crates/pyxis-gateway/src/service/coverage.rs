@@ -1,0 +1,64 @@
+//! What a grant would have covered: a digest of the requests that were made lately, for whoever is about
+//! to open one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::audit::{self, AuditFilter};
+
+use crate::error::Result;
+use crate::state::State;
+
+/// Requests looked at.
+const LOOKED_AT: u32 = 1000;
+
+/// Requests of late, by what a grant would have to name: credential, method and route.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    looked_at: usize,
+    made: HashMap<(String, String, String), BTreeMap<String, u64>>,
+}
+
+/// How often something was asked for, and by whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// Requests that were looked at.
+    pub looked_at: usize,
+    /// Those that the grant would have covered.
+    pub covered: u64,
+    /// The agents that made them, by name.
+    pub agents: Vec<String>,
+}
+
+impl Recent {
+    /// The last requests of a workspace.
+    pub async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
+        let filter =
+            AuditFilter { kinds: vec!["forward".to_owned()], limit: LOOKED_AT, ..AuditFilter::default() };
+        let mut recent = Self::default();
+        for entry in audit::search(&state.store, workspace, &filter).await? {
+            recent.looked_at += 1;
+            let record = entry.record.record;
+            let detail: serde_json::Value = serde_json::from_str(&record.detail).unwrap_or_default();
+            let route = detail["target"].as_str().map(str::to_owned);
+            let (Some(credential), Some(method), Some(route)) = (record.credential, record.method, route)
+            else {
+                continue;
+            };
+            let made = recent.made.entry((credential, method, route)).or_default();
+            *made.entry(record.actor_name).or_default() += 1;
+        }
+        Ok(recent)
+    }
+
+    /// What a grant of this scope would have covered.
+    pub fn of(&self, credential: &str, method: &str, route: &str) -> Digest {
+        let key = (credential.to_owned(), method.to_owned(), route.to_owned());
+        let made = self.made.get(&key);
+        Digest {
+            looked_at: self.looked_at,
+            covered: made.map_or(0, |made| made.values().sum()),
+            agents: made.map(|made| made.keys().cloned().collect()).unwrap_or_default(),
+        }
+    }
+}

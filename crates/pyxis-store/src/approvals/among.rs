@@ -1,0 +1,58 @@
+//! The approvals of some credentials: what a member may see.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{CredentialId, WorkspaceId};
+
+use super::{ApprovalFilter, ApprovalRow, listing, ordered};
+use crate::db::sql;
+use crate::{Executor, StoreError};
+
+/// Approvals of some credentials, in the order of the filter: none where there are none.
+pub async fn list_among(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    filter: &ApprovalFilter,
+    credentials: &[CredentialId],
+) -> Result<Vec<ApprovalRow>, StoreError> {
+    if credentials.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = listing(workspace, filter).and_in(engine, "credential_id", credentials);
+    executor.all(ordered(query, filter)).await
+}
+
+/// How many of some credentials can still be decided.
+pub async fn count_pending_among(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credentials: &[CredentialId],
+    now: UnixMillis,
+) -> Result<i64, StoreError> {
+    if credentials.is_empty() {
+        return Ok(0);
+    }
+    let engine = executor.engine();
+    let query = sql(
+        "SELECT count(*) FROM approvals WHERE workspace_id = $1 AND state = 'pending' AND expires_at > $2",
+    );
+    let query = query.bind(workspace).bind(now).and_in(engine, "credential_id", credentials);
+    Ok(executor.optional(query).await?.map_or(0, |(count,)| count))
+}
+
+/// How many requests began to wait since a moment; of some credentials, if any are named.
+pub async fn count_since(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credentials: Option<&[CredentialId]>,
+    since: UnixMillis,
+) -> Result<i64, StoreError> {
+    if credentials.is_some_and(<[CredentialId]>::is_empty) {
+        return Ok(0);
+    }
+    let engine = executor.engine();
+    let query = sql("SELECT count(*) FROM approvals WHERE workspace_id = $1 AND created_at >= $2");
+    let among = credentials.unwrap_or_default();
+    let query = query.bind(workspace).bind(since).and_in(engine, "credential_id", among);
+    Ok(executor.optional(query).await?.map_or(0, |(count,)| count))
+}

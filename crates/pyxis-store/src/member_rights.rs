@@ -1,0 +1,104 @@
+//! What members may do with single credentials (Spec 3, Approver eligibility, Policy editing).
+
+use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+
+use crate::db::{row, sql};
+use crate::{Executor, StoreError, Tx};
+
+row! {
+    /// The rights of one person on one credential. No row is no right.
+    pub RightsRow: "member_rights", rights_columns {
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// The person.
+        user_id: UserId,
+        /// The credential.
+        credential_id: CredentialId,
+        /// May decide its requests.
+        can_approve: bool,
+        /// May propose changes of its policy.
+        can_edit_policy: bool,
+    }
+}
+
+/// The rights of a person on a credential.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    credential: CredentialId,
+) -> Result<Option<RightsRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        rights_columns!(),
+        " FROM member_rights WHERE workspace_id = $1 AND user_id = $2 AND credential_id = $3"
+    ));
+    executor.optional(query.bind(workspace).bind(user).bind(credential)).await
+}
+
+/// All rights of a person.
+pub async fn list_for_user(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<Vec<RightsRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        rights_columns!(),
+        " FROM member_rights WHERE workspace_id = $1 AND user_id = $2 ORDER BY credential_id"
+    ));
+    executor.all(query.bind(workspace).bind(user)).await
+}
+
+/// All rights in a workspace.
+pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<RightsRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        rights_columns!(),
+        " FROM member_rights WHERE workspace_id = $1 ORDER BY user_id, credential_id"
+    ));
+    executor.all(query.bind(workspace)).await
+}
+
+/// Sets the rights of a person on a credential; without any the row goes. `Reference` when the
+/// workspace does not have both.
+pub async fn put(tx: &mut Tx, row: &RightsRow) -> Result<(), StoreError> {
+    if !row.can_approve && !row.can_edit_policy {
+        remove(&mut *tx, row.workspace_id, row.user_id, row.credential_id).await?;
+        return Ok(());
+    }
+    let query = sql(
+        "INSERT INTO member_rights (workspace_id, user_id, credential_id, can_approve, can_edit_policy) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, credential_id) DO UPDATE SET \
+         can_approve = excluded.can_approve, can_edit_policy = excluded.can_edit_policy",
+    )
+    .bind(row.workspace_id)
+    .bind(row.user_id)
+    .bind(row.credential_id)
+    .bind(row.can_approve)
+    .bind(row.can_edit_policy);
+    tx.execute(query).await?;
+    Ok(())
+}
+
+/// Takes the rights of a person on a credential away; whether there were any.
+pub async fn remove(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    credential: CredentialId,
+) -> Result<bool, StoreError> {
+    let query =
+        sql("DELETE FROM member_rights WHERE workspace_id = $1 AND user_id = $2 AND credential_id = $3");
+    Ok(executor.execute(query.bind(workspace).bind(user).bind(credential)).await? == 1)
+}
+
+/// Takes all rights of a person away; how many there were.
+pub async fn remove_for_user(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM member_rights WHERE workspace_id = $1 AND user_id = $2");
+    executor.execute(query.bind(workspace).bind(user)).await
+}

@@ -1,0 +1,6 @@
+//! People and rights: who may do what, by session and by token.
+
+mod approvals;
+mod matrix;
+mod members;
+mod tokens;

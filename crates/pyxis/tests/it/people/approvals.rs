@@ -1,0 +1,73 @@
+//! Decisions, `/approvals`: the exact answers, row by row.
+
+use serde_json::json;
+
+use super::tokens::token;
+use crate::support::{Setup, World, both_engines};
+
+both_engines! {
+    async fn every_answer_of_the_approvals_api_is_as_decided(setup: Setup) {
+        let world = World::with(setup).await;
+        let made = token(&world.owner, "page", &["px:approve"]).await;
+        let page = world.app.person(made["token"].as_str().unwrap());
+        // 404, also for what is no id at all.
+        for txn in ["7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11", "none"] {
+            page.decide(txn, "approve", &json!({})).await.problem(404, "not_found");
+            page.client.get(&format!("/approvals/{txn}")).send().await.problem(404, "not_found");
+        }
+        // 422: a manager's grant lasts 900 to 86400 seconds by this way.
+        let txn = world.pause("/a").await;
+        for seconds in [0, 1, 899, 86_401] {
+            let body = json!({"grant_seconds": seconds});
+            page.decide(&txn, "approve", &body).await.problem(422, "invalid_field");
+        }
+        page.decide(&txn, "approve", &json!({"grant_seconds": "900"})).await.problem(422, "invalid_field");
+        page.decide(&txn, "approve", &json!({"grant": 900})).await.problem(422, "invalid_field");
+        // 200, and the grant serves the asking agent only.
+        let body = json!({"grant_seconds": 86_400, "agent_only": true, "reason": "as every month"});
+        let answer = page.approve_with(&txn, &body).await;
+        assert_eq!((&answer["status"], &answer["approvals"], &answer["min_approvals"]), (&json!("approved"), &json!(1), &json!(1)));
+        let grants = world.owner.grants().await;
+        assert!(grants[0]["agent_id"].is_string(), "{grants:?}");
+        // 409 after a decision, and for a second vote of the same person.
+        for verb in ["approve", "deny"] {
+            page.decide(&txn, verb, &json!({})).await.problem(409, "already_decided");
+        }
+        world.policy(&json!({"min_approvals": 2})).await;
+        let txn = world.pause("/b").await;
+        assert_eq!(page.approve(&txn).await, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
+        page.decide(&txn, "approve", &json!({})).await.problem(409, "already_decided");
+        let bo = world.app.admin("bo@people.example").await;
+        bo.decide(&txn, "approve", &json!({"grant_seconds": 1800})).await.problem(422, "invalid_field");
+        assert_eq!(bo.deny(&txn, "no").await["status"], "denied");
+        // 412 with the URL of the ceremony.
+        world.policy(&json!({"passkey_required": true})).await;
+        let txn = world.pause("/c").await;
+        let refused = page.decide(&txn, "approve", &json!({})).await;
+        assert_eq!(refused.header("location"), Some(format!("{}/approve/{txn}", base(&world)).as_str()));
+        let refused = refused.problem(412, "passkey_required");
+        assert_eq!(refused["url"], format!("{}/approve/{txn}", base(&world)));
+        // A denial needs none.
+        assert_eq!(page.deny(&txn, "not now").await["status"], "denied");
+    }
+
+    async fn a_member_grants_exactly_half_an_hour(setup: Setup) {
+        let world = World::with(setup).await;
+        let body = json!({
+            "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
+        });
+        world.owner.client.post("/admin/members", &body).send().await.expect(201);
+        let member = world.app.sign_in("mem@people.example").await;
+        let txn = world.pause("/a").await;
+        for seconds in [900, 1799, 1801, 3600] {
+            let body = json!({"grant_seconds": seconds});
+            member.decide(&txn, "approve", &body).await.problem(422, "invalid_field");
+        }
+        member.approve_with(&txn, &json!({"grant_seconds": 1800})).await;
+        assert_eq!(world.owner.grants().await.len(), 1);
+    }
+}
+
+fn base(world: &World) -> String {
+    format!("http://localhost:{}", world.app.address().port())
+}

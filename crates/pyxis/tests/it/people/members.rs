@@ -1,0 +1,222 @@
+//! Members, invitations and grants; roles and sessions; distinct people.
+
+use serde_json::{Value, json};
+
+use crate::support::{App, Person, Setup, World, both_engines};
+
+/// Somebody added by the owner over the API; the answer has `id` and `link`.
+async fn invite(owner: &Person, body: &Value) -> Value {
+    owner.client.post("/admin/invitations", body).send().await.expect(201).json()
+}
+
+async fn id_of(app: &App, email: &str) -> String {
+    let all = app.owner().client.get("/admin/members").send().await.expect(200).json();
+    let members = all["members"].as_array().unwrap();
+    members.iter().find(|one| one["email"] == email).unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+both_engines! {
+    async fn a_member_is_invited_granted_and_decides_only_there(setup: Setup) {
+        let world = World::with(setup).await;
+        world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        let made = invite(&world.owner, &json!({
+            "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
+        })).await;
+        assert_eq!(made["credentials"], json!([{"name": "api", "approve": true, "policy": false}]));
+        assert!(made["link"].as_str().unwrap().contains("/link/"));
+        let waiting = world.owner.client.get("/admin/invitations").send().await.expect(200).json();
+        let found = waiting["invitations"].as_array().unwrap();
+        assert!(found.iter().any(|one| one["email"] == "mem@people.example" && one["expires_at"].is_string()));
+        let member = world.app.sign_in("mem@people.example").await;
+        let mine = world.pause("/orders").await;
+        let target = world.upstream.url("/orders");
+        let theirs = world.agent.forward("other", "POST", &target).body("x").send().await.txn();
+        let listed = member.client.get("/approvals").send().await.expect(200).json();
+        let ids: Vec<_> = listed["approvals"].as_array().unwrap().iter().map(|one| &one["txn_id"]).collect();
+        assert_eq!(ids, [&json!(mine)]);
+        member.client.get(&format!("/approvals/{theirs}")).send().await.problem(403, "not_eligible");
+        for verb in ["approve", "deny"] {
+            member.decide(&theirs, verb, &json!({})).await.problem(403, "not_eligible");
+        }
+        assert_eq!(member.approve(&mine).await["status"], "approved");
+        for path in ["/admin/agents", "/admin/members", "/admin/credentials", "/admin/audit", "/admin/policies/api"] {
+            member.client.get(path).send().await.problem(403, "forbidden");
+        }
+        let used = world.owner.client.get("/admin/invitations").send().await.expect(200).json();
+        assert!(!used.to_string().contains("mem@people.example"), "{used}");
+    }
+
+    async fn grants_are_set_and_taken_away_at_once(setup: Setup) {
+        let world = World::with(setup).await;
+        invite(&world.owner, &json!({"email": "mem@people.example", "role": "member"})).await;
+        let member = world.app.sign_in("mem@people.example").await;
+        let id = id_of(&world.app, "mem@people.example").await;
+        let path = format!("/admin/members/{id}/credentials/api");
+        let txn = world.pause("/a").await;
+        member.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
+        let set = world.owner.client.put(&path, &json!({"approve": true, "policy": true})).send().await;
+        let set = set.expect(200).json();
+        assert_eq!(set["credentials"], json!([{"name": "api", "approve": true, "policy": true}]));
+        world.owner.client.delete(&path).send().await.expect(204);
+        member.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
+        world.app.cli(&["user", "grant", "mem@people.example", "api", "--approve"]).await.expect(0);
+        member.approve(&txn).await;
+        let nowhere = format!("/admin/members/{id}/credentials/none");
+        world.owner.client.put(&nowhere, &json!({"approve": true})).send().await.problem(404, "not_found");
+        let owner = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        let managers = format!("/admin/members/{owner}/credentials/api");
+        world.owner.client.put(&managers, &json!({"approve": true})).send().await.problem(409, "conflict");
+    }
+
+    async fn a_changed_role_ends_sessions_and_what_was_granted(setup: Setup) {
+        let world = World::with(setup).await;
+        let admin = world.app.admin("bo@people.example").await;
+        let id = id_of(&world.app, "bo@people.example").await;
+        let path = format!("/admin/members/{id}");
+        let changed = world.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
+        assert_eq!(changed["role"], "member");
+        admin.client.get("/approvals").send().await.problem(401, "unauthenticated");
+        world.app.cli(&["user", "grant", "bo@people.example", "api", "--approve", "--policy"]).await.expect(0);
+        world.owner.client.patch(&path, &json!({"role": "admin"})).send().await.expect(200);
+        let again = world.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
+        assert_eq!(again["credentials"], json!([]), "a way through manager revives no grant");
+    }
+
+    async fn whoever_lost_the_right_before_the_quorum_no_longer_counts(setup: Setup) {
+        let world = World::with(setup).await;
+        world.policy(&json!({"min_approvals": 2})).await;
+        invite(&world.owner, &json!({
+            "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
+        })).await;
+        let member = world.app.sign_in("mem@people.example").await;
+        let bo = world.app.admin("bo@people.example").await;
+        let txn = world.pause("/a").await;
+        assert_eq!(member.approve(&txn).await, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
+        let id = id_of(&world.app, "mem@people.example").await;
+        let path = format!("/admin/members/{id}/credentials/api");
+        world.owner.client.delete(&path).send().await.expect(204);
+        assert_eq!(bo.approve(&txn).await["approvals"], 1, "the member's vote no longer counts");
+        assert_eq!(world.owner.approve(&txn).await["status"], "approved");
+    }
+
+    async fn two_accounts_in_one_hand_are_one_approver(setup: Setup) {
+        let world = World::with(setup).await;
+        world.policy(&json!({"min_approvals": 2})).await;
+        world.app.admin("bo@people.example").await;
+        let id = id_of(&world.app, "bo@people.example").await;
+        // What using such a link notes; the link's way through a browser is tested with the pages.
+        let owner = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        world.app.sql(&format!("UPDATE users SET opened_by = '{owner}', opened_at = 1 WHERE id = '{id}'"));
+        let puppet = world.app.sign_in("bo@people.example").await;
+        let txn = world.pause("/a").await;
+        world.owner.approve(&txn).await;
+        let refused = puppet.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
+        assert!(refused["detail"].as_str().unwrap().contains("count as one person"), "{refused}");
+        let shown = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert_eq!(shown["votes"].as_array().unwrap().len(), 1, "a refused vote leaves nothing");
+        // Each of them alone counts, and a third person completes the quorum.
+        let third = world.app.admin("cleo@people.example").await;
+        assert_eq!(third.approve(&txn).await["status"], "approved");
+    }
+
+    async fn a_member_proposes_a_policy_and_nothing_changes_before_the_passkey(setup: Setup) {
+        let world = World::with(setup).await;
+        world.policy(&json!({"auto_approve_methods": ["GET"]})).await;
+        invite(&world.owner, &json!({
+            "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "policy": true}],
+        })).await;
+        let member = world.app.sign_in("mem@people.example").await;
+        let put = |body: Value| member.client.put("/admin/policies/api", &body).send();
+        let staged = put(json!({"auto_approve_methods": ["GET", "POST"]})).await.expect(202).json();
+        assert_eq!(staged["status"], "staged");
+        let confirm = staged["staged"]["confirm_url"].as_str().unwrap();
+        assert!(confirm.contains("/app/staged/"), "{confirm}");
+        assert_eq!(staged["staged"]["policy"]["auto_approve_methods"], json!(["GET", "POST"]));
+        let stored = member.client.get("/admin/policies/api").send().await.expect(200).json();
+        assert_eq!((&stored["auto_approve_methods"], &stored["version"]), (&json!(["GET"]), &json!(1)));
+        put(json!({"auto_approve_methods": ["NONSENSE"]})).await.problem(422, "invalid_field");
+        member.client.delete("/admin/policies/api").send().await.problem(403, "forbidden");
+        member.explain("api", "GET", &world.upstream.url("/x")).await;
+        // A second proposal takes the place of the first; a manager's PUT outdates it.
+        put(json!({"min_approvals": 2})).await.expect(202);
+        let list = || world.owner.client.get("/admin/policies/api/staged").send();
+        let listed = list().await.expect(200).json();
+        assert_eq!(listed["staged"].as_array().unwrap().len(), 1);
+        assert_eq!(listed["staged"][0]["outdated"], false);
+        world.policy(&json!({"auto_approve_methods": ["GET"], "min_approvals": 3})).await;
+        let listed = list().await.expect(200).json();
+        assert_eq!(listed["staged"][0]["outdated"], true);
+        let path = format!("/admin/policies/api/staged/{}", listed["staged"][0]["id"].as_str().unwrap());
+        member.client.delete(&path).send().await.expect(204);
+        assert_eq!(list().await.expect(200).json()["staged"], json!([]));
+        // The credential next door is none of theirs.
+        world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        let other = member.client.put("/admin/policies/other", &json!({})).send().await;
+        other.problem(403, "forbidden");
+    }
+
+    async fn two_owners_cannot_leave_past_each_other(setup: Setup) {
+        let world = World::with(setup).await;
+        world.app.cli(&["user", "add", "--email", "two@people.example", "--role", "owner"]).await.expect(0);
+        let first = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        let second = id_of(&world.app, "two@people.example").await;
+        let two = world.app.sign_in("two@people.example").await;
+        let body = json!({"role": "admin"});
+        let leave = |person: &Person, id: &str| {
+            tokio::spawn(person.client.patch(&format!("/admin/members/{id}"), &body).send())
+        };
+        let (a, b) = (leave(&world.owner, &second), leave(&two, &first));
+        for answer in [a.await.unwrap(), b.await.unwrap()] {
+            assert!([200, 401, 403, 409].contains(&answer.status), "{answer:?}");
+        }
+        let owners = world.app.sql("SELECT email FROM users WHERE role = 'owner' AND disabled_at IS NULL");
+        assert!(!owners.is_empty());
+    }
+
+    async fn deny_all_disables_the_agent_and_denies_what_waits(setup: Setup) {
+        let world = World::with(setup).await;
+        let (one, two) = (world.pause("/a").await, world.pause("/b").await);
+        let agents = world.owner.client.get("/admin/agents").send().await.expect(200).json();
+        let path = format!("/admin/agents/{}/deny-all", agents["agents"][0]["id"].as_str().unwrap());
+        let done = world.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json();
+        assert_eq!(done, json!({"denied": 2, "left": 0}));
+        for txn in [one, two] {
+            let shown = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+            assert_eq!((&shown["status"], &shown["deny_reason"]), (&json!("denied"), &json!("astray")));
+        }
+        world.forward("GET", "/x").send().await.problem(401, "invalid_key");
+    }
+}
+
+#[tokio::test]
+async fn an_invitation_is_withdrawn_until_it_is_used() {
+    let app = App::start(Setup::new()).await;
+    let owner = app.owner();
+    let made = invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
+    let path = format!("/admin/invitations/{}", made["id"].as_str().unwrap());
+    owner.client.delete(&path).send().await.expect(204);
+    owner.client.delete(&path).send().await.problem(404, "not_found");
+    invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
+    app.sign_in("late@people.example").await;
+    let path = format!("/admin/invitations/{}", id_of(&app, "late@people.example").await);
+    owner.client.delete(&path).send().await.problem(409, "conflict");
+}
+
+#[tokio::test]
+async fn what_cannot_be_invited_is_refused_and_nobody_is_added() {
+    let app = App::start(Setup::new()).await;
+    let owner = app.owner();
+    for body in [
+        json!({"email": "no address", "role": "member"}),
+        json!({"email": "x@people.example", "role": "emperor"}),
+        json!({"email": "x@people.example", "role": "member", "credentials": [{"name": "none", "approve": true}]}),
+        json!({"email": "x@people.example", "role": "admin", "credentials": [{"name": "none", "approve": true}]}),
+    ] {
+        owner.client.post("/admin/invitations", &body).send().await.problem(422, "invalid_field");
+    }
+    let all = owner.client.get("/admin/members").send().await.expect(200).json();
+    assert_eq!(all["members"].as_array().unwrap().len(), 1);
+    let admin = app.admin("bo@people.example").await;
+    let body = json!({"email": "y@people.example", "role": "owner"});
+    admin.client.post("/admin/members", &body).send().await.problem(403, "forbidden");
+}

@@ -1,0 +1,47 @@
+// The worked example of a custom approval page, against the real server.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { World } from "./support/world.mjs";
+
+let example;
+let base;
+const world = World.forThisFile({}, async () => {
+  const made = await world.admin("POST", "/admin/tokens", { name: "page", scopes: ["px:approve"] });
+  const { token } = await made.json();
+  const script = fileURLToPath(new URL("../examples/approval-page/server.py", import.meta.url));
+  const env = { PATH: process.env.PATH, PYXIS_URL: world.server.base, PYXIS_TOKEN: token };
+  example = spawn("python3", [script, "0"], { env, stdio: ["ignore", "pipe", "inherit"] });
+  [base] = await once(createInterface({ input: example.stdout }), "line");
+});
+after(() => example?.kill());
+
+/** The form key that the page shows. */
+async function formKey() {
+  return /name="key" value="([0-9a-f]+)"/.exec(await (await fetch(base)).text())?.[1];
+}
+
+async function say(txn, verb, key) {
+  const body = new URLSearchParams({ key, verb, reason: "from the example" });
+  return (await fetch(`${base}/${txn}`, { method: "POST", body })).text();
+}
+
+test("the page shows what waits, decides it, and leaves a passkey to its own origin", async () => {
+  const [approved, denied] = [await world.agent.ask("/<b>one"), await world.agent.ask("/two")];
+  const shown = await (await fetch(base)).text();
+  assert.ok(!shown.includes("<b>one"), "strangers' text is inert");
+  const key = await formKey();
+  assert.match(await say(approved, "approve", key), /approved \(1 of 1 approvals\)/);
+  assert.match(await say(approved, "approve", key), /already_decided/);
+  assert.match(await say(denied, "deny", key), /denied/);
+  assert.match(await say(denied, "deny", "wrong"), /not ours/);
+  const answer = await world.admin("PUT", "/admin/policies/billing-api", { passkey_required: true });
+  assert.equal(answer.status, 200);
+  const guarded = await world.agent.ask("/three");
+  assert.ok((await say(guarded, "approve", key)).includes(`${world.server.base}/approve/${guarded}`));
+});

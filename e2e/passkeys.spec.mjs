@@ -1,0 +1,76 @@
+// Passkeys in a real browser, with Chromium's virtual authenticator.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
+import { World, card } from "./support/world.mjs";
+
+const world = World.forThisFile();
+
+async function policy(document) {
+  const answer = await world.admin("PUT", "/admin/policies/billing-api", document);
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+test("a passkey is registered, and signs its person in without a password", async () => {
+  await world.asOwner(async (page) => {
+    await withAuthenticator(page);
+    await registerPasskey(page, "Laptop");
+    await page.getByLabel("Name of Laptop").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await page.waitForURL("**/sign-in");
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.waitForURL("**/app/inbox");
+  });
+});
+
+test("what asks for a passkey is approved by the ceremony, from the inbox and the standalone page", async () => {
+  await policy({ passkey_required: true });
+  await world.asOwner(async (page) => {
+    const authenticator = await withAuthenticator(page);
+    const first = await world.agent.ask("/first");
+    await page.goto("/app/inbox");
+    await card(page, first).getByText("Register one under Account").waitFor();
+    await registerPasskey(page, "Phone");
+    await page.goto("/app/inbox");
+    // A person who is not verified changes nothing.
+    await authenticator.verify(false);
+    await card(page, first).getByRole("button", { name: "Approve with passkey" }).click();
+    await card(page, first).getByText("was not used, or took too long").waitFor();
+    await authenticator.verify(true);
+    await card(page, first).getByRole("button", { name: "Approve with passkey" }).click();
+    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    const second = await world.agent.ask("/second");
+    await page.goto(`/approve/${second}`);
+    await page.getByLabel(/Also allow identical requests/).check();
+    await page.getByRole("button", { name: "Approve with passkey" }).click();
+    await page.getByText("the grant is open").waitFor();
+  });
+  await policy({});
+});
+
+test("a member proposes a policy, sees the difference, and applies it with their passkey", async () => {
+  await policy({ auto_approve_methods: ["GET"] });
+  const made = await world.admin("POST", "/admin/invitations", {
+    email: "member@localhost", role: "member", credentials: [{ name: "billing-api", policy: true }],
+  });
+  const { link } = await made.json();
+  await world.asStranger(async (page) => {
+    await withAuthenticator(page);
+    const { setPassword } = await import("./support/world.mjs");
+    await setPassword(page, link);
+    await registerPasskey(page, "Key");
+    await page.goto("/app/policies/billing-api");
+    await page.getByLabel("People who must approve").fill("2");
+    await page.getByRole("button", { name: "Propose change" }).click();
+    await page.getByText("It applies once your passkey confirms it.").waitFor();
+    const row = page.getByRole("row", { name: /People who must approve/ });
+    assert.match(await row.innerText(), /1[\s\S]*2/);
+    await page.getByRole("button", { name: "Confirm with passkey" }).click();
+    await page.getByText("Confirmed. The policy holds from the next request on.").waitFor();
+  });
+  const stored = await (await world.admin("GET", "/admin/policies/billing-api")).json();
+  assert.equal(stored.min_approvals, 2);
+  await policy({});
+});
