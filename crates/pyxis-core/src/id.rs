@@ -115,6 +115,22 @@ ordered_id!(
     /// A request for access to score history.
     HistoryRequestId
 );
+ordered_id!(
+    /// A webhook endpoint.
+    WebhookId
+);
+ordered_id!(
+    /// One event on its way to one webhook endpoint.
+    DeliveryId
+);
+ordered_id!(
+    /// A message about an approval in a chat.
+    ChatMessageId
+);
+ordered_id!(
+    /// A browser that asked to be notified.
+    PushSubscriptionId
+);
 id!(
     /// An approval transaction.
     TxnId

@@ -5,8 +5,8 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, people,
-    policies, scorers, settings,
+    agents, api_keys, audit, brand, catalogue, credentials, decisions, entrance, explorer, inbox, issuers,
+    notifications, people, policies, scorers, settings, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -20,6 +20,7 @@ pub fn router(state: State) -> Router {
         .merge(approvals())
         .merge(access())
         .merge(record())
+        .merge(delivery())
         .merge(scoring)
         .route("/app", get(async || notice::see_other("/app/inbox")))
         .route("/app/{*rest}", get(async || Error::NotFound))
@@ -75,6 +76,32 @@ fn access() -> Router<State> {
         .route("/app/people/{id}/enable", post(people::enable))
         .route("/app/people/{id}/link", post(people::link))
         .route("/app/people/{id}/role", post(people::role))
+}
+
+fn delivery() -> Router<State> {
+    Router::new()
+        .route("/app/webhooks", get(webhooks::list).post(webhooks::add))
+        .route("/app/new/webhook", get(webhooks::new))
+        .route("/app/webhooks/{id}", get(webhooks::show))
+        .route("/app/webhooks/{id}/edit", post(webhooks::edit))
+        .route("/app/webhooks/{id}/rotate", post(webhooks::rotate))
+        .route("/app/webhooks/{id}/disable", post(webhooks::disable))
+        .route("/app/webhooks/{id}/enable", post(webhooks::enable))
+        .route("/app/webhooks/{id}/remove", post(webhooks::remove))
+        .route("/app/deliveries/{id}", get(webhooks::delivery))
+        .route("/app/deliveries/{id}/resend", post(webhooks::resend))
+        .route("/app/notifications", get(notifications::page))
+        .route("/sw.js", get(notifications::worker))
+        .route("/app/push/subscribe", post(notifications::subscribe))
+        .route("/app/push/{id}/unsubscribe", post(notifications::unsubscribe))
+        .route("/app/notifications/link", post(notifications::link))
+        .route("/app/notifications/unlink", post(notifications::unlink))
+        .route("/app/notifications/chats", post(notifications::chats))
+        .route("/app/brand", get(brand::page).post(brand::save))
+        .route("/app/brand/logo", post(brand::set_logo))
+        .route("/app/brand/logo/remove", post(brand::remove_logo))
+        .route("/app/brand.css", get(brand::stylesheet))
+        .route("/brand/{workspace}/logo.png", get(brand::logo))
 }
 
 fn record() -> Router<State> {

@@ -9,16 +9,19 @@ pub mod api_keys;
 pub mod approvals;
 pub mod audit;
 pub mod body;
+pub mod brand;
 pub mod catalogue;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
+pub mod notifications;
 pub mod people;
 pub mod policies;
 pub mod routes;
 pub mod scorers;
 pub mod settings;
 pub mod sign_in;
+pub mod webhooks;
 
 use pyxis_core::clock::UnixMillis;
 
@@ -61,6 +64,8 @@ pub enum Section {
     Inbox,
     /// Policies and grants.
     Policies,
+    /// Webhook endpoints.
+    Webhooks,
     /// Agent keys.
     Agents,
     /// Stored credentials.
@@ -69,6 +74,8 @@ pub enum Section {
     People,
     /// The log.
     Audit,
+    /// Where a person is told of requests.
+    Notifications,
     /// Workspace settings.
     Settings,
     /// Scorers and their weights.

@@ -5,12 +5,14 @@
 mod agents;
 mod approvals;
 mod audit;
+mod brand;
 mod credentials;
 mod grants;
 mod people;
 mod policies;
 mod session;
 mod settings;
+mod webhooks;
 
 use axum::Router;
 use axum::extract::FromRequestParts;
@@ -103,4 +105,12 @@ pub(crate) fn router() -> Router<State> {
         .route("/admin/invitations", post(people::add))
         .route("/admin/settings", get(settings::show).patch(settings::update).put(settings::update))
         .route("/admin/audit", get(audit::search))
+        .route("/admin/brand", get(brand::show))
+        .route("/admin/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/admin/webhooks/{id}", get(webhooks::show).patch(webhooks::update).delete(webhooks::remove))
+        .route("/admin/webhooks/{id}/rotate-secret", post(webhooks::rotate))
+        .route("/admin/webhooks/{id}/deliveries", get(webhooks::deliveries_of))
+        .route("/admin/deliveries", get(webhooks::deliveries))
+        .route("/admin/deliveries/{id}", get(webhooks::show_delivery))
+        .route("/admin/deliveries/{id}/resend", post(webhooks::resend))
 }

@@ -3,9 +3,13 @@
 
 pub mod agents;
 pub mod audit;
+pub mod brand;
+pub mod channels;
 pub mod credentials;
 pub mod grants;
 pub mod people;
 pub mod policies;
+pub mod push;
 pub mod sessions;
+pub mod webhooks;
 pub mod workspaces;

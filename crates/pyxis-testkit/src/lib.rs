@@ -2,9 +2,12 @@
 #![expect(clippy::missing_panics_doc, reason = "a fake panics where the test that drives it is wrong")]
 
 pub mod issuer;
+pub mod matrix;
 pub mod netns;
 pub mod postgres;
+pub mod push;
 pub mod resolver;
 pub mod sqlite;
+pub mod telegram;
 pub mod tls;
 pub mod upstream;

@@ -1,5 +1,6 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod delivery;
 mod scoring;
 mod verification;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 
+pub use delivery::WebhookCommand;
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
@@ -136,6 +138,9 @@ pub enum Command {
     /// Grants.
     #[command(subcommand)]
     Grant(GrantCommand),
+    /// Webhook endpoints and their deliveries.
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Scorers: weights and thresholds.
     #[command(subcommand)]
     Scorer(ScorerCommand),

@@ -169,7 +169,10 @@ fn every_route_of_the_table_that_a_page_can_reach_is_reached() {
         .collect();
     for (method, route) in ROUTES {
         // Opened from outside (a link in a message) or by a script.
-        if matches!((*method, *route), ("GET", "/link/{token}" | "/approve/{txn_id}" | "/app/events")) {
+        if matches!(
+            (*method, *route),
+            ("GET", "/link/{token}" | "/approve/{txn_id}" | "/app/events" | "/sw.js")
+        ) {
             continue;
         }
         assert!(

@@ -19,4 +19,5 @@ mod sign;
 mod streaming;
 mod target;
 mod texts;
+mod webhooks;
 mod workspaces;
