@@ -135,8 +135,12 @@ mod tests {
     use super::*;
     use image::{ImageBuffer, Rgb, RgbImage};
 
+    fn low(number: u32) -> u8 {
+        number.to_le_bytes()[0]
+    }
+
     fn encoded(side: u32, format: ImageFormat) -> Vec<u8> {
-        let picture: RgbImage = ImageBuffer::from_fn(side, side, |x, y| Rgb([x as u8, y as u8, 9]));
+        let picture: RgbImage = ImageBuffer::from_fn(side, side, |x, y| Rgb([low(x), low(y), 9]));
         let mut out = Cursor::new(Vec::new());
         picture.write_to(&mut out, format).unwrap();
         out.into_inner()
