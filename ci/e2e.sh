@@ -29,7 +29,8 @@ PX_TEST_PYXIS=$(realpath "$target/debug/pyxis")
 export PX_TEST_PYXIS
 cargo build --locked --quiet --manifest-path examples/rust/Cargo.toml
 PX_TEST_EXAMPLE_RUST=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-score")
-export PX_TEST_EXAMPLE_RUST
+PX_TEST_EXAMPLE_WEBHOOK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-webhook")
+export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_WEBHOOK
 
 cd e2e
 npm ci --no-audit --no-fund --loglevel=error

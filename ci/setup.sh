@@ -21,6 +21,8 @@ need procps ps
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)
 fi
+# The Matrix homeserver of the tests lives in a Python environment (ci/synapse.sh).
+if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then packages+=(python3-venv); fi
 if [[ -f e2e/package.json ]]; then
     need nodejs node
     need npm npm

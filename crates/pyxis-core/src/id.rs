@@ -131,6 +131,22 @@ id!(
     /// A passkey ceremony under way: random, because it stands for the browser that began it.
     CeremonyId
 );
+ordered_id!(
+    /// A webhook endpoint.
+    WebhookId
+);
+ordered_id!(
+    /// One event on its way to one webhook endpoint.
+    DeliveryId
+);
+ordered_id!(
+    /// A message about an approval in a chat.
+    ChatMessageId
+);
+ordered_id!(
+    /// A browser that asked to be notified.
+    PushSubscriptionId
+);
 id!(
     /// An approval transaction.
     TxnId

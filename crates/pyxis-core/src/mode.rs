@@ -33,6 +33,8 @@ macro_rules! wire_enum {
     };
 }
 
+pub(crate) use wire_enum;
+
 wire_enum!(
     /// What happens to a credential that has no policy (Spec 3, Team settings).
     ApprovalMode {

@@ -14,6 +14,12 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
      img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// The same on the one page that registers a service worker: of the policies of trusted types, the one that
+/// gives the worker's own address.
+pub const CONTENT_SECURITY_POLICY_WITH_WORKER: &str = "default-src 'none'; script-src 'self'; \
+     style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types pyxis";
+
 /// The route that [`serve`] answers: the last segment of an asset's URL.
 pub const ROUTE: &str = "/static/{file}";
 
@@ -58,6 +64,8 @@ pub struct Assets {
     pub weights: Asset,
     /// Where a passkey is asked for: registering, signing in, approving, confirming.
     pub passkey: Asset,
+    /// On the page of notifications: subscribes the browser.
+    pub push: Asset,
     /// The sprite.
     pub icons: Asset,
     /// The mark in the tab.
@@ -72,6 +80,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
     passkey: Asset::new("passkey", "js", include_bytes!("../assets/passkey.js")),
+    push: Asset::new("push", "js", include_bytes!("../assets/push.js")),
     icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
     mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
 });
@@ -79,8 +88,8 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        let Self { style, enhance, inbox, approval, weights, passkey, icons, mark } = self;
-        [style, enhance, inbox, approval, weights, passkey, icons, mark]
+        let Self { style, enhance, inbox, approval, weights, passkey, push, icons, mark } = self;
+        [style, enhance, inbox, approval, weights, passkey, push, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -123,7 +132,8 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        for script in [&ASSETS.enhance, &ASSETS.inbox, &ASSETS.approval, &ASSETS.weights, &ASSETS.passkey] {
+        let Assets { enhance, inbox, approval, weights, passkey, push, .. } = &*ASSETS;
+        for script in [enhance, inbox, approval, weights, passkey, push] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

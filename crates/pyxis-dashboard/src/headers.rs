@@ -27,6 +27,10 @@ const FIXED: [(HeaderName, &str); 6] = [
     (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
 ];
 
+/// On the answer of the one page that registers a service worker.
+#[derive(Clone, Copy)]
+pub(crate) struct RunsWorker;
+
 /// Puts the headers on, renders failures, and forgets a notice that was shown.
 pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().copied();
@@ -37,6 +41,7 @@ pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         response = error::render(failure, id);
     }
+    let runs_worker = response.extensions_mut().remove::<RunsWorker>().is_some();
     let is_page =
         response.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/html"));
     if noticed && is_page {
@@ -45,6 +50,10 @@ pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next
     let headers = response.headers_mut();
     for (name, value) in FIXED {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if runs_worker {
+        let policy = HeaderValue::from_static(crate::assets::CONTENT_SECURITY_POLICY_WITH_WORKER);
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     // Only the files, which are named by their content, may be kept.
     if !is_asset || !headers.contains_key(CACHE_CONTROL) {

@@ -24,6 +24,7 @@ mod pages;
 mod router;
 mod session;
 pub mod text;
+mod upload;
 pub mod view;
 
 use std::sync::{Arc, OnceLock};

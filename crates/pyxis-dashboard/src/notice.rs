@@ -100,6 +100,18 @@ notices! {
     DeniedAll = "denied-all", true, "Disabled. Everything it waited for and that you may decide was denied.";
     LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
     OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
+    WebhookDisabled = "webhook-off", true, "Disabled. Nothing is sent there from now on.";
+    WebhookEnabled = "webhook-on", true, "Enabled. Events are sent there from now on.";
+    WebhookRemoved = "webhook-gone", true, "The endpoint and its deliveries were removed.";
+    LogoSet = "logo", true, "The logo was drawn anew and set.";
+    LogoRemoved = "logo-gone", true, "The logo was removed.";
+    BrowserAdded = "browser-new", true, "This browser is notified from now on.";
+    BrowserRefused = "browser-bad", false,
+        "Not added: the browser's push service is not one that Pyxis may reach, or there are too many browsers.";
+    BrowserRemoved = "browser-gone", true, "Stopped. That browser is not notified any more.";
+    AccountUnlinked = "unlinked", true, "Unlinked. What is pressed from that account decides nothing.";
+    Resent = "resent", true, "It is sent again now. Reload in a moment to see how that went.";
+    ResendDisabled = "resend-off", false, "The endpoint is disabled. Enable it, then send again.";
     ScorerAdded = "scorer-new", true, "Added. Programs name it by its number.";
     RescoreStarted = "rescore-started", true, "Outdated scores are being computed. Reload the page to see how far it is.";
     NothingToRescore = "nothing-to-rescore", true, "Every stored score is up to date.";

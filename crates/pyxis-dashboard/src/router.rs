@@ -4,7 +4,10 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
-use crate::pages::{account, agents, api_keys, audit, catalogue, connect, credentials, decisions, entrance, explorer, inbox, issuers, models, passkey_sign_in, people, policies, scorers, settings, staged, verification,
+use crate::pages::{
+    account, agents, api_keys, audit, brand, catalogue, connect, credentials, decisions, entrance, explorer,
+    inbox, issuers, models, notifications, passkey_sign_in, people, policies, scorers, settings, staged,
+    verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -18,6 +21,7 @@ pub fn router(state: State) -> Router {
         .merge(approvals())
         .merge(access())
         .merge(record())
+        .merge(delivery())
         .merge(scoring)
         .route("/app", get(async || notice::see_other("/app/inbox")))
         .route("/app/{*rest}", get(async || Error::NotFound))
@@ -93,6 +97,32 @@ fn access() -> Router<State> {
         .route("/app/account/passkeys/{id}/remove", post(account::remove_passkey))
         .route("/app/account/tokens", post(account::add_token))
         .route("/app/account/tokens/{id}/revoke", post(account::revoke_token))
+}
+
+fn delivery() -> Router<State> {
+    Router::new()
+        .route("/app/webhooks", get(webhooks::list).post(webhooks::add))
+        .route("/app/new/webhook", get(webhooks::new))
+        .route("/app/webhooks/{id}", get(webhooks::show))
+        .route("/app/webhooks/{id}/edit", post(webhooks::edit))
+        .route("/app/webhooks/{id}/rotate", post(webhooks::rotate))
+        .route("/app/webhooks/{id}/disable", post(webhooks::disable))
+        .route("/app/webhooks/{id}/enable", post(webhooks::enable))
+        .route("/app/webhooks/{id}/remove", post(webhooks::remove))
+        .route("/app/deliveries/{id}", get(webhooks::delivery))
+        .route("/app/deliveries/{id}/resend", post(webhooks::resend))
+        .route("/app/notifications", get(notifications::page))
+        .route("/sw.js", get(notifications::worker))
+        .route("/app/push/subscribe", post(notifications::subscribe))
+        .route("/app/push/{id}/unsubscribe", post(notifications::unsubscribe))
+        .route("/app/notifications/link", post(notifications::link))
+        .route("/app/notifications/unlink", post(notifications::unlink))
+        .route("/app/notifications/chats", post(notifications::chats))
+        .route("/app/brand", get(brand::page).post(brand::save))
+        .route("/app/brand/logo", post(brand::set_logo))
+        .route("/app/brand/logo/remove", post(brand::remove_logo))
+        .route("/app/brand.css", get(brand::stylesheet))
+        .route("/brand/{workspace}/logo.png", get(brand::logo))
 }
 
 fn record() -> Router<State> {

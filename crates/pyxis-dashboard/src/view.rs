@@ -10,20 +10,23 @@ pub mod api_keys;
 pub mod approvals;
 pub mod audit;
 pub mod body;
+pub mod brand;
 pub mod catalogue;
 pub mod connect;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
 pub mod models;
+pub mod notifications;
 pub mod people;
 pub mod policies;
 pub mod routes;
 pub mod scorers;
 pub mod settings;
 pub mod sign_in;
-pub mod verification;
 pub mod staged;
+pub mod verification;
+pub mod webhooks;
 
 use pyxis_core::clock::UnixMillis;
 
@@ -68,6 +71,8 @@ pub enum Section {
     Inbox,
     /// Policies and grants.
     Policies,
+    /// Webhook endpoints.
+    Webhooks,
     /// Agent keys.
     Agents,
     /// Stored credentials.
@@ -76,6 +81,8 @@ pub enum Section {
     People,
     /// The log.
     Audit,
+    /// Where a person is told of requests.
+    Notifications,
     /// Workspace settings.
     Settings,
     /// One's own passkeys and tokens.

@@ -5,6 +5,7 @@
 mod agents;
 mod approvals;
 mod audit;
+mod brand;
 mod caller;
 mod credentials;
 mod grants;
@@ -14,6 +15,7 @@ mod session;
 mod settings;
 mod staged;
 mod tokens;
+mod webhooks;
 
 use axum::Router;
 use axum::routing::{delete, get, post, put};
@@ -63,4 +65,12 @@ pub(crate) fn router() -> Router<State> {
         .route("/admin/tokens/{id}", delete(tokens::revoke))
         .route("/admin/settings", get(settings::show).patch(settings::update).put(settings::update))
         .route("/admin/audit", get(audit::search))
+        .route("/admin/brand", get(brand::show))
+        .route("/admin/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/admin/webhooks/{id}", get(webhooks::show).patch(webhooks::update).delete(webhooks::remove))
+        .route("/admin/webhooks/{id}/rotate-secret", post(webhooks::rotate))
+        .route("/admin/webhooks/{id}/deliveries", get(webhooks::deliveries_of))
+        .route("/admin/deliveries", get(webhooks::deliveries))
+        .route("/admin/deliveries/{id}", get(webhooks::show_delivery))
+        .route("/admin/deliveries/{id}/resend", post(webhooks::resend))
 }

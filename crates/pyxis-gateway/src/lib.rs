@@ -7,8 +7,10 @@
 mod actor;
 mod agent_side;
 mod anchor;
+mod announce;
 pub mod api;
 pub mod approvals;
+pub mod channels;
 mod control;
 mod error;
 mod forward;
@@ -18,6 +20,7 @@ mod judge;
 mod limits;
 mod meters;
 mod outcome;
+mod push;
 mod records;
 mod resolve;
 mod sealing;
@@ -30,11 +33,12 @@ mod stored;
 pub mod tokens;
 mod touch;
 mod wait;
+pub mod webhooks;
 pub mod workers;
 
 use axum::Router;
 use axum::extract::State as Extract;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 
 pub use actor::Actor;
 pub use error::{BoxError, Error, Result};
@@ -49,7 +53,15 @@ pub const FORWARD: &str = "/forward";
 
 /// Every route of the proxy.
 pub fn router(state: State) -> Router {
+    // A door that nobody uses does not exist.
+    let by_webhook = state.config.telegram.as_ref().is_some_and(|bot| bot.webhook_secret.is_some());
+    let chat = if by_webhook {
+        Router::new().route("/telegram/webhook", post(channels::telegram::webhook))
+    } else {
+        Router::new()
+    };
     Router::new()
+        .merge(chat)
         .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
         .route("/sign", any(|Extract(state), request| async move { sign::sign(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))

@@ -2,6 +2,8 @@
 
 use metrics::{Counter, Histogram, counter, histogram};
 
+use pyxis_store::deliveries::DeliveryStatus;
+
 use crate::outcome::Facts;
 
 /// Counters and histograms of `/forward`.
@@ -12,6 +14,8 @@ pub(crate) struct Meters {
     upstream_seconds: Histogram,
     upstream_failures: Counter,
     redactions: Counter,
+    attempts_acknowledged: Counter,
+    attempts_failed: Counter,
 }
 
 impl Meters {
@@ -26,6 +30,16 @@ impl Meters {
             upstream_seconds: histogram!("pyxis_upstream_seconds"),
             upstream_failures: counter!("pyxis_upstream_failures_total"),
             redactions: counter!("pyxis_redactions_total"),
+            attempts_acknowledged: counter!("pyxis_webhook_attempts_total", "result" => "acknowledged"),
+            attempts_failed: counter!("pyxis_webhook_attempts_total", "result" => "failed"),
+        }
+    }
+
+    /// One attempt of a webhook delivery.
+    pub(crate) fn attempted(&self, status: DeliveryStatus) {
+        match status {
+            DeliveryStatus::Delivered => self.attempts_acknowledged.increment(1),
+            DeliveryStatus::Pending | DeliveryStatus::Failed => self.attempts_failed.increment(1),
         }
     }
 

@@ -3,7 +3,9 @@
 
 pub mod agents;
 pub mod audit;
+pub mod brand;
 pub mod callers;
+pub mod channels;
 pub mod coverage;
 pub mod credentials;
 pub mod deny_all;
@@ -12,8 +14,10 @@ pub mod passkeys;
 pub mod people;
 pub mod policies;
 pub mod prompts;
+pub mod push;
 pub mod rights;
 pub mod sessions;
 pub mod staged;
 pub mod tokens;
+pub mod webhooks;
 pub mod workspaces;

@@ -10,6 +10,8 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
 
+use crate::channels::matrix::MatrixConfig;
+use crate::channels::telegram::TelegramConfig;
 use crate::identities::Identities;
 use crate::meters::Meters;
 use crate::resolve::Cache;
@@ -42,6 +44,10 @@ pub struct Config {
     pub sole_node: bool,
     /// File outside the database that keeps the newest signed head of the audit trail.
     pub anchor: Option<std::path::PathBuf>,
+    /// The bot of the first chat platform.
+    pub telegram: Option<TelegramConfig>,
+    /// The bot of the second.
+    pub matrix: Option<MatrixConfig>,
 }
 
 impl Default for Config {
@@ -57,6 +63,8 @@ impl Default for Config {
             retention: Duration::from_hours(24),
             sole_node: true,
             anchor: None,
+            telegram: None,
+            matrix: None,
         }
     }
 }

@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::{
-    Event, approvals, audit, ceremonies, idempotency, limits, nodes, sessions, sign_in_links, staged_policies,
+    Event, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes, sessions,
+    sign_in_links, staged_policies,
 };
 use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use crate::announce;
 use crate::approvals::{execute, expire};
+use crate::channels;
 use crate::error::Result;
+use crate::push;
 use crate::state::State;
+use crate::webhooks::lanes;
 
 /// Approved requests under way at once in this process.
 const SENDING_AT_ONCE: usize = 64;
@@ -30,11 +36,17 @@ const EXPIRY_NAP: Duration = Duration::from_secs(5);
 const BOOKKEEPING: Duration = Duration::from_secs(15);
 /// How often what is past its retention is removed.
 const CLEANING: Duration = Duration::from_mins(10);
+/// How long webhook deliveries that are over can be looked at and sent again.
+const DELIVERIES_KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// Nudges for the loops.
 pub(crate) struct Work {
     approved: Notify,
     expiry: Notify,
+    deliveries: Notify,
+    telegram: Notify,
+    matrix: Notify,
+    push: Notify,
     slots: Arc<Semaphore>,
     queue: std::sync::Mutex<Vec<(WorkspaceId, TxnId)>>,
 }
@@ -44,6 +56,10 @@ impl Default for Work {
         Self {
             approved: Notify::new(),
             expiry: Notify::new(),
+            deliveries: Notify::new(),
+            telegram: Notify::new(),
+            matrix: Notify::new(),
+            push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
             queue: std::sync::Mutex::default(),
         }
@@ -62,6 +78,31 @@ impl Work {
         self.expiry.notify_one();
     }
 
+    /// Told when a webhook delivery may have become due.
+    pub(crate) const fn deliveries(&self) -> &Notify {
+        &self.deliveries
+    }
+
+    /// Told when a message on this platform may have to be posted or edited.
+    pub(crate) const fn chats(&self, platform: ChatPlatform) -> &Notify {
+        match platform {
+            ChatPlatform::Telegram => &self.telegram,
+            ChatPlatform::Matrix => &self.matrix,
+        }
+    }
+
+    /// Told when a browser may have to be notified.
+    pub(crate) const fn push(&self) -> &Notify {
+        &self.push
+    }
+
+    /// Something happened to an approval: there may be somebody to tell.
+    fn news(&self) {
+        for outbox in [&self.deliveries, &self.telegram, &self.matrix, &self.push] {
+            outbox.notify_one();
+        }
+    }
+
     fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
@@ -78,6 +119,9 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     loops.spawn(wake_waiters(state.clone(), stop.clone()));
     loops.spawn(send_approved(state.clone(), stop.clone()));
     loops.spawn(expire_on_time(state.clone(), stop.clone()));
+    loops.spawn(lanes::run(state.clone(), stop.clone()));
+    channels::start(state, stop, &mut loops);
+    loops.spawn(push::run(state.clone(), stop.clone()));
     loops.spawn(every(HEARTBEAT, state.clone(), stop.clone(), |state| Box::pin(heartbeat_tick(state))));
     loops.spawn(every(BOOKKEEPING, state.clone(), stop.clone(), |state| Box::pin(bookkeeping_tick(state))));
     loops.spawn(every(CLEANING, state.clone(), stop.clone(), |state| Box::pin(cleaning_tick(state))));
@@ -107,11 +151,15 @@ async fn wake_waiters(state: State, mut stop: Stop) {
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match event {
-            Ok(Event::Approval { txn, .. }) => state.waiters.wake(txn),
+            Ok(Event::Approval { txn, .. }) => {
+                state.waiters.wake(txn);
+                state.work.news();
+            }
             Ok(Event::Configuration) => {}
             Ok(Event::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                 state.waiters.wake_all();
                 state.work.approved.notify_one();
+                state.work.news();
             }
             Err(broadcast::error::RecvError::Closed) => return,
         }
@@ -204,6 +252,9 @@ async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let lost = approvals::abandon(&mut tx, state.node, dead_before, state.now()).await?;
     for &(workspace, txn) in &lost {
+        if let Some(row) = approvals::find(&mut tx, workspace, txn).await? {
+            announce::sent(state, &mut tx, &row, None).await?;
+        }
         let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
         record.workspace_id = Some(workspace);
         "system".clone_into(&mut record.actor);
@@ -238,5 +289,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     sign_in_links::purge(&state.store, now).await?;
     ceremonies::purge(&state.store, now).await?;
     staged_policies::purge(&state.store, now).await?;
+    chat_identities::purge_codes(&state.store, now).await?;
+    deliveries::purge(&state.store, now.minus(DELIVERIES_KEPT)).await?;
     Ok(())
 }

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(3, "0003_verification"),
     migration!(4, "0004_signing"),
     migration!(5, "0005_people"),
+    migration!(6, "0006_delivery"),
     migration!(7, "0007_models"),
 ];
 

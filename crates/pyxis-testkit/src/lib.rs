@@ -2,12 +2,15 @@
 #![expect(clippy::missing_panics_doc, reason = "a fake panics where the test that drives it is wrong")]
 
 pub mod anvil;
-pub mod indexer;
 pub mod authenticator;
+pub mod indexer;
 pub mod issuer;
+pub mod matrix;
 pub mod netns;
 pub mod postgres;
+pub mod push;
 pub mod resolver;
 pub mod sqlite;
+pub mod telegram;
 pub mod tls;
 pub mod upstream;

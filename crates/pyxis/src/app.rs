@@ -72,6 +72,8 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             response_max: config.response_max,
             sole_node: store.engine() == Engine::Sqlite,
             anchor: Some(anchor_path(&config)),
+            telegram: config.chats.telegram.clone(),
+            matrix: config.chats.matrix.clone(),
             ..gateway::Config::default()
         },
     });

@@ -1,5 +1,6 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod delivery;
 mod models;
 mod scoring;
 mod verification;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 
+pub use delivery::WebhookCommand;
 pub use models::{ActivityCommand, Evaluate, ModelsCommand, Score, Train};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
@@ -140,6 +142,9 @@ pub enum Command {
     /// Grants.
     #[command(subcommand)]
     Grant(GrantCommand),
+    /// Webhook endpoints and their deliveries.
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Scorers: weights and thresholds.
     #[command(subcommand)]
     Scorer(ScorerCommand),

@@ -24,6 +24,7 @@ mod scorers;
 mod server;
 mod signer;
 mod stamps;
+mod webhooks;
 mod workspaces;
 
 use std::process::ExitCode;
@@ -62,6 +63,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,
+        Command::Webhook(command) => webhooks::run(&global, command).await,
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return scorers::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,

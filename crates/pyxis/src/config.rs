@@ -3,6 +3,7 @@
 //! Every key stands in [`keys::KEYS`] with its default and meaning; `docs/configuration.md` is made from
 //! that table.
 
+mod chats;
 pub mod env;
 pub mod keys;
 mod parse;
@@ -20,6 +21,7 @@ use pyxis_models::chain::Chain;
 use pyxis_store::DatabaseUrl;
 use url::Url;
 
+pub use self::chats::Chats;
 use self::env::Env;
 
 /// Settings that came from flags, by key.
@@ -68,6 +70,8 @@ pub struct Config {
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// The bots of the chat channels.
+    pub chats: Chats,
     /// OTLP base URL of a collector of traces.
     pub otlp_endpoint: Option<String>,
     /// Log filter.
@@ -158,6 +162,7 @@ impl Config {
             egress_allow_addrs: Vec::new(),
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
+            chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
@@ -286,6 +291,10 @@ mod tests {
             ("PX_NETWORKS", "{\"gnosis\": {}}"),
             ("PX_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
+            ("PX_TELEGRAM_API_BASE", "api.telegram.org"),
+            ("PX_TELEGRAM_WEBHOOK_SECRET", "short"),
+            ("PX_TELEGRAM_POLL_SECS", "0"),
+            ("PX_MATRIX_HOMESERVER", "matrix.example.org"),
         ] {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");

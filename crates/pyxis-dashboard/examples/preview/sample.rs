@@ -6,6 +6,8 @@ mod access;
 mod approvals;
 #[path = "sample/catalogue.rs"]
 mod catalogue;
+#[path = "sample/delivery.rs"]
+mod delivery;
 #[path = "sample/entrance.rs"]
 mod entrance;
 #[path = "sample/policies.rs"]
@@ -42,6 +44,8 @@ impl Sample {
         pages.extend(self.people_pages());
         pages.extend(self.policy_pages());
         pages.extend(self.record());
+        pages.extend(self.delivery_pages());
+        pages.extend(self.notification_pages());
         pages.extend(self.scorers());
         pages.extend(self.api_keys());
         pages.extend(self.explorer());

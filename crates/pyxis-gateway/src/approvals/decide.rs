@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use super::voters::Voter;
 use super::{standing, voters};
+use crate::announce;
 use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
 use crate::service::passkeys::Verified;
@@ -181,6 +182,7 @@ impl Case<'_> {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
         decided.state = ApprovalState::Approved;
+        announce::approved(self.state, tx, row).await?;
         if let Some(wish) = wish {
             decided.grant = Some(self.open_grant(tx, wish).await?);
         }
@@ -205,6 +207,7 @@ impl Case<'_> {
         if !denied {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
+        announce::denied(self.state, tx, row, email).await?;
         let decided = Decided {
             state: ApprovalState::Denied,
             approvals: self.count(tx).await?,

@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::pause::request_digest;
+use crate::announce;
 use crate::error::{Error, Result};
 use crate::forward::outbound::{Answer, Outbound, dispatch};
 use crate::judge;
@@ -202,6 +203,7 @@ async fn finish(
             None => records::not_sent(state, row, error.unwrap_or_default()),
         };
         audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+        announce::sent(state, &mut tx, row, end.status.filter(|_| error.is_none())).await?;
         tx.notify(Event::Approval { workspace, txn });
         tx.commit().await?;
     }

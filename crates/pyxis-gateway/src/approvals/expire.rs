@@ -7,6 +7,7 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::{Event, Tx};
 
+use crate::announce;
 use crate::error::Result;
 use crate::state::State;
 
@@ -62,6 +63,7 @@ pub(crate) async fn record_end(
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
+        announce::expired(state, tx, &row).await?;
         record.credential = Some(row.credential_name);
         record.method = Some(row.method);
         record.host = Some(row.target_host);

@@ -7,6 +7,7 @@ use pyxis_core::mode::Channel;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
 use pyxis_store::{Event, StoreError, audit};
 
+use crate::announce;
 use crate::error::{Error, Result};
 use crate::forward::Asked;
 use crate::forward::outbound::clean_headers;
@@ -99,13 +100,14 @@ async fn insert(
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
-    let row = approvals::find(&mut tx, workspace, txn).await?;
+    let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;
+    announce::requested(state, &mut tx, &row, &request.body).await?;
     tx.notify(Event::Approval { workspace, txn });
     tx.commit().await?;
     if let Some(claim) = claim {
         claim.tied();
     }
-    row.ok_or(Error::NotFound("transaction"))
+    Ok(row)
 }
 
 fn new_approval(

@@ -232,6 +232,10 @@ parsed_text!(
     id::StagedPolicyId,
     id::PasskeyId,
     id::CeremonyId,
+    id::WebhookId,
+    id::DeliveryId,
+    id::ChatMessageId,
+    id::PushSubscriptionId,
     StampName,
     Nullifier,
 );
@@ -257,6 +261,7 @@ macro_rules! named_text {
 pub(crate) use named_text;
 
 named_text!(mode::ApprovalMode, mode::Channel, mode::Role, mode::ApprovalState, mode::ForwardState);
+named_text!(pyxis_core::webhook::WebhookEvent);
 
 /// Defines an enumeration that is stored under its names.
 macro_rules! stored_enum {

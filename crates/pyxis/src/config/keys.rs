@@ -116,6 +116,28 @@ pub const KEYS: &[Key] = &[
     key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
     key("trusted_proxies", "", "Networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed."),
     key(
+        "telegram_bot_token",
+        "",
+        "Token of the Telegram bot, the first chat channel; or name a file with `PX_TELEGRAM_BOT_TOKEN_FILE`. Empty: no Telegram.",
+    ),
+    key("telegram_api_base", "https://api.telegram.org", "Origin of the Bot API server."),
+    key(
+        "telegram_webhook_secret",
+        "",
+        "With it, Telegram posts updates to `/telegram/webhook` and must send this secret: 16 to 256 letters, digits, `_` or `-`. Empty: they are polled for.",
+    ),
+    key("telegram_poll_secs", "30", "How long one poll for Telegram updates waits."),
+    key(
+        "matrix_homeserver",
+        "",
+        "Origin of the Matrix homeserver, the second chat channel. Empty: no Matrix.",
+    ),
+    key(
+        "matrix_access_token",
+        "",
+        "Access token of the Matrix bot; or name a file with `PX_MATRIX_ACCESS_TOKEN_FILE`.",
+    ),
+    key(
         "otlp_endpoint",
         "",
         "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",

@@ -24,6 +24,8 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/agents.json"),
     include_str!("../../openapi/credentials.json"),
     include_str!("../../openapi/policies.json"),
+    include_str!("../../openapi/webhooks.json"),
+    include_str!("../../openapi/notifications.json"),
     include_str!("../../openapi/stamps.json"),
     include_str!("../../openapi/earlier.json"),
     include_str!("../../openapi/models.json"),

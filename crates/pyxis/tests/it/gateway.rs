@@ -21,4 +21,5 @@ mod sign;
 mod streaming;
 mod target;
 mod texts;
+mod webhooks;
 mod workspaces;

@@ -9,6 +9,7 @@
 
 mod cli;
 mod crash;
+mod delivery;
 mod fuzzed;
 mod gateway;
 mod imports;

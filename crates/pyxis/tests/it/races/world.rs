@@ -25,6 +25,7 @@ use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::users::UserRow;
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -37,6 +38,8 @@ pub(crate) struct World {
     pub(crate) workspace: WorkspaceId,
     pub(crate) upstream: Upstream,
     pub(crate) gate: Arc<Gate>,
+    /// Whose certificates the proxy believes.
+    pub(crate) authority: Authority,
     clock: Arc<FixedClock>,
     people: Vec<UserRow>,
     key: String,
@@ -108,6 +111,11 @@ pub(crate) use both_engines;
 
 impl World {
     pub(crate) async fn new(url: DatabaseUrl) -> Self {
+        Self::with_config(url, Config::default()).await
+    }
+
+    /// A world with settings of its own.
+    pub(crate) async fn with_config(url: DatabaseUrl, config: Config) -> Self {
         let clock = Arc::new(FixedClock::new(SystemClock.now()));
         let entropy = Arc::new(OsEntropy);
         let store = Store::open(&OpenOptions::new(url)).unwrap();
@@ -117,8 +125,10 @@ impl World {
         let audit_keys = AuditKeys::new(&keyring);
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
         let gate = Arc::new(Gate::default());
+        let authority = Authority::new();
         let net = ClientConfig {
             resolver: gate.clone(),
+            extra_roots: vec![authority.root()],
             // Every check asks anew, and waits as long as the test holds it.
             check_ttl: Duration::ZERO,
             check_timeout: Duration::from_mins(5),
@@ -133,7 +143,7 @@ impl World {
             clock: clock.clone(),
             entropy,
             node: NodeId::new(clock.now(), &OsEntropy),
-            config: Config::default(),
+            config,
         });
         let upstream = Upstream::http().await;
         upstream.reply_with(|_| Reply::ok("done"));
@@ -160,6 +170,7 @@ impl World {
             key: made.agent_key.expose().clone(),
             upstream,
             gate,
+            authority,
             clock,
             state,
         }
@@ -226,6 +237,11 @@ impl World {
             .unwrap();
         let router = self.router.clone();
         tokio::spawn(async move { router.oneshot(request).await.unwrap().status() }).await.unwrap()
+    }
+
+    /// Any request; the status of its answer.
+    pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
+        self.router.clone().oneshot(request).await.unwrap().status()
     }
 
     pub(crate) fn clock_now(&self) -> UnixMillis {

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# bench/deliveries.sh [COUNT]: webhook deliveries from a durable outbox on SQLite to a loopback receiver over
+# TLS, alone and beside an endpoint that never answers. One JSON line for each.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cargo run --release --locked --quiet --package pyxis-gateway --example deliveries -- "${1:-20000}"

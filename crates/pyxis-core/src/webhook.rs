@@ -1,0 +1,318 @@
+//! Webhooks (Spec 3, Events): what is sent, how it is signed and when it is tried again.
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use crate::clock::UnixMillis;
+use crate::entropy::push_hex;
+use crate::id::TxnId;
+use crate::mode::{ApprovalState, Channel, wire_enum};
+use crate::secret::SecretString;
+
+wire_enum!(
+    /// What an endpoint can subscribe to.
+    WebhookEvent {
+        /// A request paused and waits for a human.
+        Requested = "approval.requested",
+        /// A human approved or denied it.
+        Decided = "approval.decided",
+        /// Nobody decided in time, or the agent withdrew.
+        Expired = "approval.expired",
+    }
+);
+
+impl WebhookEvent {
+    /// Whether an endpoint that subscribed to `chosen` gets this event. None chosen means all.
+    pub fn wanted_by(self, chosen: &[Self]) -> bool {
+        chosen.is_empty() || chosen.contains(&self)
+    }
+}
+
+/// Longest time for one attempt, from dialling to the end of the answer.
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// For how long a replaced secret still signs beside the new one.
+pub const ROTATION: Duration = Duration::from_hours(24);
+/// How the generated secrets begin.
+pub const SECRET_PREFIX: &str = "whsec_";
+
+/// The waits after the first, second, third and fourth failed attempt.
+const WAITS: [Duration; 4] =
+    [Duration::from_secs(15), Duration::from_mins(1), Duration::from_mins(3), Duration::from_mins(6)];
+
+/// When the next attempt is due after `failed` attempts, the last of which ended at `now`. `None` after
+/// the fifth: the delivery has failed.
+pub fn next_attempt(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
+    let last = usize::try_from(failed).unwrap_or(usize::MAX).saturating_sub(1);
+    WAITS.get(last).map(|wait| now.plus(*wait))
+}
+
+/// The value of `PX-Signature`: `t=<seconds>,v1=<hex>`, with one `v1` for each secret, the newest first.
+pub fn signature<'a>(
+    secrets: impl IntoIterator<Item = &'a SecretString>,
+    at: UnixMillis,
+    body: &[u8],
+) -> String {
+    let seconds = at.seconds();
+    let mut header = format!("t={seconds}");
+    for secret in secrets {
+        header.push_str(",v1=");
+        push_hex(&mut header, &mac(secret.expose().as_bytes(), seconds, body));
+    }
+    header
+}
+
+/// HMAC-SHA256 of `<t>.<body>`; the key is the secret's text as it was shown.
+fn mac(key: &[u8], seconds: i64, body: &[u8]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(format!("{seconds}.").as_bytes());
+    mac.update(body);
+    mac.finalize().into_bytes().into()
+}
+
+/// `approval.requested`.
+#[derive(Clone, Debug)]
+pub struct Requested<'a> {
+    /// The transaction.
+    pub txn: TxnId,
+    /// Name of the credential.
+    pub credential_name: &'a str,
+    /// HTTP method.
+    pub method: &'a str,
+    /// Host of the target, with its port if it has one; only the host is told.
+    pub target: &'a str,
+    /// How the body begins.
+    pub body_preview: Option<&'a str>,
+    /// The agent's own words.
+    pub summary: Option<&'a str>,
+    /// Where a person decides.
+    pub approval_url: &'a str,
+    /// End of the approval window.
+    pub expires_at: UnixMillis,
+    /// Where it was announced.
+    pub channel: Channel,
+}
+
+/// `approval.decided`.
+#[derive(Clone, Debug)]
+pub struct Decided<'a> {
+    /// The transaction.
+    pub txn: TxnId,
+    /// Approved or denied.
+    pub outcome: ApprovalState,
+    /// E-mail address of the person whose vote settled it.
+    pub approver: &'a str,
+    /// The channel that the request was routed to, not where it was decided.
+    pub channel: Channel,
+    /// Status of the upstream's answer.
+    pub upstream_status: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct RequestedBody<'a> {
+    event: WebhookEvent,
+    txn_id: TxnId,
+    credential_name: &'a str,
+    method: &'a str,
+    target_host: &'a str,
+    body_preview: Option<&'a str>,
+    summary: Option<&'a str>,
+    approval_url: &'a str,
+    expires_at: String,
+    notification_channel: Channel,
+}
+
+#[derive(Serialize)]
+struct DecidedBody<'a> {
+    event: WebhookEvent,
+    txn_id: TxnId,
+    outcome: ApprovalState,
+    approver: &'a str,
+    channel: Channel,
+    upstream_status: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ExpiredBody {
+    event: WebhookEvent,
+    txn_id: TxnId,
+}
+
+/// One event with what it tells.
+#[derive(Clone, Debug)]
+pub enum Payload<'a> {
+    /// A request paused.
+    Requested(Requested<'a>),
+    /// It was decided.
+    Decided(Decided<'a>),
+    /// Nobody decided.
+    Expired(TxnId),
+}
+
+impl Payload<'_> {
+    /// Its name.
+    pub const fn event(&self) -> WebhookEvent {
+        match self {
+            Self::Requested(_) => WebhookEvent::Requested,
+            Self::Decided(_) => WebhookEvent::Decided,
+            Self::Expired(_) => WebhookEvent::Expired,
+        }
+    }
+
+    /// The transaction that it is about.
+    pub const fn txn(&self) -> TxnId {
+        match self {
+            Self::Requested(requested) => requested.txn,
+            Self::Decided(decided) => decided.txn,
+            Self::Expired(txn) => *txn,
+        }
+    }
+
+    /// The JSON body. It is made once; every attempt and every resend sends these bytes.
+    ///
+    /// # Panics
+    /// Never: text, numbers and null serialise.
+    pub fn to_json(&self) -> Vec<u8> {
+        let event = self.event();
+        let json = match self {
+            Self::Requested(it) => serde_json::to_vec(&RequestedBody {
+                event,
+                txn_id: it.txn,
+                credential_name: it.credential_name,
+                method: it.method,
+                target_host: host_only(it.target),
+                body_preview: it.body_preview,
+                summary: it.summary,
+                approval_url: it.approval_url,
+                expires_at: it.expires_at.to_rfc3339(),
+                notification_channel: it.channel,
+            }),
+            Self::Decided(it) => serde_json::to_vec(&DecidedBody {
+                event,
+                txn_id: it.txn,
+                outcome: it.outcome,
+                approver: it.approver,
+                channel: it.channel,
+                upstream_status: it.upstream_status,
+            }),
+            Self::Expired(txn) => serde_json::to_vec(&ExpiredBody { event, txn_id: *txn }),
+        };
+        json.expect("text, numbers and null serialise")
+    }
+}
+
+/// `host` of `host:port`; an IPv6 address keeps its brackets.
+pub fn host_only(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Spec 3, Events: fields, signature, retries
+
+    use super::*;
+
+    fn txn() -> TxnId {
+        "8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69".parse().unwrap()
+    }
+
+    fn text(payload: &Payload<'_>) -> String {
+        String::from_utf8(payload.to_json()).unwrap()
+    }
+
+    #[test]
+    fn a_request_is_told_with_exactly_the_fields_of_the_specification() {
+        let payload = Payload::Requested(Requested {
+            txn: txn(),
+            credential_name: "billing",
+            method: "POST",
+            target: "api.example.com:8443",
+            body_preview: None,
+            summary: Some("pay the invoice"),
+            approval_url: "https://px.example/approve/8c4d",
+            expires_at: UnixMillis(1_767_225_600_000),
+            channel: Channel::ChatPrimary,
+        });
+        assert_eq!(
+            text(&payload),
+            r#"{"event":"approval.requested","txn_id":"8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69","credential_name":"billing","method":"POST","target_host":"api.example.com","body_preview":null,"summary":"pay the invoice","approval_url":"https://px.example/approve/8c4d","expires_at":"2026-01-01T00:00:00.000Z","notification_channel":"chat_primary"}"#
+        );
+    }
+
+    #[test]
+    fn decisions_and_expiries_are_told_with_exactly_their_fields() {
+        let decided = Payload::Decided(Decided {
+            txn: txn(),
+            outcome: ApprovalState::Approved,
+            approver: "ada@example.com",
+            channel: Channel::AgentReflected,
+            upstream_status: Some(201),
+        });
+        assert_eq!(
+            text(&decided),
+            r#"{"event":"approval.decided","txn_id":"8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69","outcome":"approved","approver":"ada@example.com","channel":"agent_reflected","upstream_status":201}"#
+        );
+        assert_eq!(
+            text(&Payload::Expired(txn())),
+            r#"{"event":"approval.expired","txn_id":"8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69"}"#
+        );
+    }
+
+    #[test]
+    fn the_signature_is_hmac_sha256_over_the_time_a_dot_and_the_raw_body() {
+        // Computed with another implementation:
+        // printf '1767225600.{"event":"approval.expired"}' | openssl dgst -sha256 -hmac whsec_test
+        let secret = SecretString::new("whsec_test".to_owned());
+        let at = UnixMillis(1_767_225_600_999);
+        assert_eq!(
+            signature([&secret], at, br#"{"event":"approval.expired"}"#),
+            "t=1767225600,v1=e11e10a5d7cda45aa170b4724c92f43f04834a2981398f41e58110dda0af57b6"
+        );
+    }
+
+    #[test]
+    fn while_a_secret_is_replaced_both_sign() {
+        let (new, old) = (SecretString::new("new".to_owned()), SecretString::new("old".to_owned()));
+        let both = signature([&new, &old], UnixMillis(5_000), b"{}");
+        let alone = |secret| signature([secret], UnixMillis(5_000), b"{}").replacen("t=5,", "", 1);
+        assert_eq!(both, format!("t=5,{},{}", alone(&new), alone(&old)));
+    }
+
+    #[test]
+    fn five_attempts_are_made_in_about_ten_minutes() {
+        let mut at = UnixMillis(0);
+        let mut attempts = vec![at];
+        while let Some(next) = next_attempt(u32::try_from(attempts.len()).unwrap(), at) {
+            at = next;
+            attempts.push(at);
+        }
+        let waits: Vec<u64> = attempts.windows(2).map(|pair| pair[1].since(pair[0]).as_secs()).collect();
+        assert_eq!(waits, [15, 60, 180, 360]);
+    }
+
+    #[test]
+    fn none_chosen_means_every_event() {
+        for event in WebhookEvent::ALL {
+            assert!(event.wanted_by(&[]));
+            assert!(event.wanted_by(&[*event]));
+            assert!(!event.wanted_by(&[WebhookEvent::Expired]) || *event == WebhookEvent::Expired);
+        }
+    }
+
+    #[test]
+    fn the_host_is_told_without_its_port() {
+        for (authority, host) in [
+            ("api.example.com", "api.example.com"),
+            ("127.0.0.1:80", "127.0.0.1"),
+            ("[2001:db8::1]:8443", "[2001:db8::1]"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+        ] {
+            assert_eq!(host_only(authority), host);
+        }
+    }
+}

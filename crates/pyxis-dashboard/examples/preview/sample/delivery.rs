@@ -1,0 +1,159 @@
+//! Webhook endpoints and deliveries, notifications, the brand.
+
+use pyxis_dashboard::view::Problems;
+use pyxis_dashboard::view::brand::BrandPage;
+use pyxis_dashboard::view::notifications::{
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine,
+};
+use pyxis_dashboard::view::webhooks::{
+    DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
+    WebhookSecretPage, WebhooksPage,
+};
+
+use super::{Rendered, Sample, render};
+
+impl Sample {
+    fn webhook_line(self, n: usize) -> WebhookLine {
+        WebhookLine {
+            id: self.t(["w1", "w2"][n]),
+            url: self.t(["https://hooks.example.com/pyxis", "https://old.example.com/in"][n]),
+            description: self.t(["Pages the person on duty", ""][n]),
+            events: self.t(["all events", "approval.decided"][n]),
+            enabled: n == 0,
+            pending: [1, 0][n],
+            failed: [2, 0][n],
+            counts: self.t(["112 delivered, 1 waiting", "nothing yet"][n]),
+        }
+    }
+
+    fn webhook_form(self, problems: Problems) -> WebhookForm {
+        WebhookForm {
+            url: self.t("https://hooks.example.com/pyxis"),
+            description: self.t("Pages the person on duty"),
+            events: vec![
+                self.choice("approval.requested", "a request waits for a person", true),
+                self.choice("approval.decided", "a person approved or denied it", false),
+            ],
+            problems,
+        }
+    }
+
+    fn delivery_line(self, n: usize) -> DeliveryLine {
+        DeliveryLine {
+            id: self.t(["d1", "d2", "d3"][n]),
+            event: self.t(["approval.requested", "approval.decided", "approval.expired"][n]),
+            progress: [Progress::Waiting, Progress::Delivered, Progress::Failed][n],
+            attempts: self.t(["2 attempts", "1 attempt, sent again 1 time", "5 attempts"][n]),
+            answer: self.t(["no answer", "204", "500"][n]),
+            created: self.at([-1, -90, -3000][n]),
+        }
+    }
+
+    pub(super) fn notification_pages(self) -> Vec<Rendered> {
+        let account = AccountLine { id: self.t("4242"), label: self.t("@ada"), linked: self.at(-90) };
+        let page = NotificationsPage {
+            shell: self.shell(),
+            platforms: vec![
+                PlatformLine { name: "telegram".into(), label: "Telegram".into(), accounts: vec![account] },
+                PlatformLine { name: "matrix".into(), label: "Matrix".into(), accounts: Vec::new() },
+            ],
+            push_key: self.t("BPush"),
+            browsers: vec![BrowserLine {
+                id: self.t("b1"),
+                label: self.t("Chromium on Linux"),
+                added: self.at(-5),
+            }],
+            telegram_chat: self.t("-1001"),
+            matrix_room: self.t("!a:example.org"),
+            problems: self.problems(&[("matrix_room", "Without blanks.")]),
+        };
+        let quiet = NotificationsPage {
+            platforms: Vec::new(),
+            browsers: Vec::new(),
+            problems: Problems::default(),
+            ..page.clone()
+        };
+        let code = LinkCodePage {
+            shell: self.shell(),
+            platform: "Telegram".into(),
+            command: self.t("/link ABCD2345EFGH"),
+            until: self.at(10),
+        };
+        let brand = BrandPage {
+            shell: self.shell(),
+            display_name: self.t("Acme"),
+            accent: self.t("#0f766e"),
+            shown_name: self.t("Acme"),
+            shown_accent: "0f766e".into(),
+            draft: true,
+            logo: Some("/brand/w1/logo.png".into()),
+            problems: self.problems(&[("accent", "Six hex digits."), ("logo", "At most 256 KB.")]),
+        };
+        let plain = BrandPage { logo: None, draft: false, problems: Problems::default(), ..brand.clone() };
+        vec![
+            ("/app/notifications", render(&page)),
+            ("/app/notifications?quiet", render(&quiet)),
+            ("/app/notifications?code", render(&code)),
+            ("/app/brand", render(&brand)),
+            ("/app/brand?plain", render(&plain)),
+        ]
+    }
+
+    pub(super) fn delivery_pages(self) -> Vec<Rendered> {
+        let page = WebhookPage {
+            shell: self.shell(),
+            webhook: self.webhook_line(0),
+            created: self.at(-9000),
+            both_until: Some(self.at(600)),
+            deliveries: (0..3).map(|n| self.delivery_line(n)).collect(),
+            statuses: vec![self.choice("", "All", true), self.choice("failed", "Failed", false)],
+            first: true,
+            older: Some("/app/webhooks/w1?status=&before=d3".into()),
+            form: self.webhook_form(Problems::default()),
+        };
+        let quiet = WebhookPage {
+            webhook: self.webhook_line(1),
+            both_until: None,
+            deliveries: Vec::new(),
+            older: None,
+            form: self.webhook_form(self.problems(&[("url", "Must be https.")])),
+            ..page.clone()
+        };
+        let webhooks = (0..2).map(|n| self.webhook_line(n)).collect();
+        let delivery = DeliveryPage {
+            shell: self.told(true, "It is sent again now."),
+            delivery: self.delivery_line(0),
+            webhook: self.t("w1"),
+            url: self.t("https://hooks.example.com/pyxis"),
+            txn: Some(self.t("t1")),
+            next: Some(self.at(1)),
+            last: Some((self.at(-1), self.t("10000 ms"))),
+            error: Some(self.t("no answer within 10 seconds")),
+            excerpt: Some(self.t("<html>oops")),
+            body: self.t("{\"event\":\"approval.requested\"}"),
+        };
+        let secret = WebhookSecretPage {
+            shell: self.shell(),
+            id: self.t("w1"),
+            url: self.t("https://hooks.example.com/pyxis"),
+            secret: self.t("whsec_c2FtcGxl"),
+            both_until: None,
+        };
+        vec![
+            ("/app/webhooks", render(&WebhooksPage { shell: self.shell(), webhooks })),
+            ("/app/webhooks?empty", render(&WebhooksPage { shell: self.shell(), webhooks: Vec::new() })),
+            (
+                "/app/new/webhook",
+                render(&NewWebhookPage { shell: self.shell(), form: self.webhook_form(Problems::default()) }),
+            ),
+            ("/app/webhooks/w1", render(&page)),
+            ("/app/webhooks/w2", render(&quiet)),
+            ("/app/webhooks?secret", render(&secret)),
+            (
+                "/app/webhooks?rotated",
+                render(&WebhookSecretPage { both_until: Some(self.at(1440)), ..secret }),
+            ),
+            ("/app/deliveries/d1", render(&delivery)),
+        ]
+    }
+}

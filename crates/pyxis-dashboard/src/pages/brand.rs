@@ -1,0 +1,130 @@
+//! What notifications look like.
+
+use axum::extract::{Path, State as Extract};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use pyxis_core::brand::{Accent, DEFAULT_ACCENT, DEFAULT_NAME};
+use pyxis_core::id::WorkspaceId;
+use pyxis_gateway::service::brand;
+use serde::Deserialize;
+
+use super::agents::unprocessable;
+use super::problem;
+use crate::error::html;
+use crate::form::{Asked, Form};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::upload::Upload;
+use crate::view::Problems;
+use crate::view::brand::BrandPage;
+use crate::{Error, State};
+
+const HERE: &str = "/app/brand";
+
+/// The colour that a preview asks for.
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    accent: String,
+}
+
+pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+    let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
+    show(&state, &who, name, accent, false, Problems::default()).await
+}
+
+async fn show(
+    state: &State,
+    who: &SignedIn,
+    display_name: String,
+    accent: String,
+    draft: bool,
+    problems: Problems,
+) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let has_logo = brand::get(&state.gateway, workspace).await?.has_logo;
+    let named = display_name.trim();
+    let shown_accent =
+        Accent::parse(accent.trim()).map_or_else(|| DEFAULT_ACCENT.to_owned(), |a| a.to_string());
+    html(&BrandPage {
+        shell: who.shell(state).await?,
+        shown_name: if named.is_empty() { DEFAULT_NAME.to_owned() } else { named.to_owned() },
+        shown_accent: shown_accent.trim_start_matches('#').to_owned(),
+        display_name,
+        accent,
+        draft,
+        logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
+        problems,
+    })
+}
+
+fn field(name: &str) -> &'static str {
+    match name {
+        "accent" => "accent",
+        "logo" => "logo",
+        _ => "display_name",
+    }
+}
+
+pub(crate) async fn save(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let (name, accent) = (fields.trimmed("display_name"), fields.trimmed("accent"));
+    let looking = fields.on("preview");
+    let outcome = if looking {
+        brand::check(&name, &accent)
+    } else {
+        brand::put(&state.gateway, &who.person.actor(), &name, &accent).await
+    };
+    match outcome {
+        Ok(_) if looking => show(&state, &who, name, accent, true, Problems::default()).await,
+        Ok(_) => Ok(Notice::Saved.then(&state, HERE)),
+        Err(error) => {
+            let problems = problem(error, "display_name", field)?;
+            Ok(unprocessable(show(&state, &who, name, accent, true, problems).await?))
+        }
+    }
+}
+
+pub(crate) async fn set_logo(
+    Extract(state): Extract<State>,
+    Upload { who: Manager(who), file }: Upload<Manager>,
+) -> Result<Response, Error> {
+    match brand::set_logo(&state.gateway, &who.person.actor(), Some(file)).await {
+        Ok(()) => Ok(Notice::LogoSet.then(&state, HERE)),
+        Err(error) => {
+            let problems = problem(error, "logo", field)?;
+            let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+            let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
+            Ok(unprocessable(show(&state, &who, name, accent, false, problems).await?))
+        }
+    }
+}
+
+pub(crate) async fn remove_logo(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    brand::set_logo(&state.gateway, &who.person.actor(), None).await?;
+    Ok(Notice::LogoRemoved.then(&state, HERE))
+}
+
+/// The colours of a preview: only ever what was read as a colour.
+pub(crate) async fn stylesheet(Manager(_): Manager, Asked(wanted): Asked<Wanted>) -> Response {
+    let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
+    let Some(accent) = accent else { return Error::NotFound.into_response() };
+    let css = format!(".brand-strip {{ background: {accent}; color: {}; }}\n", accent.text_on());
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], css).into_response()
+}
+
+/// The logo, for notifications; anybody may see it.
+pub(crate) async fn logo(
+    Extract(state): Extract<State>,
+    Path(workspace): Path<String>,
+) -> Result<Response, Error> {
+    let workspace: WorkspaceId = workspace.parse().map_err(|_| Error::NotFound)?;
+    let (bytes, kind) = brand::logo(&state.gateway, workspace).await?.ok_or(Error::NotFound)?;
+    Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store".to_owned())], bytes).into_response())
+}

@@ -1,0 +1,163 @@
+//! Where a person is told of requests: this browser, and chats.
+
+use axum::extract::State as Extract;
+use axum::response::IntoResponse;
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use pyxis_core::clock::UnixMillis;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::push::Subscription;
+use pyxis_gateway::service::{channels, push};
+use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_store::push::PushSubscriptionRow;
+
+use super::agents::unprocessable;
+use super::problem;
+use crate::error::html;
+use crate::form::{Form, Named};
+use crate::headers::RunsWorker;
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::notifications::{AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine};
+use crate::view::{Problems, When};
+use crate::{Error, State};
+
+const HERE: &str = "/app/notifications";
+const PLATFORMS: [(ChatPlatform, &str); 2] =
+    [(ChatPlatform::Telegram, "Telegram"), (ChatPlatform::Matrix, "Matrix")];
+
+pub(crate) async fn page(Extract(state): Extract<State>, who: SignedIn) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
+    let telegram = chat(ChatPlatform::Telegram).await?.unwrap_or_default();
+    let matrix = chat(ChatPlatform::Matrix).await?.unwrap_or_default();
+    show(&state, &who, telegram, matrix, Problems::default()).await
+}
+
+async fn show(
+    state: &State,
+    who: &SignedIn,
+    telegram_chat: String,
+    matrix_room: String,
+    problems: Problems,
+) -> Result<Response, Error> {
+    let (now, person) = (state.gateway.now(), &who.person);
+    let accounts = channels::accounts(&state.gateway, person.workspace(), person.user.id).await?;
+    let browsers = push::list(&state.gateway, person.workspace(), person.user.id).await?;
+    let line = |(platform, label): &(ChatPlatform, &str)| PlatformLine {
+        name: platform.as_str().to_owned(),
+        label: (*label).to_owned(),
+        accounts: accounts
+            .iter()
+            .filter(|account| account.platform == *platform)
+            .map(|account| AccountLine {
+                id: account.external_id.clone(),
+                label: account.label.clone(),
+                linked: When::new(account.linked_at, now),
+            })
+            .collect(),
+    };
+    let spoken = PLATFORMS.iter().filter(|(platform, _)| channels::is_configured(&state.gateway, *platform));
+    let mut page = html(&NotificationsPage {
+        shell: who.shell(state).await?,
+        push_key: push::public_key(&state.gateway),
+        browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
+        platforms: spoken.map(line).collect(),
+        telegram_chat,
+        matrix_room,
+        problems,
+    })?;
+    page.extensions_mut().insert(RunsWorker);
+    Ok(page)
+}
+
+fn browser(row: PushSubscriptionRow, now: UnixMillis) -> BrowserLine {
+    BrowserLine { id: row.id.to_string(), label: row.label, added: When::new(row.created_at, now) }
+}
+
+fn platform(name: &str) -> Result<(ChatPlatform, &'static str), Error> {
+    let found = PLATFORMS.into_iter().find(|(platform, _)| platform.as_str() == name);
+    found.ok_or(Error::NotFound)
+}
+
+pub(crate) async fn link(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let (platform, label) = platform(fields.get("platform"))?;
+    if !channels::is_configured(&state.gateway, platform) {
+        return Err(Error::NotFound);
+    }
+    let (user, actor) = (who.person.user.id, who.person.actor());
+    let (code, until) = channels::link_code(&state.gateway, &actor, user, platform).await?;
+    let word = match platform {
+        ChatPlatform::Telegram => "/link",
+        ChatPlatform::Matrix => "!link",
+    };
+    html(&LinkCodePage {
+        shell: who.shell(&state).await?,
+        platform: label.to_owned(),
+        command: format!("{word} {}", code.expose()),
+        until: When::new(until, state.gateway.now()),
+    })
+}
+
+pub(crate) async fn unlink(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let (platform, _) = platform(fields.get("platform"))?;
+    let (user, actor) = (who.person.user.id, who.person.actor());
+    channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
+    Ok(Notice::AccountUnlinked.then(&state, HERE))
+}
+
+pub(crate) async fn chats(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let actor = who.person.actor();
+    let (telegram, matrix) = (fields.trimmed("telegram_chat"), fields.trimmed("matrix_room"));
+    let mut set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Telegram, &telegram).await;
+    if set.is_ok() {
+        set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Matrix, &matrix).await;
+    }
+    let Err(error) = set else { return Ok(Notice::Saved.then(&state, HERE)) };
+    let named = |name: &str| if name == "matrix_room" { "matrix_room" } else { "telegram_chat" };
+    let problems = problem(error, "telegram_chat", named)?;
+    Ok(unprocessable(show(&state, &who, telegram, matrix, problems).await?))
+}
+
+/// The worker that shows notifications. It must stand at the root, or it could only see pages beside it.
+pub(crate) async fn worker() -> Response {
+    let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
+    (headers, include_str!("../../assets/sw.js")).into_response()
+}
+
+pub(crate) async fn subscribe(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let new = Subscription {
+        endpoint: fields.trimmed("endpoint"),
+        p256dh: fields.trimmed("p256dh"),
+        auth: fields.trimmed("auth"),
+        label: fields.trimmed("label"),
+    };
+    let notice = match push::subscribe(&state.gateway, &who.person.actor(), who.person.user.id, new).await {
+        Ok(()) => Notice::BrowserAdded,
+        Err(Service::InvalidField { .. } | Service::Conflict(_)) => Notice::BrowserRefused,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(&state, HERE))
+}
+
+pub(crate) async fn unsubscribe(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let id = id.parse().map_err(|_| Error::NotFound)?;
+    push::unsubscribe(&state.gateway, &who.person.actor(), who.person.user.id, id).await?;
+    Ok(Notice::BrowserRemoved.then(&state, HERE))
+}

@@ -1,0 +1,354 @@
+//! Webhook endpoints, their deliveries, and sending again.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{DeliveryId, WebhookId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::webhook::WebhookEvent;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
+use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
+use serde::Deserialize;
+
+use super::agents::unprocessable;
+use super::problem;
+use crate::error::html;
+use crate::form::{Asked, Fields, Form, Named};
+use crate::notice::Notice;
+use crate::session::{Manager, SignedIn};
+use crate::view::webhooks::{
+    DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
+    WebhookSecretPage, WebhooksPage,
+};
+use crate::view::{Choice, Problems, When};
+use crate::{Error, State, text};
+
+const HERE: &str = "/app/webhooks";
+/// Deliveries on a page.
+const PAGE: u32 = 50;
+
+/// Which deliveries to show.
+#[derive(Default, Deserialize)]
+pub(crate) struct Which {
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    before: String,
+}
+
+/// An id that cannot be one names nothing.
+fn webhook_id(text: &str) -> Result<WebhookId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
+}
+
+pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let mut lines = Vec::new();
+    for webhook in webhooks::list(&state.gateway, who.person.workspace()).await? {
+        lines.push(line(&state, webhook).await?);
+    }
+    html(&WebhooksPage { shell: who.shell(&state).await?, webhooks: lines })
+}
+
+async fn line(state: &State, webhook: Webhook) -> Result<WebhookLine, Error> {
+    let row = webhook.row;
+    let [pending, delivered, failed] = webhooks::counts(&state.gateway, row.workspace_id, row.id)
+        .await?
+        .map(|count| u64::try_from(count).unwrap_or(0));
+    let counts = match (pending, delivered) {
+        (0, 0) if failed == 0 => "nothing yet".to_owned(),
+        (0, _) => format!("{delivered} delivered"),
+        (_, _) => format!("{delivered} delivered, {pending} waiting"),
+    };
+    let events = if webhook.events.is_empty() {
+        "all events".to_owned()
+    } else {
+        webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    Ok(WebhookLine {
+        id: row.id.to_string(),
+        url: row.url,
+        description: row.description,
+        events,
+        enabled: row.disabled_at.is_none(),
+        pending,
+        failed,
+        counts,
+    })
+}
+
+fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
+    let label = |event| match event {
+        WebhookEvent::Requested => "a request waits for a person",
+        WebhookEvent::Decided => "a person approved or denied it",
+        WebhookEvent::Expired => "nobody decided in time, or the agent withdrew",
+    };
+    let choice = |event: &WebhookEvent| Choice {
+        value: event.as_str().to_owned(),
+        label: label(*event).to_owned(),
+        chosen: chosen(*event),
+    };
+    WebhookEvent::ALL.iter().map(choice).collect()
+}
+
+/// The form as it was typed.
+fn typed(fields: &Fields, problems: Problems) -> WebhookForm {
+    let ticked: Vec<&str> = fields.all("event").collect();
+    WebhookForm {
+        url: fields.trimmed("url"),
+        description: fields.trimmed("description"),
+        events: choices(|event| ticked.contains(&event.as_str())),
+        problems,
+    }
+}
+
+fn field(name: &str) -> &'static str {
+    match name {
+        "description" => "description",
+        "events" => "event",
+        _ => "url",
+    }
+}
+
+pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    let form = WebhookForm { events: choices(|_| false), ..WebhookForm::default() };
+    html(&NewWebhookPage { shell: who.shell(&state).await?, form })
+}
+
+pub(crate) async fn add(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let input = WebhookInput {
+        url: fields.trimmed("url"),
+        description: fields.trimmed("description"),
+        events: fields.all("event").map(str::to_owned).collect(),
+    };
+    match webhooks::create(&state.gateway, &who.person.actor(), input).await {
+        Ok((webhook, secret)) => secret_page(&state, &who, webhook, &secret, None).await,
+        Err(error) => {
+            let form = typed(&fields, problem(error, "url", field)?);
+            Ok(unprocessable(html(&NewWebhookPage { shell: who.shell(&state).await?, form })?))
+        }
+    }
+}
+
+async fn secret_page(
+    state: &State,
+    who: &SignedIn,
+    webhook: Webhook,
+    secret: &SecretString,
+    until: Option<UnixMillis>,
+) -> Result<Response, Error> {
+    html(&WebhookSecretPage {
+        shell: who.shell(state).await?,
+        id: webhook.row.id.to_string(),
+        url: webhook.row.url,
+        secret: secret.expose().clone(),
+        both_until: until.map(|until| When::new(until, state.gateway.now())),
+    })
+}
+
+pub(crate) async fn show(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+    Asked(which): Asked<Which>,
+) -> Result<Response, Error> {
+    let webhook = webhooks::get(&state.gateway, who.person.workspace(), webhook_id(&id)?).await?;
+    let chosen = &webhook.events;
+    let form = WebhookForm {
+        url: webhook.row.url.clone(),
+        description: webhook.row.description.clone(),
+        events: choices(|event| chosen.contains(&event)),
+        problems: Problems::default(),
+    };
+    page(&state, &who, webhook, &which, form).await
+}
+
+async fn page(
+    state: &State,
+    who: &SignedIn,
+    webhook: Webhook,
+    which: &Which,
+    form: WebhookForm,
+) -> Result<Response, Error> {
+    let (now, id) = (state.gateway.now(), webhook.row.id);
+    let status = DeliveryStatus::from_name(&which.status);
+    let before = which.before.parse().ok();
+    let filter = DeliveryFilter { webhook: Some(id), status, before, ..DeliveryFilter::default() };
+    let mut rows = webhooks::deliveries(&state.gateway, who.person.workspace(), &filter, PAGE + 1).await?;
+    let more = rows.len() > PAGE as usize;
+    rows.truncate(PAGE as usize);
+    let last = rows.last().filter(|_| more).map(|row| row.id);
+    html(&WebhookPage {
+        shell: who.shell(state).await?,
+        created: When::new(webhook.row.created_at, now),
+        both_until: webhook
+            .row
+            .previous_until_at
+            .filter(|until| *until > now)
+            .map(|until| When::new(until, now)),
+        deliveries: rows.iter().map(|row| delivery_line(row, now)).collect(),
+        statuses: statuses(status),
+        first: status.is_none() && before.is_none(),
+        older: last.map(|last| format!("{HERE}/{id}?status={}&before={last}", word(status))),
+        webhook: line(state, webhook).await?,
+        form,
+    })
+}
+
+fn word(status: Option<DeliveryStatus>) -> &'static str {
+    status.map_or("", DeliveryStatus::as_str)
+}
+
+fn statuses(chosen: Option<DeliveryStatus>) -> Vec<Choice> {
+    let all = [
+        (None, "All"),
+        (Some(DeliveryStatus::Pending), "Waiting"),
+        (Some(DeliveryStatus::Delivered), "Delivered"),
+        (Some(DeliveryStatus::Failed), "Failed"),
+    ];
+    let choice = |(status, label): (Option<DeliveryStatus>, &str)| Choice {
+        value: word(status).to_owned(),
+        label: label.to_owned(),
+        chosen: status == chosen,
+    };
+    all.into_iter().map(choice).collect()
+}
+
+fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let mut attempts = text::counted(count(row.attempts), "attempt");
+    if row.resends > 0 {
+        attempts = format!("{attempts}, sent again {}", text::counted(count(row.resends), "time"));
+    }
+    DeliveryLine {
+        id: row.id.to_string(),
+        event: row.event.as_str().to_owned(),
+        progress: match row.status {
+            DeliveryStatus::Pending => Progress::Waiting,
+            DeliveryStatus::Delivered => Progress::Delivered,
+            DeliveryStatus::Failed => Progress::Failed,
+        },
+        attempts,
+        answer: match (row.response_status, &row.error) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(_)) => "no answer".to_owned(),
+            (None, None) => "not attempted yet".to_owned(),
+        },
+        created: When::new(row.created_at, now),
+    }
+}
+
+pub(crate) async fn edit(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = webhook_id(&id)?;
+    let patch = WebhookPatch {
+        url: Some(fields.trimmed("url")),
+        description: Some(fields.trimmed("description")),
+        events: Some(fields.all("event").map(str::to_owned).collect()),
+        enabled: None,
+    };
+    let problems = match webhooks::update(&state.gateway, &who.person.actor(), id, patch).await {
+        Ok(_) => return Ok(Notice::Saved.then(&state, &format!("{HERE}/{id}"))),
+        Err(error) => problem(error, "url", field)?,
+    };
+    let webhook = webhooks::get(&state.gateway, who.person.workspace(), id).await?;
+    let form = typed(&fields, problems);
+    Ok(unprocessable(page(&state, &who, webhook, &Which::default(), form).await?))
+}
+
+pub(crate) async fn rotate(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = webhook_id(&id)?;
+    let (secret, until) = webhooks::rotate(&state.gateway, &who.person.actor(), id).await?;
+    let webhook = webhooks::get(&state.gateway, who.person.workspace(), id).await?;
+    secret_page(&state, &who, webhook, &secret, Some(until)).await
+}
+
+pub(crate) async fn disable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    switch(&state, &who, &id, false, Notice::WebhookDisabled).await
+}
+
+pub(crate) async fn enable(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    switch(&state, &who, &id, true, Notice::WebhookEnabled).await
+}
+
+async fn switch(
+    state: &State,
+    who: &SignedIn,
+    id: &str,
+    enabled: bool,
+    notice: Notice,
+) -> Result<Response, Error> {
+    let id = webhook_id(id)?;
+    let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+    webhooks::update(&state.gateway, &who.person.actor(), id, patch).await?;
+    Ok(notice.then(state, &format!("{HERE}/{id}")))
+}
+
+pub(crate) async fn remove(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    webhooks::remove(&state.gateway, &who.person.actor(), webhook_id(&id)?).await?;
+    Ok(Notice::WebhookRemoved.then(&state, HERE))
+}
+
+pub(crate) async fn delivery(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Named(id): Named,
+) -> Result<Response, Error> {
+    let (now, workspace) = (state.gateway.now(), who.person.workspace());
+    let found = webhooks::delivery(&state.gateway, workspace, delivery_id(&id)?).await?;
+    let webhook = webhooks::get(&state.gateway, workspace, found.row.webhook_id).await?;
+    let row = &found.row;
+    let took = |millis| format!("{millis} ms");
+    html(&DeliveryPage {
+        shell: who.shell(&state).await?,
+        delivery: delivery_line(row, now),
+        webhook: row.webhook_id.to_string(),
+        url: webhook.row.url,
+        txn: row.txn_id.map(|txn| txn.to_string()),
+        next: row.next_at.map(|at| When::new(at, now)),
+        last: row.last_attempt_at.zip(row.last_millis).map(|(at, millis)| (When::new(at, now), took(millis))),
+        error: row.error.clone(),
+        excerpt: row.response_excerpt.clone(),
+        body: String::from_utf8_lossy(&found.body).into_owned(),
+    })
+}
+
+pub(crate) async fn resend(
+    Extract(state): Extract<State>,
+    Named(id): Named,
+    Form { who, .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = delivery_id(&id)?;
+    let notice = match webhooks::resend(&state.gateway, &who.person.actor(), id).await {
+        Ok(_) => Notice::Resent,
+        Err(Service::Conflict(_)) => Notice::ResendDisabled,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(notice.then(&state, &format!("/app/deliveries/{id}")))
+}

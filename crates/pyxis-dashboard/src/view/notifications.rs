@@ -1,0 +1,81 @@
+//! Where a person is told of requests.
+
+use askama::Template;
+
+use super::{Problems, Shell, When, in_section};
+
+/// `GET /app/notifications`; posts to `/app/notifications/link` (`platform`), `/unlink` (`platform`,
+/// `account`) and, for managers, `/chats` (`telegram_chat`, `matrix_room`).
+#[derive(Clone, Debug, Template)]
+#[template(path = "notifications.html")]
+pub struct NotificationsPage {
+    /// The frame.
+    pub shell: Shell,
+    /// The public key of this server, for the browser's push service.
+    pub push_key: String,
+    /// Browsers of this person that are notified.
+    pub browsers: Vec<BrowserLine>,
+    /// Platforms that this server speaks on.
+    pub platforms: Vec<PlatformLine>,
+    /// Default chat of the first platform.
+    pub telegram_chat: String,
+    /// Default room of the second.
+    pub matrix_room: String,
+    /// What is wrong.
+    pub problems: Problems,
+}
+
+/// A browser that is notified.
+#[derive(Clone, Debug)]
+pub struct BrowserLine {
+    /// Its id.
+    pub id: String,
+    /// What it called itself.
+    pub label: String,
+    /// Since when.
+    pub added: When,
+}
+
+/// A chat platform.
+#[derive(Clone, Debug)]
+pub struct PlatformLine {
+    /// `telegram`, `matrix`.
+    pub name: String,
+    /// `Telegram`, `Matrix`.
+    pub label: String,
+    /// Accounts of this person.
+    pub accounts: Vec<AccountLine>,
+}
+
+/// An account on a chat platform.
+#[derive(Clone, Debug)]
+pub struct AccountLine {
+    /// The platform's own name of it.
+    pub id: String,
+    /// How people there see it.
+    pub label: String,
+    /// Since when it is linked.
+    pub linked: When,
+}
+
+/// The answer to asking for a link code: the code, this once.
+#[derive(Clone, Template)]
+#[template(path = "link_code.html")]
+pub struct LinkCodePage {
+    /// The frame.
+    pub shell: Shell,
+    /// `Telegram`, `Matrix`.
+    pub platform: String,
+    /// What to send to the bot.
+    pub command: String,
+    /// Until when it works.
+    pub until: When,
+}
+
+impl std::fmt::Debug for LinkCodePage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinkCodePage").field("platform", &self.platform).finish_non_exhaustive()
+    }
+}
+
+in_section!(NotificationsPage => Notifications, LinkCodePage => Notifications);

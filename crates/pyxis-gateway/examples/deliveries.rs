@@ -1,0 +1,155 @@
+//! How fast webhook deliveries leave a durable outbox, and what a hanging endpoint costs the others.
+//!
+//! `deliveries COUNT`: COUNT deliveries to one loopback receiver over TLS; then the same beside an endpoint
+//! that never answers and has COUNT waiting. Prints one JSON line for each. `bench/deliveries.sh` runs it.
+
+#![expect(clippy::print_stdout, reason = "this is where it reports")]
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{DeliveryId, NodeId, WebhookId, WorkspaceId};
+use pyxis_core::mode::ApprovalMode;
+use pyxis_core::webhook::WebhookEvent;
+use pyxis_gateway::service::webhooks::{self, WebhookInput};
+use pyxis_gateway::service::workspaces;
+use pyxis_gateway::{Actor, Config, Parts, State, workers};
+use pyxis_net::resolve::{Resolve, Resolving};
+use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::deliveries::{self, NewDelivery};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::tls::Authority;
+use pyxis_testkit::upstream::{Reply, Upstream};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Every name is this machine.
+struct Loopback;
+
+impl Resolve for Loopback {
+    fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
+        Box::pin(async { Ok(vec![IpAddr::from([127, 0, 0, 1])]) })
+    }
+}
+
+async fn state(url: DatabaseUrl, authority: &Authority) -> State {
+    let clock = Arc::new(SystemClock);
+    let store = Store::open(&OpenOptions::new(url)).expect("a database");
+    store.migrate().await.expect("a schema");
+    let master = MasterKey::generate(&OsEntropy);
+    let keyring = Keyring::load(&store, &master, &OsEntropy, clock.now()).await.expect("keys");
+    let audit_keys = AuditKeys::new(&keyring);
+    let guard = Guard::new(vec!["127.0.0.0/8".parse().expect("a network")], Vec::new());
+    let net = ClientConfig {
+        resolver: Arc::new(Loopback),
+        extra_roots: vec![authority.root()],
+        ..ClientConfig::new(guard)
+    };
+    State::new(Parts {
+        audit: Appender::start(store.clone(), audit_keys.clone()),
+        store,
+        keyring,
+        audit_keys,
+        net: Client::new(&net).expect("a client"),
+        node: NodeId::new(clock.now(), &OsEntropy),
+        clock,
+        entropy: Arc::new(OsEntropy),
+        config: Config::default(),
+    })
+}
+
+async fn endpoint(state: &State, workspace: WorkspaceId, receiver: &Upstream, host: &str) -> WebhookId {
+    let input = WebhookInput { url: receiver.url_at(host, "/in"), ..WebhookInput::default() };
+    let (made, _) = webhooks::create(state, &Actor::cli(workspace), input).await.expect("an endpoint");
+    made.row.id
+}
+
+async fn enqueue(state: &State, workspace: WorkspaceId, webhook: WebhookId, count: usize) {
+    let mut left = count;
+    while left > 0 {
+        let now = state.now();
+        let batch: Vec<_> = (0..left.min(1000))
+            .map(|_| {
+                let id = DeliveryId::new(now, &OsEntropy);
+                let aad = deliveries::body_aad(workspace, id);
+                NewDelivery {
+                    id,
+                    workspace_id: workspace,
+                    webhook_id: webhook,
+                    event: WebhookEvent::Expired,
+                    txn_id: None,
+                    sealed_body: state.keyring.seal(&OsEntropy, &aad, &[b'x'; 400]),
+                    created_at: now,
+                }
+            })
+            .collect();
+        left -= batch.len();
+        let mut tx = state.store.begin().await.expect("a transaction");
+        deliveries::insert(&mut tx, &batch).await.expect("rows");
+        tx.commit().await.expect("a commit");
+    }
+}
+
+/// A receiver that counts, and says when it has heard of `count`.
+async fn counting(authority: &Authority, host: &str, count: usize) -> (Upstream, Arc<Notify>) {
+    let receiver = Upstream::https(authority, &[host]).await;
+    let (heard, all) = (AtomicUsize::new(0), Arc::new(Notify::new()));
+    let told = Arc::clone(&all);
+    receiver.reply_with(move |_| {
+        if heard.fetch_add(1, Ordering::Relaxed) + 1 == count {
+            told.notify_one();
+        }
+        Reply::new(204)
+    });
+    (receiver, all)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate, not an amount of money")]
+async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
+    let authority = Authority::new();
+    let state = state(url, &authority).await;
+    let made = workspaces::create(&state, "bench", ApprovalMode::Gated, None).await.expect("a workspace");
+    let workspace = made.workspace.id;
+    let stuck = Upstream::https(&authority, &["stuck.example.com"]).await;
+    stuck.reply_with(|_| {
+        let (reply, release) = Reply::new(204).held();
+        // Held for good: dropping it would let the answer go.
+        std::mem::forget(release);
+        reply
+    });
+    if beside_a_hanging_one {
+        let id = endpoint(&state, workspace, &stuck, "stuck.example.com").await;
+        enqueue(&state, workspace, id, count).await;
+    }
+    let (receiver, all) = counting(&authority, "quick.example.com", count).await;
+    let id = endpoint(&state, workspace, &receiver, "quick.example.com").await;
+    enqueue(&state, workspace, id, count).await;
+    let started = Instant::now();
+    let (stop, stopping) = tokio::sync::watch::channel(false);
+    let loops = workers::start(&state, &stopping).await.expect("workers");
+    all.notified().await;
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "{{\"deliveries\":{count},\"hanging_beside\":{beside_a_hanging_one},\"seconds\":{seconds:.3},\"per_second\":{:.0}}}",
+        count as f64 / seconds
+    );
+    stop.send_replace(true);
+    drop(loops);
+}
+
+#[tokio::main]
+async fn main() {
+    let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5_000);
+    for hanging in [false, true] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = DatabaseUrl::sqlite(directory.path().join("bench.db"));
+        // A stuck attempt would hold the end up; the process takes it along.
+        drop(tokio::time::timeout(Duration::from_mins(10), measure(url, count, hanging)).await);
+    }
+}

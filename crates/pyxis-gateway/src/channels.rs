@@ -1,0 +1,116 @@
+//! Chats: where approvals are announced and decided by button or reaction.
+//!
+//! Messages are rows, written with the change that they tell of ([`announce`], [`follow`]); an outbox for
+//! each platform posts and edits them, and a reader takes what people say. Nothing else waits for either.
+
+mod card;
+mod identity;
+pub mod matrix;
+mod outbox;
+pub mod telegram;
+
+use pyxis_core::entropy::hex;
+use pyxis_core::id::ChatMessageId;
+use pyxis_core::mode::{ApprovalState, Channel};
+use pyxis_core::policy::Policy;
+use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::{Tx, chat_identities, policies};
+use sha2::{Digest, Sha256};
+use tokio::task::JoinSet;
+
+use crate::error::{Error, Result};
+use crate::state::State;
+use crate::workers::Stop;
+
+/// Bytes of what a button carries, in hex digits twice as many.
+const NONCE: usize = 16;
+
+/// Starts what the settings ask for.
+pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
+    if let Some(bot) = telegram::Bot::of(state) {
+        telegram::start(state, bot, stop, loops);
+    }
+    if let Some(bot) = matrix::Bot::of(state) {
+        matrix::start(state, bot, stop, loops);
+    }
+}
+
+/// The platform of a channel.
+const fn platform(channel: Channel) -> Option<ChatPlatform> {
+    match channel {
+        Channel::ChatPrimary => Some(ChatPlatform::Telegram),
+        Channel::ChatSecondary => Some(ChatPlatform::Matrix),
+        Channel::AgentReflected | Channel::Dashboard => None,
+    }
+}
+
+/// Writes the messages that ask about a transaction.
+pub(crate) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    let Some(platform) = platform(row.channel) else { return Ok(()) };
+    for chat in chats(tx, row, platform).await? {
+        let now = state.now();
+        let id = ChatMessageId::new(now, &*state.entropy);
+        let new = NewChatMessage {
+            id,
+            workspace_id: row.workspace_id,
+            txn_id: row.txn_id,
+            platform,
+            chat,
+            nonce_hash: nonce_hash(&nonce(state, id)),
+            created_at: now,
+        };
+        chat_messages::insert(&mut *tx, &new).await?;
+    }
+    Ok(())
+}
+
+/// Lets the messages about a transaction tell how it ended.
+pub(crate) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: ApprovalState) -> Result<()> {
+    if platform(row.channel).is_some() {
+        chat_messages::want(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
+    }
+    Ok(())
+}
+
+/// Where it is asked: the policy's own chat, else the workspace's, else, where a person's account is also
+/// the name of the chat with them, everybody who linked one.
+async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {
+    let found = policies::find(&mut *tx, row.workspace_id, row.credential_id).await?;
+    if let Some(found) = found {
+        let policy = Policy::from_json(found.document.as_bytes());
+        let policy = policy.map_err(|error| Error::Internal(Box::new(error)))?;
+        let own = match platform {
+            ChatPlatform::Telegram => policy.telegram_chat,
+            ChatPlatform::Matrix => policy.matrix_room,
+        };
+        if let Some(own) = own {
+            return Ok(vec![own]);
+        }
+    }
+    if let Some(chat) = chat_identities::default_chat(&mut *tx, row.workspace_id, platform).await? {
+        return Ok(vec![chat]);
+    }
+    match platform {
+        ChatPlatform::Telegram => {
+            let linked = chat_identities::list(&mut *tx, row.workspace_id, platform).await?;
+            Ok(linked.into_iter().map(|account| account.external_id).collect())
+        }
+        ChatPlatform::Matrix => Ok(Vec::new()),
+    }
+}
+
+/// What the buttons of a message carry: unguessable, and the same for the life of the database.
+pub(crate) fn nonce(state: &State, message: ChatMessageId) -> String {
+    let key = state.keyring.derive(&format!("chat-nonce {message}"));
+    hex(&key.expose()[..NONCE])
+}
+
+fn nonce_hash(nonce: &str) -> String {
+    hex(&Sha256::digest(nonce))
+}
+
+/// Under which a link code is kept. Codes are typed by hand: case and blanks do not matter.
+pub(crate) fn code_hash(code: &str) -> String {
+    hex(&Sha256::digest(code.trim().to_ascii_uppercase()))
+}

@@ -1,0 +1,157 @@
+//! Who a chat account is, and what its word does.
+
+use pyxis_core::grant::Surface;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::audit::{self, Record};
+use pyxis_store::chat_identities::{self, ChatIdentityRow};
+use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_store::users;
+use serde_json::json;
+
+use super::code_hash;
+use crate::approvals::decide::{Approver, GrantWish, Word, decide};
+use crate::error::{Error, Result};
+use crate::records;
+use crate::state::State;
+
+/// The one length of a grant that a chat opens, in seconds.
+const GRANT_SECS: u64 = 1800;
+
+/// What somebody hears whose account nobody linked.
+const STRANGER: &str = "This account is not linked to a person in Pyxis, so nothing was changed. \
+                        Link it in the dashboard, under Notifications.";
+
+/// What somebody hears whose code does not work.
+const BAD_CODE: &str =
+    "This code does not work, or no longer. Make a new one in the dashboard, under Notifications.";
+
+/// A button, or a reaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Approve,
+    ApproveWithGrant,
+    Deny,
+}
+
+/// What to tell the person.
+pub(super) struct Said {
+    pub(super) text: String,
+    /// Whether their word counts.
+    pub(super) done: bool,
+}
+
+/// An account on a platform.
+pub(super) struct Account<'a> {
+    pub(super) platform: ChatPlatform,
+    pub(super) id: &'a str,
+    pub(super) label: &'a str,
+}
+
+/// Takes the word of an account about the transaction of a message. Only `Err` means that nothing is
+/// known to have happened and that the word should be taken again.
+pub(super) async fn act(
+    state: &State,
+    message: &ChatMessageRow,
+    account: &Account<'_>,
+    action: Action,
+) -> Result<Said> {
+    let workspace = message.workspace_id;
+    let Some(approver) = approver(state, workspace, account).await? else {
+        record_stranger(state, workspace, message.txn_id, account).await?;
+        return Ok(Said { text: STRANGER.to_owned(), done: false });
+    };
+    let word = match action {
+        Action::Approve => Word::Approve(None),
+        Action::ApproveWithGrant => {
+            Word::Approve(Some(GrantWish { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
+        }
+        Action::Deny => Word::Deny(None),
+    };
+    let outcome = decide(state, &approver, message.txn_id, word).await;
+    let done = outcome.is_ok();
+    let text = match outcome {
+        Ok(decided) => match (decided.state, decided.grant) {
+            (ApprovalState::Approved, Some(_)) => {
+                "Approved, and the same request may pass for 30 minutes.".to_owned()
+            }
+            (ApprovalState::Approved, None) => "Approved. The request is sent now.".to_owned(),
+            (ApprovalState::Denied, _) => "Denied. Nothing was sent.".to_owned(),
+            (ApprovalState::Pending | ApprovalState::Expired, _) => {
+                format!("Your approval counts: {} of {}.", decided.approvals, decided.min_approvals)
+            }
+        },
+        Err(Error::AlreadyDecided(ApprovalState::Pending)) => "You have decided already.".to_owned(),
+        Err(Error::AlreadyDecided(now)) => format!("Too late: it is {now}."),
+        Err(Error::NotEligible(why)) => format!("You may not decide this: {why}."),
+        Err(Error::PasskeyRequired { url }) => format!("Only a passkey approves this: {url}"),
+        Err(Error::InvalidField { detail, .. }) => format!("Not possible: {detail}."),
+        Err(Error::NotFound(_)) => "The request is gone.".to_owned(),
+        Err(error) => return Err(error),
+    };
+    Ok(Said { text, done })
+}
+
+/// The person behind an account, if somebody linked it and may still come in.
+async fn approver(state: &State, workspace: WorkspaceId, account: &Account<'_>) -> Result<Option<Approver>> {
+    let linked = chat_identities::find(&state.store, workspace, account.platform, account.id).await?;
+    let Some(linked) = linked else { return Ok(None) };
+    let user = users::find(&state.store, workspace, linked.user_id).await?;
+    Ok(user.filter(|user| user.disabled_at.is_none()).map(|user| Approver {
+        workspace,
+        user: user.id,
+        email: user.email,
+        role: user.role,
+        surface: Surface::Chat,
+    }))
+}
+
+async fn record_stranger(
+    state: &State,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    account: &Account<'_>,
+) -> Result<()> {
+    let mut record = Record::new(state.now(), "chat.stranger");
+    record.workspace_id = Some(workspace);
+    record.actor = format!("{}:{}", account.platform.as_str(), account.id);
+    account.label.clone_into(&mut record.actor_name);
+    record.decision = Some("refused".into());
+    record.txn_id = Some(txn);
+    let mut tx = state.store.begin().await?;
+    audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Links the account by a code that the dashboard showed; the answer to send.
+pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Result<String> {
+    let now = state.now();
+    let mut tx = state.store.begin().await?;
+    let taken = chat_identities::take_code(&mut tx, account.platform, &code_hash(code), now).await?;
+    let Some(taken) = taken else {
+        return Ok(BAD_CODE.to_owned());
+    };
+    let user = users::find(&mut tx, taken.workspace_id, taken.user_id).await?;
+    let Some(user) = user.filter(|user| user.disabled_at.is_none()) else {
+        return Ok("The person who made this code may no longer come in.".to_owned());
+    };
+    let row = ChatIdentityRow {
+        workspace_id: taken.workspace_id,
+        platform: account.platform,
+        external_id: account.id.to_owned(),
+        user_id: user.id,
+        label: account.label.to_owned(),
+        linked_at: now,
+    };
+    chat_identities::link(&mut tx, &row).await?;
+    let mut record = Record::new(now, "chat.linked");
+    record.workspace_id = Some(taken.workspace_id);
+    record.actor = format!("user:{}", user.id);
+    record.actor_name.clone_from(&user.email);
+    record.detail = records::json(&json!({
+        "platform": account.platform.as_str(), "account": account.id, "label": account.label,
+    }));
+    audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+    tx.commit().await?;
+    Ok(format!("Linked to {}. Your buttons and reactions count from now on.", user.email))
+}

@@ -1,0 +1,141 @@
+//! `chat_secondary`: the Matrix client-server API (v1.11).
+//!
+//! Messages are plain text. People react: ✅ approves, ❌ denies, ⏳ approves with a grant. The bot puts the
+//! possible reactions under its message, so that a tap is enough. Rooms must not be encrypted: an access
+//! token alone reads nothing there.
+
+mod api;
+mod updates;
+
+use std::sync::Arc;
+
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::secret::SecretString;
+use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::card::Card;
+use super::outbox::{self, Poster, Trouble};
+use crate::state::State;
+use crate::workers::Stop;
+
+/// Approves.
+const YES: &str = "✅";
+/// Denies.
+const NO: &str = "❌";
+/// Approves with a grant.
+const WHILE: &str = "⏳";
+
+/// Settings of the bot.
+#[derive(Clone, Debug)]
+pub struct MatrixConfig {
+    /// Origin of the homeserver, without a trailing slash.
+    pub homeserver: String,
+    /// The bot's access token.
+    pub token: SecretString,
+}
+
+/// The bot.
+pub(crate) struct Bot {
+    config: MatrixConfig,
+}
+
+impl Bot {
+    /// The bot of the settings, if there is one.
+    pub(crate) fn of(state: &State) -> Option<Self> {
+        state.config.matrix.clone().map(|config| Self { config })
+    }
+
+    /// The id of a room, which the bot has joined when this returns.
+    async fn enter(&self, state: &State, room: &str) -> Result<String, Trouble> {
+        let path = format!("join/{}", api::segment(room));
+        match self.post::<api::Joined>(state, &path, &json!({})).await {
+            Ok(joined) => Ok(joined.room_id),
+            // Whether it is in the room already, the message will show.
+            Err(Trouble::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Sends an event; the same `key` sends it once only.
+    async fn send(
+        &self,
+        state: &State,
+        room: &str,
+        kind: &str,
+        key: &str,
+        content: &Value,
+    ) -> Result<String, Trouble> {
+        let path = format!("rooms/{}/send/{kind}/{}", api::segment(room), api::segment(key));
+        let sent: api::Sent = self.put(state, &path, content).await?;
+        Ok(sent.event_id)
+    }
+}
+
+/// Starts posting and reading.
+pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()>) {
+    let bot = Arc::new(bot);
+    loops.spawn(outbox::run(state.clone(), Arc::clone(&bot), stop.clone()));
+    loops.spawn(updates::run(state.clone(), bot, stop.clone()));
+}
+
+impl Poster for Bot {
+    const PLATFORM: ChatPlatform = ChatPlatform::Matrix;
+
+    async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
+        let room = self.enter(state, &message.chat).await?;
+        let content = text(&card.text());
+        self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
+    }
+
+    async fn offer(&self, state: &State, message: &ChatMessageRow, message_ref: &str, card: &Card) {
+        let Ok(room) = self.enter(state, &message.chat).await else { return };
+        for reaction in reactions(card) {
+            let relation = json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
+            let content = json!({ "m.relates_to": relation });
+            let key = format!("{}-{}", message.id, name_of(reaction));
+            // The message counts without them: people can type reactions themselves.
+            if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
+                tracing::debug!(?trouble, "a reaction could not be offered");
+            }
+        }
+    }
+
+    async fn edit(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        message_ref: &str,
+        card: &Card,
+    ) -> Result<(), Trouble> {
+        let room = self.enter(state, &message.chat).await?;
+        let mut content = text(&format!("* {}", card.text()));
+        content["m.new_content"] = text(&card.text());
+        content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
+        let key = format!("{}-{}", message.id, card.state.as_str());
+        self.send(state, &room, "m.room.message", &key, &content).await.map(drop)
+    }
+}
+
+fn text(body: &str) -> Value {
+    json!({ "msgtype": "m.text", "body": body })
+}
+
+/// What the bot offers.
+fn reactions(card: &Card) -> Vec<&'static str> {
+    match (card.state, card.passkey, card.grantable) {
+        (ApprovalState::Pending, true, _) => vec![NO],
+        (ApprovalState::Pending, false, true) => vec![YES, NO, WHILE],
+        (ApprovalState::Pending, false, false) => vec![YES, NO],
+        (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, ..) => Vec::new(),
+    }
+}
+
+fn name_of(reaction: &str) -> &'static str {
+    match reaction {
+        YES => "yes",
+        NO => "no",
+        _ => "while",
+    }
+}

@@ -1,0 +1,187 @@
+//! Calls of the client-server API, as <https://spec.matrix.org/v1.11/client-server-api/> describes them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_net::body::read_capped;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::Bot;
+use crate::channels::outbox::Trouble;
+use crate::state::State;
+
+/// Longest time for a call that does not wait for news.
+const CALL: Duration = Duration::from_secs(15);
+/// Largest answer, in bytes.
+const ANSWER_MAX: usize = 8 * 1024 * 1024;
+/// The wait where we are limited and not told for how long.
+const LIMITED: Duration = Duration::from_secs(5);
+
+#[derive(Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    errcode: String,
+    #[serde(default)]
+    error: String,
+    retry_after_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Joined {
+    pub(super) room_id: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Sent {
+    pub(super) event_id: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WhoAmI {
+    pub(super) user_id: String,
+}
+
+/// What happened since the last time.
+#[derive(Deserialize)]
+pub(super) struct Sync {
+    pub(super) next_batch: String,
+    #[serde(default)]
+    pub(super) rooms: Rooms,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Rooms {
+    #[serde(default)]
+    pub(super) join: BTreeMap<String, Room>,
+    #[serde(default)]
+    pub(super) invite: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Room {
+    #[serde(default)]
+    pub(super) timeline: Timeline,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Timeline {
+    #[serde(default)]
+    pub(super) events: Vec<Event>,
+}
+
+/// Something that somebody sent to a room.
+#[derive(Deserialize)]
+pub(super) struct Event {
+    #[serde(rename = "type", default)]
+    pub(super) kind: String,
+    #[serde(rename = "event_id", default)]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) sender: String,
+    #[serde(default)]
+    pub(super) content: Value,
+}
+
+/// Text as one segment of a path, or one value of a query.
+pub(super) fn segment(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+impl Bot {
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Trouble> {
+        self.call(state, Method::POST, path, Some(body), CALL).await
+    }
+
+    pub(super) async fn put<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Trouble> {
+        self.call(state, Method::PUT, path, Some(body), CALL).await
+    }
+
+    pub(super) async fn get<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        path: &str,
+        waits: Duration,
+    ) -> Result<T, Trouble> {
+        self.call(state, Method::GET, path, None, CALL + waits).await
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        limit: Duration,
+    ) -> Result<T, Trouble> {
+        let request = self.request(method, path, body)?;
+        let answering = async {
+            // The operator's own setting says where this is, so it may be on a private network.
+            let response = state.net_private.send(request, limit).await?;
+            let status = response.status();
+            Ok::<_, pyxis_net::Error>((status, read_capped(response.into_body(), ANSWER_MAX).await?))
+        };
+        let (status, bytes) = match timeout(limit, answering).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(Trouble::Failed(error.to_string())),
+            Err(_) => return Err(Trouble::Failed("no answer in time".to_owned())),
+        };
+        if status.is_success() {
+            let odd = |_| Trouble::Failed("the answer is not one of a homeserver".to_owned());
+            return serde_json::from_slice(&bytes).map_err(odd);
+        }
+        Err(judge(status, &bytes))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Request<pyxis_net::Body>, Trouble> {
+        let url = format!("{}/_matrix/client/v3/{path}", self.config.homeserver);
+        let uri: Uri = url.parse().map_err(|_| Trouble::Refused("not an address".to_owned()))?;
+        let authorization = HeaderValue::try_from(format!("Bearer {}", self.config.token.expose()));
+        let mut authorization =
+            authorization.map_err(|_| Trouble::Failed("the token cannot stand in a header".to_owned()))?;
+        authorization.set_sensitive(true);
+        let body = body.map_or_else(pyxis_net::body::empty, |body| pyxis_net::body::full(body.to_string()));
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(AUTHORIZATION, authorization);
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(request)
+    }
+}
+
+fn judge(status: StatusCode, bytes: &[u8]) -> Trouble {
+    let refusal: Refusal = serde_json::from_slice(bytes).unwrap_or(Refusal {
+        errcode: String::new(),
+        error: String::new(),
+        retry_after_ms: None,
+    });
+    let words = format!("{} {}: {}", status.as_u16(), refusal.errcode, refusal.error);
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => {
+            Trouble::Later(refusal.retry_after_ms.map_or(LIMITED, Duration::from_millis))
+        }
+        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Trouble::Refused(words),
+        _ => Trouble::Failed(words),
+    }
+}

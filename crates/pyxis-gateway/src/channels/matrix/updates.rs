@@ -1,0 +1,197 @@
+//! What people do: reactions, and messages that link an account.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::leases;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::api::{self, Event, Sync, WhoAmI};
+use super::{Bot, NO, WHILE, YES};
+use crate::channels::identity::{self, Account, Action};
+use crate::channels::outbox::Trouble;
+use crate::error::Result;
+use crate::state::State;
+use crate::workers::Stop;
+
+/// The lease of the one node that reads.
+const LEASE: &str = "matrix updates";
+/// How long one look waits for news.
+const POLL: Duration = Duration::from_secs(30);
+/// How much longer than a look the lease holds.
+const SLACK: Duration = Duration::from_secs(30);
+/// Least time between two looks that bring nothing.
+const BREATH: Duration = Duration::from_millis(500);
+/// Looks for the message of a reaction, and the wait between them.
+const LOOKS: usize = 4;
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The wait after trouble, and between looks at a lease that another node holds.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// Reads until told to stop.
+pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
+    let reading = async {
+        let me = loop {
+            match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
+                Ok(me) => break me.user_id,
+                Err(trouble) => {
+                    tracing::warn!(?trouble, "the matrix bot cannot sign in yet");
+                    tokio::time::sleep(pause(&trouble)).await;
+                }
+            }
+        };
+        loop {
+            match round(&state, &bot, &me).await {
+                Ok(None) => {}
+                Ok(Some(trouble)) => {
+                    tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");
+                    tokio::time::sleep(pause(&trouble)).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "what somebody did could not be handled; it is taken again");
+                    tokio::time::sleep(WAIT).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = reading => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+    if let Err(error) = leases::release(&state.store, LEASE, state.node).await {
+        tracing::debug!(%error, "a lease could not be handed back");
+    }
+}
+
+const fn pause(trouble: &Trouble) -> Duration {
+    match trouble {
+        Trouble::Later(wait) => *wait,
+        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
+    }
+}
+
+/// One look, if this node is the one that reads.
+async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
+    let until = state.now().plus(POLL + SLACK);
+    if !leases::acquire(&state.store, LEASE, state.node, state.now(), until).await? {
+        tokio::time::sleep(WAIT).await;
+        return Ok(None);
+    }
+    let since = chat_messages::cursor(&state.store, ChatPlatform::Matrix).await?;
+    let wait = if since.is_some() { POLL } else { Duration::ZERO };
+    let path = match &since {
+        Some(since) => format!(
+            "sync?timeout={}&since={}&filter={}",
+            POLL.as_millis(),
+            api::segment(since),
+            api::segment(&filter(100).to_string())
+        ),
+        // The first look of all only says where now is: old messages are nobody's word.
+        None => format!("sync?timeout=0&filter={}", api::segment(&filter(0).to_string())),
+    };
+    let asked = Instant::now();
+    let sync: Sync = match bot.get(state, &path, wait).await {
+        Ok(sync) => sync,
+        Err(trouble) => return Ok(Some(trouble)),
+    };
+    if sync.rooms.join.is_empty() && asked.elapsed() < BREATH {
+        // A server that does not hold the look is not asked all the time.
+        tokio::time::sleep(BREATH).await;
+    }
+    for room in sync.rooms.invite.keys() {
+        if let Err(trouble) = bot.enter(state, room).await {
+            tracing::warn!(?trouble, "the matrix bot was invited and cannot join");
+        }
+    }
+    if since.is_some() {
+        for (room, news) in &sync.rooms.join {
+            for event in news.timeline.events.iter().filter(|event| event.sender != me) {
+                handle(state, bot, room, event).await?;
+            }
+        }
+    }
+    chat_messages::set_cursor(&state.store, ChatPlatform::Matrix, &sync.next_batch).await?;
+    Ok(None)
+}
+
+fn filter(limit: u32) -> Value {
+    let none = json!({ "types": [] });
+    json!({
+        "presence": none,
+        "account_data": none,
+        "room": {
+            "timeline": { "types": ["m.reaction", "m.room.message"], "limit": limit },
+            "state": none,
+            "ephemeral": none,
+            "account_data": none,
+        },
+    })
+}
+
+async fn handle(state: &State, bot: &Bot, room: &str, event: &Event) -> Result<()> {
+    let account = Account { platform: ChatPlatform::Matrix, id: &event.sender, label: &event.sender };
+    let said = match event.kind.as_str() {
+        "m.reaction" => reacted(state, room, event, &account).await?,
+        "m.room.message" => written(state, event, &account).await?,
+        _ => None,
+    };
+    if let Some(text) = said {
+        let content = json!({
+            "msgtype": "m.notice",
+            "body": text,
+            "m.relates_to": { "m.in_reply_to": { "event_id": event.id } },
+        });
+        let key = format!("reply-{}", event.id);
+        if let Err(trouble) = bot.send(state, room, "m.room.message", &key, &content).await {
+            tracing::debug!(?trouble, "a person could not be answered on matrix");
+        }
+    }
+    Ok(())
+}
+
+/// Takes the word of a reaction. What took effect shows in the message itself; else, what to answer.
+async fn reacted(state: &State, room: &str, event: &Event, account: &Account<'_>) -> Result<Option<String>> {
+    let relation = &event.content["m.relates_to"];
+    let (Some(to), Some(key)) = (relation["event_id"].as_str(), relation["key"].as_str()) else {
+        return Ok(None);
+    };
+    if relation["rel_type"] != "m.annotation" {
+        return Ok(None);
+    }
+    // Clients add a variation selector to some.
+    let action = match key.trim_end_matches('\u{fe0f}') {
+        YES => Action::Approve,
+        WHILE => Action::ApproveWithGrant,
+        NO => Action::Deny,
+        _ => return Ok(None),
+    };
+    let found = find(state, to).await?;
+    // An alias names a room that only the homeserver knows the id of.
+    let found = found.filter(|message| message.chat == room || message.chat.starts_with('#'));
+    let Some(message) = found else { return Ok(None) };
+    let said = identity::act(state, &message, account, action).await?;
+    Ok((!said.done).then_some(said.text))
+}
+
+/// The message that a reaction is about. Somebody can be quicker than the note of what was posted.
+async fn find(state: &State, event: &str) -> Result<Option<ChatMessageRow>> {
+    for _ in 0..LOOKS {
+        let found = chat_messages::find_by_ref(&state.store, ChatPlatform::Matrix, event).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    Ok(None)
+}
+
+/// `!link CODE`; what to answer.
+async fn written(state: &State, event: &Event, account: &Account<'_>) -> Result<Option<String>> {
+    let mut words = event.content["body"].as_str().unwrap_or_default().split_whitespace();
+    match (words.next(), words.next()) {
+        (Some("!link"), Some(code)) => identity::link(state, account, code).await.map(Some),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,171 @@
+//! Posts and edits chat messages until what is shown is what is wanted.
+//!
+//! A platform that is down, slow or limits us only makes its own messages late: they wait here, and the
+//! inbox has every request anyway.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+
+use super::card::Card;
+use crate::error::Result;
+use crate::state::State;
+use crate::workers::Stop;
+
+/// Messages claimed in one round.
+const ROUND: u32 = 32;
+/// Messages under way at once.
+const AT_ONCE: usize = 8;
+/// How long a claim holds; longer than any call.
+const CLAIM: Duration = Duration::from_mins(1);
+/// Longest sleep, in case another process stored something.
+const NAP: Duration = Duration::from_secs(2);
+/// Longest wait between attempts.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// After so many failures in a row an edit is given up. A message that was never posted is tried until its
+/// transaction is over.
+const EDITS: i64 = 20;
+
+/// Why a call of a platform came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The platform says when to come again.
+    Later(Duration),
+    /// It may work another time.
+    Failed(String),
+    /// It will not work: the platform refuses this very thing.
+    Refused(String),
+}
+
+/// A platform as the outbox needs it.
+pub(crate) trait Poster: Send + Sync + 'static {
+    /// Which one.
+    const PLATFORM: ChatPlatform;
+
+    /// Posts; the platform's name of the message.
+    fn post(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        card: &Card,
+    ) -> impl Future<Output = std::result::Result<String, Trouble>> + Send;
+
+    /// Adds to a message that was posted and is on record what people may answer with.
+    fn offer(
+        &self,
+        _state: &State,
+        _message: &ChatMessageRow,
+        _message_ref: &str,
+        _card: &Card,
+    ) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// Shows something else in a message that was posted.
+    fn edit(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        message_ref: &str,
+        card: &Card,
+    ) -> impl Future<Output = std::result::Result<(), Trouble>> + Send;
+}
+
+/// Posts and edits until told to stop.
+pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut stop: Stop) {
+    loop {
+        let nap = match tick(&state, &*poster).await {
+            Ok(nap) => nap,
+            Err(error) => {
+                tracing::warn!(platform = P::PLATFORM.as_str(), %error, "messages could not be read");
+                NAP
+            }
+        };
+        tokio::select! {
+            () = state.work.chats(P::PLATFORM).notified() => {}
+            () = tokio::time::sleep(nap) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}
+
+/// One round: what is due is posted or edited. How long nothing more can be due.
+pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duration> {
+    let now = state.now();
+    let due = chat_messages::claim(&state.store, P::PLATFORM, now, now.plus(CLAIM), ROUND).await?;
+    let more = due.len() == ROUND as usize;
+    let limited = AtomicBool::new(false);
+    futures_util::stream::iter(due)
+        .for_each_concurrent(AT_ONCE, |message| {
+            let limited = &limited;
+            async move {
+                if let Err(error) = serve(state, poster, &message, limited).await {
+                    tracing::warn!(message = %message.id, %error, "a message could not be shown or noted");
+                }
+            }
+        })
+        .await;
+    if more && !limited.load(Ordering::Relaxed) {
+        return Ok(Duration::from_millis(1));
+    }
+    let next = chat_messages::next_due(&state.store, P::PLATFORM, now).await?;
+    Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
+}
+
+async fn serve<P: Poster>(
+    state: &State,
+    poster: &P,
+    message: &ChatMessageRow,
+    limited: &AtomicBool,
+) -> Result<()> {
+    let (store, id) = (&state.store, message.id);
+    if limited.load(Ordering::Relaxed) {
+        return Ok(chat_messages::hand_back(store, id, Some(state.now().plus(Duration::from_secs(1)))).await?);
+    }
+    let Some(card) = Card::of(state, message).await? else {
+        return Ok(chat_messages::hand_back(store, id, None).await?);
+    };
+    let told = match &message.message_ref {
+        // Decided before anybody was told: there is nothing left to ask.
+        None if card.state != ApprovalState::Pending => {
+            return Ok(chat_messages::hand_back(store, id, None).await?);
+        }
+        None => poster.post(state, message, &card).await,
+        Some(name) => poster.edit(state, message, name, &card).await.map(|()| name.clone()),
+    };
+    match told {
+        Ok(name) => {
+            chat_messages::shown(store, id, card.state, &name, state.now()).await?;
+            if message.message_ref.is_none() {
+                poster.offer(state, message, &name, &card).await;
+            }
+            if card.state == ApprovalState::Pending {
+                state.work.chats(P::PLATFORM).notify_one();
+            }
+        }
+        Err(Trouble::Later(wait)) => {
+            limited.store(true, Ordering::Relaxed);
+            chat_messages::hand_back(store, id, Some(state.now().plus(wait))).await?;
+        }
+        Err(Trouble::Failed(why)) => {
+            let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
+            let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
+            tracing::warn!(platform = P::PLATFORM.as_str(), message = %id, why, "a message could not be shown");
+            chat_messages::failed(store, id, &why, next).await?;
+        }
+        Err(Trouble::Refused(why)) => {
+            tracing::warn!(platform = P::PLATFORM.as_str(), message = %id, why, "the platform refused a message");
+            chat_messages::failed(store, id, &why, None).await?;
+        }
+    }
+    Ok(())
+}
+
+/// 1, 2, 4 … 60 seconds.
+fn wait_after(failures: i64) -> Duration {
+    let doublings = u32::try_from(failures).unwrap_or(u32::MAX).min(6);
+    Duration::from_secs(1 << doublings).min(LONGEST_WAIT)
+}

@@ -1,0 +1,112 @@
+//! `chat_primary`: the Telegram Bot API.
+//!
+//! Updates come by long polling, on one node at a time, or, once a webhook secret is set, by requests to
+//! `POST /telegram/webhook`. Messages are plain text: nothing in them is ever read as markup.
+
+mod api;
+mod updates;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::secret::SecretString;
+use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::card::Card;
+use super::outbox::{self, Poster, Trouble};
+use crate::state::State;
+use crate::workers::Stop;
+
+pub(crate) use updates::webhook;
+
+/// Settings of the bot.
+#[derive(Clone, Debug)]
+pub struct TelegramConfig {
+    /// The bot's token.
+    pub token: SecretString,
+    /// Origin of the Bot API server, without a trailing slash.
+    pub api_base: String,
+    /// With it, updates are posted to us and must carry it; without it, they are polled for.
+    pub webhook_secret: Option<SecretString>,
+    /// How long one poll waits for an update.
+    pub poll: Duration,
+}
+
+/// The bot.
+pub(crate) struct Bot {
+    config: TelegramConfig,
+}
+
+impl Bot {
+    /// The bot of the settings, if there is one.
+    pub(crate) fn of(state: &State) -> Option<Self> {
+        state.config.telegram.clone().map(|config| Self { config })
+    }
+}
+
+/// Starts posting, and reading or asking for updates.
+pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()>) {
+    let bot = Arc::new(bot);
+    loops.spawn(outbox::run(state.clone(), Arc::clone(&bot), stop.clone()));
+    loops.spawn(updates::run(state.clone(), bot, stop.clone()));
+}
+
+impl Poster for Bot {
+    const PLATFORM: ChatPlatform = ChatPlatform::Telegram;
+
+    async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
+        let posted: api::Message = self.call(state, "sendMessage", &body(&message.chat, None, card)).await?;
+        Ok(posted.message_id.to_string())
+    }
+
+    async fn edit(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        message_ref: &str,
+        card: &Card,
+    ) -> Result<(), Trouble> {
+        let body = body(&message.chat, Some(message_ref), card);
+        match self.call::<Value>(state, "editMessageText", &body).await {
+            // It shows that already: the answer to an earlier attempt was lost.
+            Err(Trouble::Refused(why)) if why.contains("message is not modified") => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
+
+fn body(chat: &str, message_ref: Option<&str>, card: &Card) -> Value {
+    let mut body = json!({
+        "chat_id": chat,
+        "text": card.text(),
+        "link_preview_options": { "is_disabled": true },
+        "reply_markup": { "inline_keyboard": keyboard(card) },
+    });
+    if let Some(id) = message_ref.and_then(|id| id.parse::<i64>().ok()) {
+        body["message_id"] = id.into();
+    }
+    body
+}
+
+/// Buttons carry the message's nonce, never the transaction.
+fn keyboard(card: &Card) -> Vec<Vec<Value>> {
+    if card.state != ApprovalState::Pending {
+        return Vec::new();
+    }
+    let button = |text: &str, action: &str| json!({ "text": text, "callback_data": format!("{action}:{}", card.nonce) });
+    let deny = button("Deny", "d");
+    if card.passkey {
+        // Telegram takes no links to this machine in buttons; the text has it in any case.
+        let open = card.url.starts_with("https://");
+        let link = open.then(|| json!({ "text": "Approve with passkey", "url": card.url }));
+        return vec![link.into_iter().chain([deny]).collect()];
+    }
+    let mut rows = vec![vec![button("Approve", "a"), deny]];
+    if card.grantable {
+        rows.push(vec![button("Approve for 30 min", "g")]);
+    }
+    rows
+}

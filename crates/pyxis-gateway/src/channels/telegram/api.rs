@@ -1,0 +1,149 @@
+//! Calls of the Bot API, as <https://core.telegram.org/bots/api> describes them.
+
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Uri};
+use pyxis_net::body::read_capped;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::Bot;
+use crate::channels::outbox::Trouble;
+use crate::state::State;
+
+/// Longest time for a call that does not wait for updates.
+const CALL: Duration = Duration::from_secs(15);
+/// Largest answer, in bytes.
+const ANSWER_MAX: usize = 4 * 1024 * 1024;
+/// The wait where we are limited and not told for how long.
+const LIMITED: Duration = Duration::from_secs(5);
+
+#[derive(Deserialize)]
+struct Answer<T> {
+    ok: bool,
+    result: Option<T>,
+    error_code: Option<i64>,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, Deserialize)]
+struct Parameters {
+    retry_after: Option<u64>,
+}
+
+/// A message that was posted.
+#[derive(Deserialize)]
+pub(super) struct Message {
+    pub(super) message_id: i64,
+}
+
+/// One update. What we do not ask for is left out.
+#[derive(Deserialize)]
+pub(super) struct Update {
+    #[serde(rename = "update_id")]
+    pub(super) id: i64,
+    pub(super) message: Option<Incoming>,
+    pub(super) callback_query: Option<Callback>,
+}
+
+/// Somebody wrote something.
+#[derive(Deserialize)]
+pub(super) struct Incoming {
+    pub(super) chat: Chat,
+    pub(super) from: Option<User>,
+    pub(super) text: Option<String>,
+}
+
+/// Somebody pressed a button.
+#[derive(Deserialize)]
+pub(super) struct Callback {
+    pub(super) id: String,
+    pub(super) from: User,
+    pub(super) data: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Chat {
+    pub(super) id: i64,
+    #[serde(rename = "type", default)]
+    pub(super) kind: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct User {
+    pub(super) id: i64,
+    #[serde(default)]
+    pub(super) first_name: String,
+    pub(super) username: Option<String>,
+}
+
+impl User {
+    /// How people on the platform see the account.
+    pub(super) fn label(&self) -> String {
+        self.username.as_ref().map_or_else(|| self.first_name.clone(), |name| format!("@{name}"))
+    }
+}
+
+impl Bot {
+    /// Calls a method.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        method: &str,
+        body: &Value,
+    ) -> Result<T, Trouble> {
+        self.call_for(state, method, body, CALL).await
+    }
+
+    /// The same, where the answer may take as long as `limit`.
+    pub(super) async fn call_for<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        method: &str,
+        body: &Value,
+        limit: Duration,
+    ) -> Result<T, Trouble> {
+        let request = self.request(method, body)?;
+        let answering = async {
+            // The operator's own setting says where this is, so it may be on a private network.
+            let response = state.net_private.send(request, limit).await?;
+            read_capped(response.into_body(), ANSWER_MAX).await
+        };
+        let bytes = match timeout(limit, answering).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(error)) => return Err(Trouble::Failed(error.to_string())),
+            Err(_) => return Err(Trouble::Failed("no answer in time".to_owned())),
+        };
+        let answer: Answer<T> = serde_json::from_slice(&bytes)
+            .map_err(|_| Trouble::Failed("the answer is not one of the Bot API".to_owned()))?;
+        judge(answer)
+    }
+
+    fn request(&self, method: &str, body: &Value) -> Result<Request<pyxis_net::Body>, Trouble> {
+        let url = format!("{}/bot{}/{method}", self.config.api_base, self.config.token.expose());
+        let uri: Uri =
+            url.parse().map_err(|_| Trouble::Failed("the token cannot stand in a URL".to_owned()))?;
+        let mut request = Request::new(pyxis_net::body::full(body.to_string()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(request)
+    }
+}
+
+fn judge<T>(answer: Answer<T>) -> Result<T, Trouble> {
+    match (answer.ok, answer.result, answer.error_code) {
+        (true, Some(result), _) => Ok(result),
+        (_, _, Some(429)) => {
+            Err(Trouble::Later(answer.parameters.retry_after.map_or(LIMITED, Duration::from_secs)))
+        }
+        (_, _, Some(400 | 403 | 404)) => Err(Trouble::Refused(answer.description)),
+        _ => Err(Trouble::Failed(answer.description)),
+    }
+}

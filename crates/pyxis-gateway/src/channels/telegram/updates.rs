@@ -1,0 +1,203 @@
+//! What people do: buttons, and messages that link an account.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::State as Extract;
+use http::{HeaderMap, StatusCode};
+use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::leases;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::Bot;
+use super::api::{Callback, Incoming, Update};
+use crate::channels::identity::{self, Account, Action};
+use crate::channels::nonce_hash;
+use crate::channels::outbox::Trouble;
+use crate::error::{Error, Result};
+use crate::state::State;
+use crate::workers::Stop;
+
+/// The lease of the one node that polls.
+const LEASE: &str = "telegram updates";
+/// How much longer than a poll the lease holds, and the call may take.
+const SLACK: Duration = Duration::from_secs(15);
+/// The wait after trouble, and between looks at a lease that another node holds.
+const WAIT: Duration = Duration::from_secs(3);
+/// Least time between two polls that bring nothing.
+const BREATH: Duration = Duration::from_millis(500);
+/// What we want to hear of.
+const WANTED: [&str; 2] = ["message", "callback_query"];
+/// What a private message hears that is not a link code.
+const HELP: &str = "Make a code in the Pyxis dashboard, under Notifications, and send: /link CODE";
+/// The header that carries the webhook secret.
+const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
+
+/// Reads updates until told to stop; in webhook mode, only says where to post them.
+pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
+    let reading = async {
+        while let Err(trouble) = introduce(&state, &bot).await {
+            tracing::warn!(?trouble, "the telegram bot cannot be set up yet");
+            // Polling shows soon enough whether it works all the same.
+            if bot.config.webhook_secret.is_none() {
+                break;
+            }
+            tokio::time::sleep(pause(&trouble)).await;
+        }
+        if bot.config.webhook_secret.is_some() {
+            return;
+        }
+        loop {
+            match round(&state, &bot).await {
+                Ok(None) => {}
+                Ok(Some(trouble)) => {
+                    tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
+                    tokio::time::sleep(pause(&trouble)).await;
+                    drop(introduce(&state, &bot).await);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a telegram update could not be handled; it is taken again");
+                    tokio::time::sleep(WAIT).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = reading => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+    if let Err(error) = leases::release(&state.store, LEASE, state.node).await {
+        tracing::debug!(%error, "a lease could not be handed back");
+    }
+}
+
+const fn pause(trouble: &Trouble) -> Duration {
+    match trouble {
+        Trouble::Later(wait) => *wait,
+        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
+    }
+}
+
+/// Says how updates should come; the Bot API refuses polling while a webhook is set.
+async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), Trouble> {
+    let (method, body) = match &bot.config.webhook_secret {
+        None => ("deleteWebhook", json!({})),
+        Some(secret) => (
+            "setWebhook",
+            json!({
+                "url": format!("{}/telegram/webhook", state.config.base_url),
+                "secret_token": secret.expose().as_str(),
+                "allowed_updates": WANTED,
+            }),
+        ),
+    };
+    bot.call::<Value>(state, method, &body).await.map(drop)
+}
+
+/// One poll, if this node is the one that polls.
+async fn round(state: &State, bot: &Bot) -> Result<Option<Trouble>> {
+    let poll = bot.config.poll;
+    let until = state.now().plus(poll + SLACK + SLACK);
+    if !leases::acquire(&state.store, LEASE, state.node, state.now(), until).await? {
+        tokio::time::sleep(WAIT).await;
+        return Ok(None);
+    }
+    let cursor = chat_messages::cursor(&state.store, ChatPlatform::Telegram).await?;
+    let offset: i64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": WANTED });
+    let asked = Instant::now();
+    let updates: Vec<Update> = match bot.call_for(state, "getUpdates", &body, poll + SLACK).await {
+        Ok(updates) => updates,
+        Err(trouble) => return Ok(Some(trouble)),
+    };
+    if updates.is_empty() && asked.elapsed() < BREATH {
+        // A server that does not hold the poll is not asked all the time.
+        tokio::time::sleep(BREATH).await;
+    }
+    for update in updates {
+        let next = update.id + 1;
+        handle(state, bot, update).await?;
+        // Only what was handled is acknowledged; buttons that are pressed twice decide once.
+        chat_messages::set_cursor(&state.store, ChatPlatform::Telegram, &next.to_string()).await?;
+    }
+    Ok(None)
+}
+
+/// `POST /telegram/webhook`, mounted in webhook mode only.
+pub(crate) async fn webhook(
+    Extract(state): Extract<State>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode> {
+    let bot = Bot::of(&state).ok_or(Error::NotFound("webhook"))?;
+    let secret = bot.config.webhook_secret.as_ref().ok_or(Error::NotFound("webhook"))?;
+    let sent = headers.get(SECRET_HEADER).ok_or(Error::Unauthenticated)?;
+    if !secret.matches(sent.as_bytes()) {
+        return Err(Error::Unauthenticated);
+    }
+    let update = serde_json::from_slice(&body).map_err(|error| Error::InvalidJson(error.to_string()))?;
+    handle(&state, &bot, update).await?;
+    Ok(StatusCode::OK)
+}
+
+async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
+    if let Some(callback) = update.callback_query {
+        let text = press(state, &callback).await?;
+        let body = json!({ "callback_query_id": callback.id, "text": cut(&text), "show_alert": true });
+        tell(state, bot, "answerCallbackQuery", &body).await;
+    } else if let Some(message) = update.message
+        && let Some(text) = written(state, &message).await?
+    {
+        tell(state, bot, "sendMessage", &json!({ "chat_id": message.chat.id, "text": text })).await;
+    }
+    Ok(())
+}
+
+/// An answer to a person. What they did is done, so this is tried once.
+async fn tell(state: &State, bot: &Bot, method: &str, body: &Value) {
+    if let Err(trouble) = bot.call::<Value>(state, method, body).await {
+        tracing::debug!(?trouble, method, "a person could not be answered on telegram");
+    }
+}
+
+/// Takes the word of a button; what to answer.
+async fn press(state: &State, callback: &Callback) -> Result<String> {
+    let gone = || "This button no longer works.".to_owned();
+    let Some((action, nonce)) = callback.data.as_deref().and_then(|data| data.split_once(':')) else {
+        return Ok(gone());
+    };
+    let action = match action {
+        "a" => Action::Approve,
+        "g" => Action::ApproveWithGrant,
+        "d" => Action::Deny,
+        _ => return Ok(gone()),
+    };
+    let found =
+        chat_messages::find_by_nonce(&state.store, ChatPlatform::Telegram, &nonce_hash(nonce)).await?;
+    let Some(message) = found else { return Ok(gone()) };
+    let (id, label) = (callback.from.id.to_string(), callback.from.label());
+    let account = Account { platform: ChatPlatform::Telegram, id: &id, label: &label };
+    Ok(identity::act(state, &message, &account, action).await?.text)
+}
+
+/// A private message `/link CODE`, or the start by a link that carries the code; what to answer.
+async fn written(state: &State, message: &Incoming) -> Result<Option<String>> {
+    let (Some(from), Some(text)) = (&message.from, &message.text) else { return Ok(None) };
+    if message.chat.kind != "private" {
+        return Ok(None);
+    }
+    let mut words = text.split_whitespace();
+    let (Some("/link" | "/start"), Some(code)) = (words.next(), words.next()) else {
+        return Ok(Some(HELP.to_owned()));
+    };
+    let (id, label) = (from.id.to_string(), from.label());
+    let account = Account { platform: ChatPlatform::Telegram, id: &id, label: &label };
+    identity::link(state, &account, code).await.map(Some)
+}
+
+/// An alert has at most 200 characters.
+fn cut(text: &str) -> String {
+    text.chars().take(200).collect()
+}

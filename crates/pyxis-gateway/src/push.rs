@@ -1,0 +1,260 @@
+//! Browser notifications: Web Push (RFC 8030) with VAPID (RFC 8292), encrypted to the browser (RFC 8291).
+//!
+//! A push service sees to whom and when, never what. What is encrypted holds no body and no secret either:
+//! who asks, with which credential, for which host, and where to decide.
+
+mod encrypt;
+mod vapid;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use futures_util::StreamExt;
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use p256::{PublicKey, SecretKey};
+use pyxis_core::brand::SECURED_BY;
+use pyxis_core::entropy;
+use pyxis_core::mode::{ApprovalState, Channel};
+use pyxis_core::secret::SecretBytes;
+use pyxis_net::HostPort;
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
+use pyxis_store::{Tx, users};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::error::{Error, Result};
+use crate::service::brand;
+use crate::state::State;
+use crate::workers::Stop;
+use encrypt::{Recipient, SALT, encrypt};
+
+const TTL: HeaderName = HeaderName::from_static("ttl");
+const URGENCY: HeaderName = HeaderName::from_static("urgency");
+const TOPIC: HeaderName = HeaderName::from_static("topic");
+
+/// Messages claimed in one round.
+const ROUND: u32 = 64;
+/// Messages under way at once.
+const AT_ONCE: usize = 16;
+/// Longest time for one message.
+const CALL: Duration = Duration::from_secs(10);
+/// How long a claim holds.
+const CLAIM: Duration = Duration::from_secs(30);
+/// Longest sleep, in case another process stored something.
+const NAP: Duration = Duration::from_secs(2);
+/// Longest wait between attempts.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// Bytes of a browser's authentication secret.
+const AUTH: usize = 16;
+
+/// The public key that browsers subscribe to.
+pub(crate) fn public_key(state: &State) -> String {
+    vapid::public_key(&vapid::key(&state.keyring))
+}
+
+/// Keys of a browser as it sends them, in one form to be sealed; `None` when they cannot be keys.
+pub(crate) fn read_keys(p256dh: &str, auth: &str) -> Option<SecretBytes> {
+    let (key, auth) = (decode(p256dh)?, decode(auth)?);
+    if PublicKey::from_sec1_bytes(&key).is_err() || auth.len() != AUTH {
+        return None;
+    }
+    Some(SecretBytes::new([auth, key].concat()))
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
+}
+
+/// Writes the messages about a request that waits in the dashboard: one for each browser of those who may
+/// decide it.
+pub(crate) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    if row.channel != Channel::Dashboard {
+        return Ok(());
+    }
+    let mut new = Vec::new();
+    for (subscription_id, user) in push::list(&mut *tx, row.workspace_id).await? {
+        let user = users::find(&mut *tx, row.workspace_id, user).await?;
+        if user.is_some_and(|user| user.disabled_at.is_none() && user.role.is_manager()) {
+            new.push(PushMessageRow {
+                subscription_id,
+                txn_id: row.txn_id,
+                workspace_id: row.workspace_id,
+                attempts: 0,
+                next_at: state.now(),
+                expires_at: row.expires_at,
+            });
+        }
+    }
+    Ok(push::enqueue(tx, &new).await?)
+}
+
+/// Sends until told to stop.
+pub(crate) async fn run(state: State, mut stop: Stop) {
+    loop {
+        let nap = match tick(&state).await {
+            Ok(nap) => nap,
+            Err(error) => {
+                tracing::warn!(%error, "notifications could not be read; they will be tried again");
+                NAP
+            }
+        };
+        tokio::select! {
+            () = state.work.push().notified() => {}
+            () = tokio::time::sleep(nap) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}
+
+/// One round: what is due is sent. How long nothing more can be due.
+pub async fn tick(state: &State) -> Result<Duration> {
+    let now = state.now();
+    let due = push::claim(&state.store, now, now.plus(CLAIM), ROUND).await?;
+    let more = due.len() == ROUND as usize;
+    let serving = futures_util::stream::iter(due).for_each_concurrent(AT_ONCE, |message| async move {
+        if let Err(error) = serve(state, &message).await {
+            tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
+        }
+    });
+    serving.await;
+    if more {
+        return Ok(Duration::from_millis(1));
+    }
+    let next = push::next_due(&state.store, now).await?;
+    Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
+}
+
+/// What came of one attempt.
+enum Outcome {
+    Taken,
+    /// The browser is gone for good.
+    Gone,
+    /// It will not be taken as it is.
+    Refused(u16),
+    Later(Option<Duration>),
+}
+
+async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
+    let workspace = message.workspace_id;
+    let now = state.now();
+    let row = approvals::find(&state.store, workspace, message.txn_id).await?;
+    let browser = push::find(&state.store, workspace, message.subscription_id).await?;
+    let waits = row.filter(|row| row.state == ApprovalState::Pending && message.expires_at > now);
+    let (Some(row), Some(browser)) = (waits, browser) else {
+        return Ok(push::done(&state.store, message).await?);
+    };
+    let request = request(state, &row, &browser).await?;
+    let outcome = match timeout(CALL, send(state, request)).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a push service cannot be reached");
+            Outcome::Later(None)
+        }
+        Err(_) => Outcome::Later(None),
+    };
+    match outcome {
+        Outcome::Taken => {
+            push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
+            push::done(&state.store, message).await?;
+        }
+        // Its messages go with it.
+        Outcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
+        Outcome::Refused(status) => {
+            tracing::warn!(status, "a push service refused a notification");
+            push::done(&state.store, message).await?;
+        }
+        Outcome::Later(wait) => {
+            let doublings = u32::try_from(message.attempts).unwrap_or(u32::MAX).min(9);
+            let wait = wait.unwrap_or(Duration::from_secs(1 << doublings).min(LONGEST_WAIT));
+            push::failed(&state.store, message, state.now().plus(wait)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The words of a notification.
+async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
+    let brand = brand::get(state, row.workspace_id).await?;
+    let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
+    let icon = brand.has_logo.then(|| brand::logo_url(state, row.workspace_id));
+    let payload = json!({
+        "title": format!("{name}: approval needed"),
+        "body": format!(
+            "{} wants to use {}: {} {}\n{SECURED_BY}",
+            row.agent_name, row.credential_name, row.method, row.target_host
+        ),
+        "path": format!("/approve/{}", row.txn_id),
+        "tag": row.txn_id.to_string(),
+        "icon": icon,
+    });
+    Ok(payload.to_string().into_bytes())
+}
+
+async fn request(
+    state: &State,
+    row: &ApprovalRow,
+    browser: &PushSubscriptionRow,
+) -> Result<Request<pyxis_net::Body>> {
+    let internal = |error| Error::Internal(error);
+    let opened = state.keyring.open(&push::keys_aad(row.workspace_id, browser.id), &browser.sealed_keys);
+    let keys = opened.map_err(|error| internal(Box::new(error)))?;
+    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::NotFound("keys"))?;
+    let recipient = Recipient {
+        key: PublicKey::from_sec1_bytes(key).map_err(|error| internal(Box::new(error)))?,
+        auth: SecretBytes::new(auth.to_vec()),
+    };
+    let body = encrypt(
+        &recipient,
+        &fresh_key(state),
+        entropy::bytes::<SALT>(&*state.entropy),
+        &payload(state, row).await?,
+    );
+    let body = body.ok_or(Error::Conflict("the notification is too long"))?;
+    let uri: Uri =
+        browser.endpoint.parse().map_err(|_| Error::InvalidTarget("the stored endpoint".to_owned()))?;
+    let origin = format!("https://{}", uri.authority().map_or("", http::uri::Authority::as_str));
+    let base = &state.config.base_url;
+    let contact = if base.starts_with("https://") { base.as_str() } else { "mailto:nobody@localhost" };
+    let authorization = vapid::authorization(&vapid::key(&state.keyring), &origin, contact, state.now());
+    let mut request = Request::new(pyxis_net::body::full(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = uri;
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("aes128gcm"));
+    headers.insert(TTL, row.expires_at.since(state.now()).as_secs().into());
+    headers.insert(URGENCY, HeaderValue::from_static("high"));
+    // A repeated message takes the place of the one before it.
+    let topic = row.txn_id.to_string().replace('-', "");
+    for (name, value) in [(AUTHORIZATION, authorization), (TOPIC, topic)] {
+        headers.insert(name, HeaderValue::try_from(value).map_err(|error| internal(Box::new(error)))?);
+    }
+    Ok(request)
+}
+
+fn fresh_key(state: &State) -> SecretKey {
+    // Nearly every 32 bytes are a key. Where they are not, the next are.
+    std::iter::repeat_with(|| SecretKey::from_slice(&entropy::bytes::<32>(&*state.entropy)))
+        .find_map(std::result::Result::ok)
+        .expect("an endless supply")
+}
+
+async fn send(
+    state: &State,
+    request: Request<pyxis_net::Body>,
+) -> std::result::Result<Outcome, pyxis_net::Error> {
+    let host = HostPort::from_uri(request.uri()).map_err(pyxis_net::InvalidRequest::from)?;
+    state.net.check(&host).await?;
+    let response = state.net.send(request, CALL).await?;
+    let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    Ok(match response.status() {
+        status if status.is_success() => Outcome::Taken,
+        StatusCode::NOT_FOUND | StatusCode::GONE => Outcome::Gone,
+        StatusCode::TOO_MANY_REQUESTS => Outcome::Later(wait.map(Duration::from_secs)),
+        status if status.is_client_error() || status.is_redirection() => Outcome::Refused(status.as_u16()),
+        _ => Outcome::Later(None),
+    })
+}

@@ -1,0 +1,181 @@
+//! Who is who on a chat platform, and where a workspace's messages go.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{UserId, WorkspaceId};
+
+use crate::chat_messages::ChatPlatform;
+use crate::db::{row, sql};
+use crate::{Executor, StoreError, Tx};
+
+row! {
+    /// An account on a chat platform that belongs to a person.
+    pub ChatIdentityRow: "chat_identities", chat_identity_columns {
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Where.
+        platform: ChatPlatform,
+        /// The platform's own name of the account.
+        external_id: String,
+        /// The person.
+        user_id: UserId,
+        /// How people on the platform see the account.
+        label: String,
+        /// Since when.
+        linked_at: UnixMillis,
+    }
+}
+
+row! {
+    /// A code by which an account is linked, once.
+    pub LinkCodeRow: "chat_link_codes", link_code_columns {
+        /// SHA-256 of the code, hex.
+        code_hash: String,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Who asked for it.
+        user_id: UserId,
+        /// For which platform.
+        platform: ChatPlatform,
+        /// Creation.
+        created_at: UnixMillis,
+        /// Until when it works.
+        expires_at: UnixMillis,
+    }
+}
+
+/// Adds a code.
+pub async fn insert_code(executor: impl Executor, new: &LinkCodeRow) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO chat_link_codes (code_hash, workspace_id, user_id, platform, created_at, \
+         expires_at) VALUES ($1, $2, $3, $4, $5, $6)")
+    .bind(&new.code_hash)
+    .bind(new.workspace_id)
+    .bind(new.user_id)
+    .bind(new.platform)
+    .bind(new.created_at)
+    .bind(new.expires_at);
+    executor.execute(query).await?;
+    Ok(())
+}
+
+/// Takes a code that still works: it works no second time.
+pub async fn take_code(
+    tx: &mut Tx,
+    platform: ChatPlatform,
+    code_hash: &str,
+    now: UnixMillis,
+) -> Result<Option<LinkCodeRow>, StoreError> {
+    let query = sql(concat!(
+        "DELETE FROM chat_link_codes WHERE code_hash = $1 AND platform = $2 AND expires_at > $3 RETURNING ",
+        link_code_columns!()
+    ));
+    Ok(tx.returning(query.bind(code_hash).bind(platform).bind(now)).await?.pop())
+}
+
+/// Deletes codes that no longer work, over all workspaces; how many.
+pub async fn purge_codes(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
+    executor.execute(sql("DELETE FROM chat_link_codes WHERE expires_at <= $1").bind(now)).await
+}
+
+/// Links an account; it belonged to nobody else of the workspace after this.
+pub async fn link(executor: impl Executor, new: &ChatIdentityRow) -> Result<(), StoreError> {
+    let query =
+        sql("INSERT INTO chat_identities (workspace_id, platform, external_id, user_id, label, linked_at) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, platform, external_id) \
+         DO UPDATE SET user_id = excluded.user_id, label = excluded.label, linked_at = excluded.linked_at")
+        .bind(new.workspace_id)
+        .bind(new.platform)
+        .bind(&new.external_id)
+        .bind(new.user_id)
+        .bind(&new.label)
+        .bind(new.linked_at);
+    executor.execute(query).await?;
+    Ok(())
+}
+
+/// Whose account this is.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    external_id: &str,
+) -> Result<Option<ChatIdentityRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_identity_columns!(),
+        " FROM chat_identities WHERE workspace_id = $1 AND platform = $2 AND external_id = $3"
+    ));
+    executor.optional(query.bind(workspace).bind(platform).bind(external_id)).await
+}
+
+/// The accounts of a workspace on a platform.
+pub async fn list(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+) -> Result<Vec<ChatIdentityRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_identity_columns!(),
+        " FROM chat_identities WHERE workspace_id = $1 AND platform = $2 ORDER BY external_id"
+    ));
+    executor.all(query.bind(workspace).bind(platform)).await
+}
+
+/// The accounts of a person.
+pub async fn list_for_user(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<Vec<ChatIdentityRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_identity_columns!(),
+        " FROM chat_identities WHERE workspace_id = $1 AND user_id = $2 ORDER BY platform, external_id"
+    ));
+    executor.all(query.bind(workspace).bind(user)).await
+}
+
+/// Takes an account away from a person; whether it was theirs.
+pub async fn unlink(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+    platform: ChatPlatform,
+    external_id: &str,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM chat_identities \
+         WHERE workspace_id = $1 AND user_id = $2 AND platform = $3 AND external_id = $4");
+    let query = query.bind(workspace).bind(user).bind(platform).bind(external_id);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Where a platform's messages of a workspace go unless a policy says otherwise.
+pub async fn default_chat(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+) -> Result<Option<String>, StoreError> {
+    let query = sql("SELECT chat FROM chat_defaults WHERE workspace_id = $1 AND platform = $2");
+    Ok(executor.optional(query.bind(workspace).bind(platform)).await?.map(|(chat,)| chat))
+}
+
+/// Says where they go; `None` takes that back.
+pub async fn set_default_chat(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    chat: Option<&str>,
+) -> Result<(), StoreError> {
+    let query = match chat {
+        Some(chat) => sql("INSERT INTO chat_defaults (workspace_id, platform, chat) VALUES ($1, $2, $3) \
+             ON CONFLICT (workspace_id, platform) DO UPDATE SET chat = excluded.chat")
+        .bind(workspace)
+        .bind(platform)
+        .bind(chat),
+        None => sql("DELETE FROM chat_defaults WHERE workspace_id = $1 AND platform = $2")
+            .bind(workspace)
+            .bind(platform),
+    };
+    executor.execute(query).await?;
+    Ok(())
+}

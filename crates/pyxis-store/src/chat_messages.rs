@@ -1,0 +1,222 @@
+//! Messages about approvals in chats: written in the transaction of the change that they tell of, posted
+//! and edited by whichever node takes them. There is work while what is shown differs from what is wanted.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
+use pyxis_core::mode::ApprovalState;
+
+use crate::db::{row, sql, stored_enum};
+use crate::{Executor, StoreError};
+
+stored_enum! {
+    /// A chat platform.
+    pub ChatPlatform {
+        /// `chat_primary`.
+        Telegram = "telegram",
+        /// `chat_secondary`.
+        Matrix = "matrix",
+    }
+}
+
+row! {
+    /// A message.
+    pub ChatMessageRow: "chat_messages", chat_message_columns {
+        /// Identifier.
+        id: ChatMessageId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// The transaction that it is about.
+        txn_id: TxnId,
+        /// Where.
+        platform: ChatPlatform,
+        /// The platform's own name of the chat or room.
+        chat: String,
+        /// The state of the transaction that it should show.
+        wanted: ApprovalState,
+        /// The state that it shows; `None` until it is posted.
+        shown: Option<ApprovalState>,
+        /// The platform's own name of the message, once posted.
+        message_ref: Option<String>,
+        /// Attempts in a row that failed.
+        attempts: i64,
+        /// When it may be posted or edited next; `None` when there is nothing to do.
+        next_at: Option<UnixMillis>,
+        /// Why the last attempt failed.
+        error: Option<String>,
+        /// Creation.
+        created_at: UnixMillis,
+    }
+}
+
+/// A message to post.
+#[derive(Clone, Debug)]
+pub struct NewChatMessage {
+    /// Identifier.
+    pub id: ChatMessageId,
+    /// Workspace.
+    pub workspace_id: WorkspaceId,
+    /// The transaction that it is about.
+    pub txn_id: TxnId,
+    /// Where.
+    pub platform: ChatPlatform,
+    /// The platform's own name of the chat or room.
+    pub chat: String,
+    /// SHA-256 of what its buttons carry, hex.
+    pub nonce_hash: String,
+    /// Creation, and when it is due.
+    pub created_at: UnixMillis,
+}
+
+/// Adds a message, due at once.
+pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(), StoreError> {
+    let query =
+        sql("INSERT INTO chat_messages (id, workspace_id, txn_id, platform, chat, nonce_hash, wanted, \
+         attempts, next_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7)")
+        .bind(new.id)
+        .bind(new.workspace_id)
+        .bind(new.txn_id)
+        .bind(new.platform)
+        .bind(&new.chat)
+        .bind(&new.nonce_hash)
+        .bind(new.created_at);
+    executor.execute(query).await?;
+    Ok(())
+}
+
+/// Lets every message about a transaction show another state; how many there are.
+pub async fn want(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    state: ApprovalState,
+    now: UnixMillis,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE chat_messages SET wanted = $1, next_at = $2, attempts = 0 \
+         WHERE workspace_id = $3 AND txn_id = $4 AND wanted <> $1");
+    executor.execute(query.bind(state).bind(now).bind(workspace).bind(txn)).await
+}
+
+/// Claims up to `limit` messages of a platform, over all workspaces, that are due; longest due first.
+/// Nobody else gets them until `until`.
+pub async fn claim(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    now: UnixMillis,
+    until: UnixMillis,
+    limit: u32,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "UPDATE chat_messages SET next_at = $1 WHERE next_at <= $2 AND id IN (SELECT id FROM chat_messages \
+         WHERE platform = $3 AND next_at <= $2 ORDER BY next_at, id LIMIT $4) RETURNING ",
+        chat_message_columns!()
+    ));
+    executor.returning(query.bind(until).bind(now).bind(platform).bind(i64::from(limit))).await
+}
+
+/// Notes that the message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, it
+/// is due again at once.
+pub async fn shown(
+    executor: impl Executor,
+    id: ChatMessageId,
+    state: ApprovalState,
+    message_ref: &str,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE chat_messages SET shown = $1, message_ref = $2, attempts = 0, error = NULL, \
+         next_at = CASE WHEN wanted = $1 THEN NULL ELSE CAST($3 AS BIGINT) END WHERE id = $4");
+    executor.execute(query.bind(state).bind(message_ref).bind(now).bind(id)).await?;
+    Ok(())
+}
+
+/// Notes that an attempt failed, and when to try again; `None` gives up.
+pub async fn failed(
+    executor: impl Executor,
+    id: ChatMessageId,
+    error: &str,
+    next_at: Option<UnixMillis>,
+) -> Result<(), StoreError> {
+    let query =
+        sql("UPDATE chat_messages SET attempts = attempts + 1, error = $1, next_at = $2 WHERE id = $3");
+    executor.execute(query.bind(error).bind(next_at).bind(id)).await?;
+    Ok(())
+}
+
+/// Hands a claimed message back, due at `at`, without counting an attempt.
+pub async fn hand_back(
+    executor: impl Executor,
+    id: ChatMessageId,
+    at: Option<UnixMillis>,
+) -> Result<(), StoreError> {
+    executor.execute(sql("UPDATE chat_messages SET next_at = $1 WHERE id = $2").bind(at).bind(id)).await?;
+    Ok(())
+}
+
+/// The message whose buttons carry this.
+pub async fn find_by_nonce(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    nonce_hash: &str,
+) -> Result<Option<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND nonce_hash = $2"
+    ));
+    executor.optional(query.bind(platform).bind(nonce_hash)).await
+}
+
+/// The message that the platform calls so.
+pub async fn find_by_ref(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    message_ref: &str,
+) -> Result<Option<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND message_ref = $2"
+    ));
+    executor.optional(query.bind(platform).bind(message_ref)).await
+}
+
+/// Every message about a transaction.
+pub async fn list(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE workspace_id = $1 AND txn_id = $2 ORDER BY id"
+    ));
+    executor.all(query.bind(workspace).bind(txn)).await
+}
+
+/// When the next message of a platform is due after now.
+pub async fn next_due(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    now: UnixMillis,
+) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT min(next_at) FROM chat_messages WHERE platform = $1 AND next_at > $2");
+    Ok(executor.optional(query.bind(platform).bind(now)).await?.and_then(|(at,)| at))
+}
+
+/// How far the updates of a platform were read.
+pub async fn cursor(executor: impl Executor, platform: ChatPlatform) -> Result<Option<String>, StoreError> {
+    let query = sql("SELECT position FROM chat_cursors WHERE platform = $1");
+    Ok(executor.optional(query.bind(platform)).await?.map(|(position,)| position))
+}
+
+/// Notes how far the updates of a platform were read.
+pub async fn set_cursor(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    position: &str,
+) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO chat_cursors (platform, position) VALUES ($1, $2) \
+         ON CONFLICT (platform) DO UPDATE SET position = excluded.position");
+    executor.execute(query.bind(platform).bind(position)).await?;
+    Ok(())
+}

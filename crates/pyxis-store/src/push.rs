@@ -1,0 +1,193 @@
+//! Browsers that asked to be notified, and what they have still to be told.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{PushSubscriptionId, TxnId, UserId, WorkspaceId};
+
+use crate::cipher::{Aad, Sealed};
+use crate::db::{Bind, Rows, row, sql};
+use crate::{Executor, StoreError, Tx};
+
+row! {
+    /// A browser.
+    pub PushSubscriptionRow: "push_subscriptions", push_subscription_columns {
+        /// Identifier.
+        id: PushSubscriptionId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Whose it is.
+        user_id: UserId,
+        /// Where its push service takes messages.
+        endpoint: String,
+        /// SHA-256 of that, hex.
+        endpoint_hash: String,
+        /// Its public key and authentication secret, sealed for [`keys_aad`].
+        sealed_keys: Sealed,
+        /// What it called itself.
+        label: String,
+        /// Creation.
+        created_at: UnixMillis,
+        /// When its service last took a message.
+        last_success_at: Option<UnixMillis>,
+    }
+}
+
+row! {
+    /// A message to send.
+    pub PushMessageRow: "push_messages", push_message_columns {
+        /// To which browser.
+        subscription_id: PushSubscriptionId,
+        /// About which transaction.
+        txn_id: TxnId,
+        /// Workspace.
+        workspace_id: WorkspaceId,
+        /// Attempts that failed.
+        attempts: i64,
+        /// When it may be sent.
+        next_at: UnixMillis,
+        /// When it is of no use any more.
+        expires_at: UnixMillis,
+    }
+}
+
+/// What the keys of a browser are sealed for.
+pub fn keys_aad(workspace: WorkspaceId, id: PushSubscriptionId) -> Aad {
+    Aad::new("push_subscriptions", "sealed_keys", workspace, id)
+}
+
+/// Adds a browser, in the place of what was known of the same endpoint.
+pub async fn subscribe(tx: &mut Tx, new: &PushSubscriptionRow) -> Result<(), StoreError> {
+    let before = sql("DELETE FROM push_subscriptions WHERE workspace_id = $1 AND endpoint_hash = $2");
+    tx.execute(before.bind(new.workspace_id).bind(&new.endpoint_hash)).await?;
+    let query = sql("INSERT INTO push_subscriptions (id, workspace_id, user_id, endpoint, endpoint_hash, \
+         sealed_keys, label, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+    .bind(new.id)
+    .bind(new.workspace_id)
+    .bind(new.user_id)
+    .bind(&new.endpoint)
+    .bind(&new.endpoint_hash)
+    .bind(&new.sealed_keys)
+    .bind(&new.label)
+    .bind(new.created_at);
+    tx.execute(query).await?;
+    Ok(())
+}
+
+/// The browser.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+) -> Result<Option<PushSubscriptionRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        push_subscription_columns!(),
+        " FROM push_subscriptions WHERE workspace_id = $1 AND id = $2"
+    ));
+    executor.optional(query.bind(workspace).bind(id)).await
+}
+
+/// The browsers of a person.
+pub async fn list_for_user(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<Vec<PushSubscriptionRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        push_subscription_columns!(),
+        " FROM push_subscriptions WHERE workspace_id = $1 AND user_id = $2 ORDER BY id"
+    ));
+    executor.all(query.bind(workspace).bind(user)).await
+}
+
+/// The browsers of a workspace, with whose they are.
+pub async fn list(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+) -> Result<Vec<(PushSubscriptionId, UserId)>, StoreError> {
+    let query = sql("SELECT id, user_id FROM push_subscriptions WHERE workspace_id = $1 ORDER BY id");
+    executor.all(query.bind(workspace)).await
+}
+
+/// Forgets a browser; whether it was known.
+pub async fn remove(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+) -> Result<bool, StoreError> {
+    let query = sql("DELETE FROM push_subscriptions WHERE workspace_id = $1 AND id = $2");
+    Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
+}
+
+/// Notes that a browser's service took a message.
+pub async fn succeeded(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE push_subscriptions SET last_success_at = $1 WHERE workspace_id = $2 AND id = $3");
+    executor.execute(query.bind(now).bind(workspace).bind(id)).await?;
+    Ok(())
+}
+
+/// Adds messages, due at once.
+pub async fn enqueue(tx: &mut Tx, new: &[PushMessageRow]) -> Result<(), StoreError> {
+    let rows: Rows = new
+        .iter()
+        .map(|new| {
+            vec![
+                new.subscription_id.bind(),
+                new.txn_id.bind(),
+                new.workspace_id.bind(),
+                new.next_at.bind(),
+                new.expires_at.bind(),
+            ]
+        })
+        .collect();
+    let text = "INSERT INTO push_messages (subscription_id, txn_id, workspace_id, attempts, next_at, expires_at) \
+                VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT DO NOTHING";
+    tx.execute_each(text.into(), rows).await?;
+    Ok(())
+}
+
+/// Claims up to `limit` messages of all workspaces that are due. Nobody else gets them until `until`.
+pub async fn claim(
+    executor: impl Executor,
+    now: UnixMillis,
+    until: UnixMillis,
+    limit: u32,
+) -> Result<Vec<PushMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "UPDATE push_messages SET next_at = $1 WHERE next_at <= $2 AND (subscription_id, txn_id) IN \
+         (SELECT subscription_id, txn_id FROM push_messages WHERE next_at <= $2 ORDER BY next_at LIMIT $3) \
+         RETURNING ",
+        push_message_columns!()
+    ));
+    executor.returning(query.bind(until).bind(now).bind(i64::from(limit))).await
+}
+
+/// A message is over: it was taken, or is of no use.
+pub async fn done(executor: impl Executor, message: &PushMessageRow) -> Result<(), StoreError> {
+    let query = sql("DELETE FROM push_messages WHERE subscription_id = $1 AND txn_id = $2");
+    executor.execute(query.bind(message.subscription_id).bind(message.txn_id)).await?;
+    Ok(())
+}
+
+/// Notes that an attempt failed, and when to try again.
+pub async fn failed(
+    executor: impl Executor,
+    message: &PushMessageRow,
+    next_at: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE push_messages SET attempts = attempts + 1, next_at = $1 \
+         WHERE subscription_id = $2 AND txn_id = $3");
+    executor.execute(query.bind(next_at).bind(message.subscription_id).bind(message.txn_id)).await?;
+    Ok(())
+}
+
+/// When the next message of all workspaces is due after now.
+pub async fn next_due(executor: impl Executor, now: UnixMillis) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT min(next_at) FROM push_messages WHERE next_at > $1");
+    Ok(executor.optional(query.bind(now)).await?.and_then(|(at,)| at))
+}

@@ -1,0 +1,173 @@
+//! Chat messages, accounts and defaults.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{ChatMessageId, TxnId};
+use pyxis_core::mode::ApprovalState;
+use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform, NewChatMessage};
+
+use crate::support::{NOW, World, add_approval, add_user, add_workspace, at, at_once, contract};
+
+const TELEGRAM: ChatPlatform = ChatPlatform::Telegram;
+
+async fn add(world: &World, txn: TxnId, platform: ChatPlatform, due: UnixMillis) -> NewChatMessage {
+    let id = ChatMessageId::new(NOW, &OsEntropy);
+    let new = NewChatMessage {
+        id,
+        workspace_id: world.ws,
+        txn_id: txn,
+        platform,
+        chat: "-100".to_owned(),
+        nonce_hash: format!("hash of {id}"),
+        created_at: due,
+    };
+    chat_messages::insert(&world.store, &new).await.unwrap();
+    new
+}
+
+async fn one(world: &World, txn: TxnId) -> ChatMessageRow {
+    chat_messages::list(&world.store, world.ws, txn).await.unwrap().remove(0)
+}
+
+async fn claim(world: &World, now: UnixMillis) -> Vec<ChatMessageRow> {
+    chat_messages::claim(&world.store, TELEGRAM, now, UnixMillis(now.0 + 60_000), 10).await.unwrap()
+}
+
+contract! {
+    async fn a_message_is_due_until_it_shows_what_is_wanted(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        let new = add(world, txn, TELEGRAM, NOW).await;
+        assert!(claim(world, at(-1)).await.is_empty());
+        let claimed = claim(world, NOW).await;
+        assert_eq!((claimed.len(), claimed[0].id, claimed[0].shown, &claimed[0].chat), (1, new.id, None, &new.chat));
+        assert!(claim(world, at(1)).await.is_empty(), "somebody has it");
+        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "77", at(2)).await.unwrap();
+        let row = one(world, txn).await;
+        assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(ApprovalState::Pending), Some("77"), None));
+        assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
+        assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
+        assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));
+        assert_eq!(claim(world, at(3)).await.len(), 1);
+        // It was decided while the first text was on its way: due again at once.
+        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "77", at(5)).await.unwrap();
+        assert_eq!(one(world, txn).await.next_at, Some(at(5)));
+        chat_messages::shown(&world.store, new.id, ApprovalState::Denied, "77", at(6)).await.unwrap();
+        assert_eq!(one(world, txn).await.next_at, None);
+        assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(-9)).await.unwrap(), None);
+    }
+
+    async fn failures_are_counted_and_a_message_can_be_handed_back_uncounted(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        let new = add(world, txn, TELEGRAM, NOW).await;
+        chat_messages::failed(&world.store, new.id, "no answer", Some(at(9))).await.unwrap();
+        let row = one(world, txn).await;
+        assert_eq!((row.attempts, row.error.as_deref(), row.next_at), (1, Some("no answer"), Some(at(9))));
+        chat_messages::hand_back(&world.store, new.id, Some(at(20))).await.unwrap();
+        assert_eq!((one(world, txn).await.attempts, one(world, txn).await.next_at), (1, Some(at(20))));
+        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "1", at(20)).await.unwrap();
+        assert_eq!((one(world, txn).await.attempts, one(world, txn).await.error), (0, None));
+    }
+
+    async fn each_message_is_claimed_once_and_a_platform_gets_its_own_only(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        for _ in 0..20 {
+            add(world, txn, TELEGRAM, NOW).await;
+        }
+        add(world, txn, ChatPlatform::Matrix, NOW).await;
+        let taken = at_once(8, |_| {
+            let store = world.store.clone();
+            async move { chat_messages::claim(&store, TELEGRAM, NOW, at(60_000), 5).await.unwrap().len() }
+        })
+        .await;
+        assert_eq!(taken.into_iter().sum::<usize>(), 20);
+        assert_eq!(chat_messages::claim(&world.store, ChatPlatform::Matrix, NOW, at(1), 5).await.unwrap().len(), 1);
+    }
+
+    async fn a_message_is_found_by_its_nonce_and_by_its_name(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        let new = add(world, txn, TELEGRAM, NOW).await;
+        let by_nonce = async |platform, hash: &str| {
+            chat_messages::find_by_nonce(&world.store, platform, hash).await.unwrap().map(|row| row.id)
+        };
+        assert_eq!(by_nonce(TELEGRAM, &new.nonce_hash).await, Some(new.id));
+        assert_eq!(by_nonce(ChatPlatform::Matrix, &new.nonce_hash).await, None);
+        assert_eq!(by_nonce(TELEGRAM, "x").await, None);
+        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "$event", NOW).await.unwrap();
+        let found = chat_messages::find_by_ref(&world.store, TELEGRAM, "$event").await.unwrap();
+        assert_eq!(found.map(|row| row.id), Some(new.id));
+        assert!(chat_messages::find_by_ref(&world.store, ChatPlatform::Matrix, "$event").await.unwrap().is_none());
+    }
+
+    async fn the_place_where_reading_stopped_is_kept(world: &World) {
+        assert_eq!(chat_messages::cursor(&world.store, TELEGRAM).await.unwrap(), None);
+        for position in ["1", "2"] {
+            chat_messages::set_cursor(&world.store, TELEGRAM, position).await.unwrap();
+            assert_eq!(chat_messages::cursor(&world.store, TELEGRAM).await.unwrap().as_deref(), Some(position));
+        }
+        assert_eq!(chat_messages::cursor(&world.store, ChatPlatform::Matrix).await.unwrap(), None);
+    }
+
+    async fn a_link_code_works_once_in_time_and_on_its_platform(world: &World) {
+        let user = add_user(world, "a@example.com").await;
+        let code = |hash: &str| LinkCodeRow {
+            code_hash: hash.to_owned(),
+            workspace_id: world.ws,
+            user_id: user,
+            platform: TELEGRAM,
+            created_at: NOW,
+            expires_at: at(100),
+        };
+        for hash in ["one", "two"] {
+            chat_identities::insert_code(&world.store, &code(hash)).await.unwrap();
+        }
+        let take = async |platform, hash: &str, now| {
+            let mut tx = world.store.begin().await.unwrap();
+            let taken = chat_identities::take_code(&mut tx, platform, hash, now).await.unwrap();
+            tx.commit().await.unwrap();
+            taken
+        };
+        assert_eq!(take(ChatPlatform::Matrix, "one", NOW).await, None);
+        assert_eq!(take(TELEGRAM, "one", at(100)).await, None);
+        assert_eq!(take(TELEGRAM, "one", at(99)).await, Some(code("one")));
+        assert_eq!(take(TELEGRAM, "one", at(99)).await, None);
+        assert_eq!(chat_identities::purge_codes(&world.store, at(99)).await.unwrap(), 0);
+        assert_eq!(chat_identities::purge_codes(&world.store, at(100)).await.unwrap(), 1);
+    }
+
+    async fn an_account_belongs_to_one_person_of_a_workspace(world: &World) {
+        let (ada, ben) = (add_user(world, "a@example.com").await, add_user(world, "b@example.com").await);
+        let identity = |user_id| ChatIdentityRow {
+            workspace_id: world.ws,
+            platform: TELEGRAM,
+            external_id: "42".to_owned(),
+            user_id,
+            label: "@ada".to_owned(),
+            linked_at: NOW,
+        };
+        chat_identities::link(&world.store, &identity(ada)).await.unwrap();
+        chat_identities::link(&world.store, &identity(ben)).await.unwrap();
+        let found = chat_identities::find(&world.store, world.ws, TELEGRAM, "42").await.unwrap();
+        assert_eq!(found, Some(identity(ben)));
+        assert!(chat_identities::find(&world.store, world.ws, ChatPlatform::Matrix, "42").await.unwrap().is_none());
+        let other = add_workspace(&world.store, "other").await;
+        assert!(chat_identities::find(&world.store, other, TELEGRAM, "42").await.unwrap().is_none());
+        assert_eq!(chat_identities::list(&world.store, world.ws, TELEGRAM).await.unwrap().len(), 1);
+        assert!(chat_identities::list_for_user(&world.store, world.ws, ada).await.unwrap().is_empty());
+        assert!(!chat_identities::unlink(&world.store, world.ws, ada, TELEGRAM, "42").await.unwrap());
+        assert!(chat_identities::unlink(&world.store, world.ws, ben, TELEGRAM, "42").await.unwrap());
+        assert!(chat_identities::list(&world.store, world.ws, TELEGRAM).await.unwrap().is_empty());
+    }
+
+    async fn a_workspace_has_a_default_chat_for_each_platform(world: &World) {
+        let read = async |platform| chat_identities::default_chat(&world.store, world.ws, platform).await.unwrap();
+        let write = async |chat| chat_identities::set_default_chat(&world.store, world.ws, TELEGRAM, chat).await.unwrap();
+        assert_eq!(read(TELEGRAM).await, None);
+        write(Some("-1")).await;
+        write(Some("-2")).await;
+        assert_eq!(read(TELEGRAM).await.as_deref(), Some("-2"));
+        assert_eq!(read(ChatPlatform::Matrix).await, None);
+        write(None).await;
+        assert_eq!(read(TELEGRAM).await, None);
+    }
+}

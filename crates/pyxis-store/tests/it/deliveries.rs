@@ -1,0 +1,182 @@
+//! The outbox of webhooks.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{DeliveryId, TxnId, WebhookId};
+use pyxis_core::webhook::WebhookEvent;
+use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryFilter, DeliveryStatus, NewDelivery};
+use pyxis_store::webhooks::{self, WebhookChange};
+
+use crate::support::{NOW, World, add_workspace, at, at_once, contract};
+use crate::webhooks::add_webhook;
+
+fn new_delivery(world: &World, webhook: WebhookId, created_at: UnixMillis) -> NewDelivery {
+    let id = DeliveryId::new(created_at, &OsEntropy);
+    NewDelivery {
+        id,
+        workspace_id: world.ws,
+        webhook_id: webhook,
+        event: WebhookEvent::Decided,
+        txn_id: Some(TxnId::new(&OsEntropy)),
+        sealed_body: world.keyring.seal(&OsEntropy, &deliveries::body_aad(world.ws, id), b"{}"),
+        created_at,
+    }
+}
+
+async fn add(world: &World, webhook: WebhookId, count: i64) -> Vec<NewDelivery> {
+    let new: Vec<_> = (0..count).map(|n| new_delivery(world, webhook, at(n))).collect();
+    let mut tx = world.store.begin().await.unwrap();
+    deliveries::insert(&mut tx, &new).await.unwrap();
+    tx.commit().await.unwrap();
+    new
+}
+
+async fn claim(world: &World, webhook: WebhookId, now: UnixMillis, limit: u32) -> Vec<Claimed> {
+    deliveries::claim(&world.store, webhook, now, UnixMillis(now.0 + 20_000), limit).await.unwrap()
+}
+
+fn failed(next_at: Option<UnixMillis>) -> Attempt {
+    Attempt {
+        status: if next_at.is_some() { DeliveryStatus::Pending } else { DeliveryStatus::Failed },
+        next_at,
+        at: at(50),
+        millis: 7,
+        response_status: Some(500),
+        response_excerpt: Some("no".to_owned()),
+        error: Some("the answer was 500".to_owned()),
+    }
+}
+
+fn delivered() -> Attempt {
+    Attempt { status: DeliveryStatus::Delivered, response_status: Some(204), error: None, ..failed(None) }
+}
+
+contract! {
+    async fn a_delivery_is_due_at_once_and_reads_back(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let new = add(world, hook.id, 1).await.remove(0);
+        let row = deliveries::find(&world.store, world.ws, new.id).await.unwrap().unwrap();
+        assert_eq!((row.status, row.attempts, row.resends, row.next_at), (DeliveryStatus::Pending, 0, 0, Some(NOW)));
+        assert_eq!((row.event, row.txn_id), (WebhookEvent::Decided, new.txn_id));
+        assert_eq!(deliveries::body(&world.store, world.ws, new.id).await.unwrap(), Some(new.sealed_body));
+        assert_eq!(webhooks::due(&world.store, NOW).await.unwrap(), [(world.ws, hook.id)]);
+        assert!(webhooks::due(&world.store, at(-1)).await.unwrap().is_empty());
+        assert_eq!(deliveries::next_due(&world.store, at(-1)).await.unwrap(), Some(NOW));
+        assert_eq!(deliveries::next_due(&world.store, NOW).await.unwrap(), None);
+    }
+
+    async fn each_is_claimed_once_by_many_at_once(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        add(world, hook.id, 40).await;
+        let taken = at_once(16, |_| {
+            let (store, hook) = (world.store.clone(), hook.id);
+            async move {
+                let mut mine = Vec::new();
+                loop {
+                    let some = deliveries::claim(&store, hook, at(40), at(20_000), 3).await.unwrap();
+                    if some.is_empty() {
+                        return mine;
+                    }
+                    mine.extend(some.into_iter().map(|claimed| claimed.id));
+                }
+            }
+        })
+        .await;
+        let mut all: Vec<_> = taken.into_iter().flatten().collect();
+        assert_eq!(all.len(), 40);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 40);
+        assert!(webhooks::due(&world.store, at(40)).await.unwrap().is_empty());
+        assert_eq!(claim(world, hook.id, at(20_000), 100).await.len(), 40, "whoever had them counts as lost");
+    }
+
+    async fn the_longest_due_go_first(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let new = add(world, hook.id, 3).await;
+        let first: Vec<_> = claim(world, hook.id, at(2), 2).await.into_iter().map(|claimed| claimed.id).collect();
+        assert_eq!(first.len(), 2);
+        assert!(first.contains(&new[0].id) && first.contains(&new[1].id));
+    }
+
+    async fn an_attempt_is_noted_once_and_only_by_whoever_had_it_last(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let id = add(world, hook.id, 1).await[0].id;
+        let claimed = claim(world, hook.id, NOW, 1).await.remove(0);
+        assert!(deliveries::record(&world.store, &claimed, &failed(Some(at(15_000)))).await.unwrap());
+        assert!(!deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
+        let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();
+        assert_eq!((row.attempts, row.next_at, row.last_attempt_at), (1, Some(at(15_000)), Some(at(50))));
+        assert_eq!((row.response_status, row.last_millis), (Some(500), Some(7)));
+        assert_eq!((row.response_excerpt.as_deref(), row.error.as_deref()), (Some("no"), Some("the answer was 500")));
+        let claimed = claim(world, hook.id, at(15_000), 1).await.remove(0);
+        assert!(deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
+        let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();
+        assert_eq!((row.status, row.attempts, row.next_at), (DeliveryStatus::Delivered, 2, None));
+        assert_eq!((row.delivered_at, row.error), (Some(at(50)), None));
+        assert!(claim(world, hook.id, at(99_999), 1).await.is_empty());
+    }
+
+    async fn sending_again_starts_a_series_of_its_own(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let id = add(world, hook.id, 1).await[0].id;
+        let before = claim(world, hook.id, NOW, 1).await.remove(0);
+        assert!(deliveries::resend(&world.store, world.ws, id, at(5)).await.unwrap());
+        assert!(!deliveries::record(&world.store, &before, &delivered()).await.unwrap(), "of the series before");
+        let again = claim(world, hook.id, at(5), 1).await.remove(0);
+        assert_eq!((again.attempts, again.resends), (0, 1));
+        assert!(deliveries::record(&world.store, &again, &failed(None)).await.unwrap());
+        let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();
+        assert_eq!((row.status, row.attempts, row.resends), (DeliveryStatus::Failed, 1, 1));
+        assert!(deliveries::resend(&world.store, world.ws, id, at(6)).await.unwrap());
+        assert_eq!(claim(world, hook.id, at(6), 1).await.len(), 1);
+        let other = add_workspace(&world.store, "other").await;
+        assert!(!deliveries::resend(&world.store, other, id, at(7)).await.unwrap());
+    }
+
+    async fn a_disabled_endpoint_has_nothing_due(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        add(world, hook.id, 1).await;
+        let change = WebhookChange { disabled_at: Some(Some(NOW)), ..WebhookChange::default() };
+        assert!(webhooks::update(&world.store, world.ws, hook.id, change, NOW).await.unwrap());
+        assert!(webhooks::due(&world.store, at(9)).await.unwrap().is_empty());
+        assert_eq!(deliveries::next_due(&world.store, at(-9)).await.unwrap(), None);
+    }
+
+    async fn lists_are_narrowed_paged_and_counted(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let second = add_webhook(world, "https://b.example/").await;
+        let new = add(world, hook.id, 5).await;
+        add(world, second.id, 1).await;
+        let claimed = claim(world, hook.id, NOW, 1).await.remove(0);
+        assert!(deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
+        let of_hook = DeliveryFilter { webhook: Some(hook.id), ..DeliveryFilter::default() };
+        let list = async |filter: DeliveryFilter, limit| {
+            let rows = deliveries::list(&world.store, world.ws, &filter, limit).await.unwrap();
+            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        };
+        assert_eq!(list(DeliveryFilter::default(), 50).await.len(), 6);
+        assert_eq!(list(of_hook, 2).await, [new[4].id, new[3].id]);
+        assert_eq!(list(DeliveryFilter { before: Some(new[3].id), ..of_hook }, 50).await.len(), 3);
+        assert_eq!(list(DeliveryFilter { status: Some(DeliveryStatus::Delivered), ..of_hook }, 50).await, [new[0].id]);
+        assert_eq!(list(DeliveryFilter { txn: new[2].txn_id, ..of_hook }, 50).await, [new[2].id]);
+        assert!(list(DeliveryFilter { event: Some(WebhookEvent::Expired), ..of_hook }, 50).await.is_empty());
+        assert_eq!(deliveries::counts(&world.store, world.ws, hook.id).await.unwrap(), [4, 1, 0]);
+        let other = add_workspace(&world.store, "other").await;
+        assert!(deliveries::list(&world.store, other, &of_hook, 50).await.unwrap().is_empty());
+        assert!(deliveries::find(&world.store, other, new[0].id).await.unwrap().is_none());
+        assert!(deliveries::body(&world.store, other, new[0].id).await.unwrap().is_none());
+    }
+
+    async fn what_is_over_is_purged_and_an_endpoint_takes_its_deliveries_along(world: &World) {
+        let hook = add_webhook(world, "https://a.example/").await;
+        let new = add(world, hook.id, 2).await;
+        let claimed = claim(world, hook.id, NOW, 1).await.remove(0);
+        assert!(deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
+        assert_eq!(deliveries::purge(&world.store, NOW).await.unwrap(), 0);
+        assert_eq!(deliveries::purge(&world.store, at(99)).await.unwrap(), 1);
+        assert!(deliveries::find(&world.store, world.ws, new[1].id).await.unwrap().is_some(), "it still waits");
+        assert!(webhooks::remove(&world.store, world.ws, hook.id).await.unwrap());
+        assert!(deliveries::find(&world.store, world.ws, new[1].id).await.unwrap().is_none());
+    }
+}

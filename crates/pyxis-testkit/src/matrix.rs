@@ -1,0 +1,113 @@
+//! A real Matrix homeserver: Synapse, from the Python environment that `PX_TEST_SYNAPSE` names.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use pyxis_core::entropy::{self, OsEntropy};
+
+/// A homeserver that exists for one test.
+pub struct Homeserver {
+    address: SocketAddr,
+    directory: PathBuf,
+    child: Child,
+}
+
+/// Its name: what stands behind the colon of users and rooms.
+pub const NAME: &str = "px.test";
+
+impl Homeserver {
+    /// A new homeserver where anybody may register, or `None` (and a line that says so) without
+    /// `PX_TEST_SYNAPSE`, the directory of a Python environment with `matrix-synapse`. With `PX_TEST_STRICT`
+    /// that is a failure.
+    #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its server this way")]
+    pub fn start(test: &str) -> Option<Self> {
+        let Ok(environment) = std::env::var("PX_TEST_SYNAPSE") else {
+            assert!(
+                std::env::var("PX_TEST_STRICT").is_err(),
+                "PX_TEST_SYNAPSE is not set: run ci/synapse.sh"
+            );
+            eprintln!("skipped {test}: PX_TEST_SYNAPSE is not set, see ci/synapse.sh");
+            return None;
+        };
+        let directory = std::env::temp_dir().join(entropy::token::<8>(&OsEntropy, "px-synapse-"));
+        std::fs::create_dir(&directory).expect("a directory");
+        let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = free.local_addr().expect("an address");
+        std::fs::write(directory.join("homeserver.yaml"), configuration(address.port())).expect("a file");
+        std::fs::write(directory.join("log.yaml"), LOGGING).expect("a file");
+        drop(free);
+        let python = PathBuf::from(environment).join("bin/python");
+        let command = || {
+            let mut command = Command::new(&python);
+            command.args(["-m", "synapse.app.homeserver", "-c", "homeserver.yaml"]).current_dir(&directory);
+            command.stdin(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        let made = command().arg("--generate-keys").stdout(Stdio::null()).status().expect("Synapse runs");
+        assert!(made.success(), "Synapse makes its keys");
+        let mut child = command().stdout(Stdio::piped()).spawn().expect("Synapse starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let ready =
+            lines.by_ref().map_while(Result::ok).any(|line| line.contains("now listening on TCP port"));
+        assert!(ready, "Synapse listens");
+        // Whatever else it says must not fill the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        Some(Self { address, directory, child })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What `PX_MATRIX_HOMESERVER` should be.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Homeserver {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+const LOGGING: &str = "version: 1
+formatters: {plain: {format: '%(message)s'}}
+handlers: {console: {class: logging.StreamHandler, formatter: plain, stream: ext://sys.stdout}}
+loggers: {synapse.storage.SQL: {level: WARNING}}
+root: {level: INFO, handlers: [console]}
+disable_existing_loggers: false
+";
+
+fn configuration(port: u16) -> String {
+    // Limits would only slow the tests down; those that test limits use a stand-in.
+    let free = "{per_second: 10000, burst_count: 10000}";
+    format!(
+        "server_name: {NAME}
+report_stats: false
+database: {{name: sqlite3, args: {{database: ':memory:'}}}}
+media_store_path: media
+signing_key_path: signing.key
+log_config: log.yaml
+trusted_key_servers: []
+enable_registration: true
+enable_registration_without_verification: true
+suppress_key_server_warning: true
+bcrypt_rounds: 4
+listeners:
+  - {{port: {port}, bind_addresses: ['127.0.0.1'], type: http, tls: false, resources: [{{names: [client]}}]}}
+rc_message: {free}
+rc_registration: {free}
+rc_login: {{address: {free}, account: {free}, failed_attempts: {free}}}
+rc_joins: {{local: {free}, remote: {free}}}
+rc_invites: {{per_room: {free}, per_user: {free}, per_issuer: {free}}}
+rc_room_creation: {free}
+"
+    )
+}

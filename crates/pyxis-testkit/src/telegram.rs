@@ -1,0 +1,310 @@
+//! A stand-in for the Bot API: offsets, long polls, limits, and the refusals that matter.
+//!
+//! It follows <https://core.telegram.org/bots/api>: what is acknowledged by an offset is gone, a poll waits
+//! until something happens or its time is up, a second poll ends the first with 409, polling is refused
+//! while a webhook is set, and texts and buttons that the real thing would refuse are refused.
+
+mod methods;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// The token of the bot.
+pub const TOKEN: &str = "123456:canary-token";
+
+/// One call of the bot.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The method.
+    pub method: String,
+    /// Its parameters.
+    pub body: Value,
+}
+
+/// A message as people see it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The chat.
+    pub chat: String,
+    /// Its id.
+    pub id: i64,
+    /// Its text.
+    pub text: String,
+    /// Its buttons in rows: label and what they carry.
+    pub buttons: Vec<(String, Value)>,
+    /// How often it was edited.
+    pub edits: usize,
+}
+
+impl Shown {
+    /// What the button with this label carries.
+    pub fn button(&self, label: &str) -> &str {
+        let found = self.buttons.iter().find(|(found, _)| found == label);
+        let found = found.unwrap_or_else(|| panic!("no button {label} in {:?}", self.buttons));
+        found.1["callback_data"].as_str().expect("callback data")
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    calls: Vec<Call>,
+    updates: VecDeque<Value>,
+    next_update: i64,
+    next_message: i64,
+    messages: BTreeMap<(String, i64), Shown>,
+    presses: Vec<String>,
+    answers: Vec<(String, String)>,
+    /// Answers 429 to so many posts and edits, with this many seconds.
+    limited: VecDeque<u64>,
+    down: bool,
+    webhook: Option<Value>,
+    polls: u64,
+}
+
+/// The running stand-in. It stops when dropped.
+pub struct Telegram {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    changed: watch::Sender<()>,
+}
+
+impl Shared {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+        let result = change(&mut self.inner());
+        self.changed.send_replace(());
+        result
+    }
+}
+
+impl Telegram {
+    /// On a free port of this machine.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
+        let address = listener.local_addr().expect("an address");
+        let inner = Inner { next_update: 700, next_message: 1, ..Inner::default() };
+        let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: watch::Sender::new(()) });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, shared, accepting }
+    }
+
+    /// What `PX_TELEGRAM_API_BASE` should be.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every call so far.
+    pub fn calls(&self) -> Vec<Call> {
+        self.shared.inner().calls.clone()
+    }
+
+    /// Every message as it is now, oldest first.
+    pub fn messages(&self) -> Vec<Shown> {
+        let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
+        all.sort_by_key(|message| message.id);
+        all
+    }
+
+    /// What people were answered when they pressed a button: whose press, and the text.
+    pub fn answers(&self) -> Vec<(String, String)> {
+        self.shared.inner().answers.clone()
+    }
+
+    /// The webhook that the bot set.
+    pub fn webhook(&self) -> Option<Value> {
+        self.shared.inner().webhook.clone()
+    }
+
+    /// How many updates nobody has acknowledged.
+    pub fn waiting(&self) -> usize {
+        self.shared.inner().updates.len()
+    }
+
+    /// Waits until `reached` returns something.
+    pub async fn until<T>(&self, reached: impl Fn(&Self) -> Option<T>) -> T {
+        let mut changed = self.shared.changed.subscribe();
+        loop {
+            changed.borrow_and_update();
+            if let Some(value) = reached(self) {
+                return value;
+            }
+            changed.changed().await.expect("the stand-in runs");
+        }
+    }
+
+    /// Answers the next posts and edits with 429 and these seconds to wait, one each.
+    pub fn limit(&self, seconds: &[u64]) {
+        self.shared.change(|inner| inner.limited.extend(seconds));
+    }
+
+    /// Answers nothing but 502 while it is down.
+    pub fn set_down(&self, down: bool) {
+        self.shared.change(|inner| inner.down = down);
+    }
+
+    /// Somebody presses a button; the update, which the next poll gets.
+    pub fn press(&self, message: &Shown, label: &str, user: i64) -> Value {
+        let data = message.button(label).to_owned();
+        self.press_with(message, &data, user)
+    }
+
+    /// The same with other data than a button carries.
+    pub fn press_with(&self, message: &Shown, data: &str, user: i64) -> Value {
+        self.shared.change(|inner| {
+            let id = format!("press-{}", inner.presses.len());
+            inner.presses.push(id.clone());
+            inner.push(json!({ "callback_query": {
+                "id": id, "from": person(user), "data": data, "chat_instance": "1",
+                "message": { "message_id": message.id, "date": 1, "chat": { "id": 1, "type": "private" } },
+            } }))
+        })
+    }
+
+    /// Somebody writes to the bot in private; the update.
+    pub fn write(&self, user: i64, text: &str) -> Value {
+        self.shared.change(|inner| {
+            let chat = json!({ "id": user, "type": "private" });
+            inner.push(json!({ "message": {
+                "message_id": 1, "date": 1, "chat": chat, "from": person(user), "text": text,
+            } }))
+        })
+    }
+}
+
+impl Drop for Telegram {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Inner {
+    fn push(&mut self, mut update: Value) -> Value {
+        update["update_id"] = self.next_update.into();
+        self.next_update += 1;
+        self.updates.push_back(update.clone());
+        update
+    }
+}
+
+fn person(id: i64) -> Value {
+    json!({ "id": id, "is_bot": false, "first_name": "Ada", "username": format!("user{id}") })
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| serve(Arc::clone(&shared), request));
+            // The client may go away in the middle; that is its own affair.
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let bytes =
+        request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let (status, answer) = answer(&shared, &path, body).await;
+    let mut response = Response::new(Full::new(answer.to_string().into()));
+    *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+    response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+async fn answer(shared: &Shared, path: &str, body: Value) -> (u16, Value) {
+    let Some(method) = path.strip_prefix(&format!("/bot{TOKEN}/")).map(str::to_owned) else {
+        return refusal(401, "Unauthorized");
+    };
+    let barred = shared.change(|inner| {
+        inner.calls.push(Call { method: method.clone(), body: body.clone() });
+        if inner.down {
+            return Some((502, json!("Bad Gateway")));
+        }
+        let posts = matches!(method.as_str(), "sendMessage" | "editMessageText");
+        let limited = if posts { inner.limited.pop_front() } else { None };
+        limited.map(|seconds| {
+            let (status, mut answer) = refusal(429, &format!("Too Many Requests: retry after {seconds}"));
+            answer["parameters"] = json!({ "retry_after": seconds });
+            (status, answer)
+        })
+    });
+    if let Some(barred) = barred {
+        return barred;
+    }
+    if method == "getUpdates" {
+        poll(shared, &body).await
+    } else {
+        shared.change(|inner| inner.call(&method, &body))
+    }
+}
+
+fn refusal(code: u16, description: &str) -> (u16, Value) {
+    (code, json!({ "ok": false, "error_code": code, "description": description }))
+}
+
+fn result(result: &Value) -> (u16, Value) {
+    (200, json!({ "ok": true, "result": result }))
+}
+
+/// Acknowledges by offset, then waits until there is something or the time is up.
+async fn poll(shared: &Shared, body: &Value) -> (u16, Value) {
+    let number = |name: &str| body[name].as_i64().unwrap_or(0);
+    let time = Duration::from_secs(u64::try_from(number("timeout")).unwrap_or(0));
+    let mine = shared.change(|inner| {
+        let offset = number("offset");
+        inner.updates.retain(|update| update["update_id"].as_i64().is_some_and(|id| id >= offset));
+        inner.polls += 1;
+        inner.polls
+    });
+    let mut changed = shared.changed.subscribe();
+    let waiting = async {
+        loop {
+            changed.borrow_and_update();
+            {
+                let inner = shared.inner();
+                if inner.webhook.is_some() {
+                    return refusal(409, "Conflict: can't use getUpdates method while webhook is active");
+                }
+                if inner.polls != mine {
+                    return refusal(409, "Conflict: terminated by other getUpdates request");
+                }
+                if inner.down {
+                    return (502, json!("Bad Gateway"));
+                }
+                if !inner.updates.is_empty() {
+                    let first: Vec<_> = inner.updates.iter().take(100).cloned().collect();
+                    return result(&first.into());
+                }
+            }
+            if changed.changed().await.is_err() {
+                return refusal(500, "stopped");
+            }
+        }
+    };
+    tokio::time::timeout(time, waiting).await.unwrap_or_else(|_| result(&json!([])))
+}

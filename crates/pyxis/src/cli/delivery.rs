@@ -1,0 +1,59 @@
+//! Commands about who is told.
+
+use clap::Subcommand;
+
+/// `pyxis webhook …`
+#[derive(Debug, Subcommand)]
+pub enum WebhookCommand {
+    /// Add an endpoint and print its signing secret, once.
+    Add {
+        /// Where deliveries are posted: https, and a public host.
+        #[arg(long)]
+        url: String,
+        /// An event to deliver; repeat for several. Without it: all.
+        #[arg(long = "event", value_name = "EVENT")]
+        events: Vec<String>,
+        /// For people.
+        #[arg(long, default_value = "")]
+        description: String,
+    },
+    /// List endpoints, never their secrets.
+    List,
+    /// Deliver again.
+    Enable {
+        /// Its id.
+        id: String,
+    },
+    /// Deliver nothing for now.
+    Disable {
+        /// Its id.
+        id: String,
+    },
+    /// Remove an endpoint and its deliveries.
+    Remove {
+        /// Its id.
+        id: String,
+    },
+    /// Replace the signing secret and print the new one, once; both sign for 24 hours.
+    RotateSecret {
+        /// Its id.
+        id: String,
+    },
+    /// List deliveries, newest first.
+    Deliveries {
+        /// Only of this endpoint.
+        #[arg(long, value_name = "ID")]
+        webhook: Option<String>,
+        /// Only pending, delivered or failed ones.
+        #[arg(long)]
+        status: Option<String>,
+        /// At most so many.
+        #[arg(short = 'n', long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Send a stored delivery again: the same bytes, signed afresh.
+    Resend {
+        /// The delivery's id.
+        id: String,
+    },
+}

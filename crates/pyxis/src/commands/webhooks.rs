@@ -1,0 +1,123 @@
+//! `pyxis webhook`.
+
+use anyhow::{Context, Result};
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::service::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
+use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
+use serde_json::{Value, json};
+
+use super::{acting, out};
+use crate::cli::{Global, WebhookCommand};
+
+pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> {
+    let (app, actor) = acting(global).await?;
+    let (state, workspace) = (&app.gateway, actor.workspace);
+    match command {
+        WebhookCommand::Add { url, events, description } => {
+            let input = WebhookInput { url, description, events };
+            let (webhook, secret) = webhooks::create(state, &actor, input).await?;
+            print_secret(global.json, shown(&webhook), &secret);
+        }
+        WebhookCommand::List => {
+            let rows: Vec<_> = webhooks::list(state, workspace).await?.iter().map(shown).collect();
+            out::table(global.json, &["id", "url", "events", "enabled", "created_at"], &rows);
+        }
+        WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
+        WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
+        WebhookCommand::Remove { id } => {
+            webhooks::remove(state, &actor, id.parse().ok().context("not the id of an endpoint")?).await?;
+            if global.json {
+                out::json(&json!({ "removed": id }));
+            } else {
+                out::line(format_args!("removed {id}"));
+            }
+        }
+        WebhookCommand::RotateSecret { id } => {
+            let id = id.parse().ok().context("not the id of an endpoint")?;
+            let (secret, until) = webhooks::rotate(state, &actor, id).await?;
+            let value = json!({ "id": id, "previous_secret_until": until.to_rfc3339() });
+            print_secret(global.json, value, &secret);
+        }
+        WebhookCommand::Deliveries { webhook, status, limit } => {
+            let filter = DeliveryFilter {
+                webhook: webhook
+                    .map(|id| id.parse().ok().context("not the id of an endpoint"))
+                    .transpose()?,
+                status: status.map(|text| read_status(&text)).transpose()?,
+                ..DeliveryFilter::default()
+            };
+            let rows = webhooks::deliveries(state, workspace, &filter, limit).await?;
+            let rows: Vec<_> = rows.iter().map(delivery).collect();
+            let columns = ["id", "event", "status", "attempts", "response_status", "error", "created_at"];
+            out::table(global.json, &columns, &rows);
+        }
+        WebhookCommand::Resend { id } => {
+            let id = id.parse().ok().context("not the id of a delivery")?;
+            let row = webhooks::resend(state, &actor, id).await?;
+            if global.json {
+                out::json(&delivery(&row));
+            } else {
+                out::line(format_args!("{id} is sent again by the running server"));
+            }
+        }
+    }
+    app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+async fn set_enabled(
+    global: &Global,
+    app: &crate::app::App,
+    actor: &pyxis_gateway::Actor,
+    id: &str,
+    enabled: bool,
+) -> Result<()> {
+    let id = id.parse().ok().context("not the id of an endpoint")?;
+    let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+    let webhook = webhooks::update(&app.gateway, actor, id, patch).await?;
+    if global.json {
+        out::json(&shown(&webhook));
+    } else {
+        out::line(format_args!("{id} is {}", if enabled { "enabled" } else { "disabled" }));
+    }
+    Ok(())
+}
+
+fn read_status(text: &str) -> Result<DeliveryStatus> {
+    DeliveryStatus::from_name(text).context("a delivery is pending, delivered or failed")
+}
+
+fn shown(webhook: &Webhook) -> Value {
+    json!({
+        "id": webhook.row.id,
+        "url": webhook.row.url,
+        "description": webhook.row.description,
+        "events": webhook.events,
+        "enabled": webhook.row.disabled_at.is_none(),
+        "created_at": webhook.row.created_at.to_rfc3339(),
+    })
+}
+
+fn delivery(row: &DeliveryRow) -> Value {
+    json!({
+        "id": row.id,
+        "webhook_id": row.webhook_id,
+        "event": row.event,
+        "txn_id": row.txn_id,
+        "status": row.status.as_str(),
+        "attempts": row.attempts,
+        "response_status": row.response_status,
+        "error": row.error,
+        "created_at": row.created_at.to_rfc3339(),
+    })
+}
+
+fn print_secret(as_json: bool, mut value: Value, secret: &SecretString) {
+    if as_json {
+        value["secret"] = secret.expose().as_str().into();
+        out::json(&value);
+    } else {
+        let id = value["id"].as_str().unwrap_or_default();
+        out::line(format_args!("signing secret of {id} (shown once): {}", secret.expose()));
+    }
+}

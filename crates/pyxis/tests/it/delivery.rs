@@ -1,0 +1,7 @@
+//! Who is told of approvals, in this process and with a clock that the test moves.
+
+mod chaos;
+mod matrix;
+mod push;
+mod telegram;
+mod webhooks;

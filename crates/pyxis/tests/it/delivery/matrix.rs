@@ -1,0 +1,236 @@
+//! Spec 3, Approval channels: the second chat platform, against a real homeserver.
+
+use std::time::Duration;
+
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Config;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
+use pyxis_gateway::service::channels;
+use pyxis_gateway::workers;
+use pyxis_store::approvals;
+use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_testkit::matrix::Homeserver;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::races::world::World;
+use crate::support::client::Address;
+use crate::support::{Client, until};
+
+/// Somebody on the homeserver.
+struct User {
+    id: String,
+    client: Client,
+    token: String,
+}
+
+impl User {
+    async fn register(homeserver: &Homeserver, name: &str) -> Self {
+        let client = Client::new(Address::new(homeserver.address()));
+        let body = json!({ "username": name, "password": "p", "auth": { "type": "m.login.dummy" } });
+        let made = client.post("/_matrix/client/v3/register", &body).send().await.expect(200).json();
+        let text = |field: &str| made[field].as_str().unwrap().to_owned();
+        let token = text("access_token");
+        Self { id: text("user_id"), client: client.with("authorization", &format!("Bearer {token}")), token }
+    }
+
+    async fn room(&self, body: &Value) -> String {
+        let made = self.client.post("/_matrix/client/v3/createRoom", body).send().await.expect(200).json();
+        made["room_id"].as_str().unwrap().to_owned()
+    }
+
+    async fn send(&self, room: &str, kind: &str, content: &Value) {
+        let path = format!("/_matrix/client/v3/rooms/{room}/send/{kind}/{}", rand());
+        self.client.put(&path, content).send().await.expect(200);
+    }
+
+    async fn react(&self, room: &str, event: &str, key: &str) {
+        let content =
+            json!({ "m.relates_to": { "rel_type": "m.annotation", "event_id": event, "key": key } });
+        self.send(room, "m.reaction", &content).await;
+    }
+
+    /// The newest events of a room, newest first.
+    async fn events(&self, room: &str) -> Vec<Value> {
+        let path = format!("/_matrix/client/v3/rooms/{room}/messages?dir=b&limit=100");
+        let page = self.client.get(&path).send().await.expect(200).json();
+        page["chunk"].as_array().unwrap().clone()
+    }
+
+    /// Waits until an event in the room satisfies `wanted`.
+    async fn sees(&self, what: &str, room: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        until(what, async || self.events(room).await.into_iter().find(|event| wanted(event))).await
+    }
+}
+
+fn rand() -> String {
+    pyxis_core::entropy::token::<8>(&pyxis_core::entropy::OsEntropy, "t")
+}
+
+fn says(event: &Value, text: &str) -> bool {
+    event["content"]["body"].as_str().is_some_and(|body| body.contains(text))
+}
+
+struct Scene {
+    world: World,
+    bot: User,
+    ada: User,
+    room: String,
+    stop: watch::Sender<bool>,
+    loops: JoinSet<()>,
+}
+
+impl Scene {
+    async fn start(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) -> Self {
+        let bot = User::register(homeserver, "pyxis").await;
+        let ada = User::register(homeserver, "ada").await;
+        let room = ada.room(&json!({ "invite": [bot.id], "preset": "private_chat" })).await;
+        let config = Config {
+            base_url: "https://px.example.com".to_owned(),
+            matrix: Some(MatrixConfig {
+                homeserver: homeserver.base(),
+                token: SecretString::new(bot.token.clone()),
+            }),
+            ..Config::default()
+        };
+        let world = World::with_config(url, config).await;
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": room });
+        world.policy(&policy.to_string()).await;
+        let (stop, stopping) = watch::channel(false);
+        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        Self { world, bot, ada, room, stop, loops }
+    }
+
+    async fn end(mut self) {
+        self.stop.send_replace(true);
+        while self.loops.join_next().await.is_some() {}
+    }
+
+    async fn link(&self) {
+        let owner = self.world.approver(0, Surface::Dashboard);
+        let (state, actor) = (&self.world.state, self.world.actor());
+        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+        let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
+        self.ada.send(&self.room, "m.room.message", &content).await;
+        self.ada
+            .sees("the account is linked", &self.room, |event| says(event, "Linked to a@example.com"))
+            .await;
+    }
+
+    /// A request, and the event that asks about it.
+    async fn asked(&self, round: usize) -> (TxnId, String) {
+        let txn = self.world.pause(round).await;
+        let text = format!("│ round {round}");
+        let event = self.ada.sees("the message", &self.room, |event| says(event, &text)).await;
+        (txn, event["event_id"].as_str().unwrap().to_owned())
+    }
+
+    async fn state(&self, txn: TxnId) -> ApprovalState {
+        let found = approvals::find(&self.world.state.store, self.world.workspace, txn).await;
+        found.unwrap().unwrap().state
+    }
+
+    async fn edited(&self, event: &str, text: &str) -> Value {
+        let edits = |found: &Value| {
+            let relation = &found["content"]["m.relates_to"];
+            relation["rel_type"] == "m.replace"
+                && relation["event_id"] == event
+                && found["content"]["m.new_content"]["body"].as_str().is_some_and(|body| body.contains(text))
+        };
+        self.ada.sees(text, &self.room, edits).await
+    }
+}
+
+/// One homeserver for the whole story: it takes seconds to start.
+async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
+    let scene = Scene::start(url, homeserver).await;
+    scene.link().await;
+
+    // Approved by a reaction. The bot has put the possible ones under its message.
+    let (txn, event) = scene.asked(1).await;
+    for key in ["✅", "❌", "⏳"] {
+        let offered = |found: &Value| {
+            let relation = &found["content"]["m.relates_to"];
+            found["sender"] == scene.bot.id && relation["key"] == key && relation["event_id"] == event
+        };
+        scene.ada.sees(key, &scene.room, offered).await;
+    }
+    assert_eq!(scene.state(txn).await, ApprovalState::Pending, "the bot's own reactions decide nothing");
+    scene.ada.react(&scene.room, &event, "👍").await;
+    scene.ada.react(&scene.room, &event, "✅\u{fe0f}").await;
+    scene.edited(&event, "Approved by a@example.com").await;
+    assert_eq!(scene.state(txn).await, ApprovalState::Approved);
+
+    // Denied, and approved with a grant.
+    let (denied, event) = scene.asked(2).await;
+    scene.ada.react(&scene.room, &event, "❌").await;
+    scene.edited(&event, "Denied by a@example.com").await;
+    assert_eq!(scene.state(denied).await, ApprovalState::Denied);
+    let (granted, event) = scene.asked(3).await;
+    scene.ada.react(&scene.room, &event, "⏳").await;
+    scene.edited(&event, "Approved by").await;
+    assert_eq!(scene.state(granted).await, ApprovalState::Approved);
+    let page = pyxis_store::Page::first(10);
+    let grants = pyxis_store::grants::list(
+        &scene.world.state.store,
+        scene.world.workspace,
+        true,
+        page,
+        scene.world.clock_now(),
+    );
+    let grants = grants.await.unwrap();
+    assert_eq!(grants[0].expires_at.since(grants[0].created_at), Duration::from_mins(30));
+
+    // Somebody else in the room decides nothing, and hears so.
+    let eve = User::register(homeserver, "eve").await;
+    let invite = json!({ "user_id": eve.id });
+    let path = format!("/_matrix/client/v3/rooms/{}/invite", scene.room);
+    scene.ada.client.post(&path, &invite).send().await.expect(200);
+    eve.client.post(&format!("/_matrix/client/v3/join/{}", scene.room), &json!({})).send().await.expect(200);
+    // Not the route of the grant, which would pass.
+    scene.world.policy(&json!({ "channel": "chat_secondary", "matrix_room": scene.room, "require_approval_urls": ["/act"] }).to_string()).await;
+    let (txn, event) = scene.asked(4).await;
+    eve.react(&scene.room, &event, "✅").await;
+    scene.ada.sees("the stranger is answered", &scene.room, |event| says(event, "not linked")).await;
+    assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+
+    // Decided elsewhere: the message tells it.
+    let owner = scene.world.approver(1, Surface::Dashboard);
+    decide(&scene.world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+    scene.edited(&event, "Denied by b@example.com").await;
+
+    // A passkey credential shows a link, and no reaction approves.
+    let policy = json!({ "channel": "chat_secondary", "matrix_room": scene.room, "passkey_required": true });
+    scene.world.policy(&policy.to_string()).await;
+    let (txn, event) = scene.asked(5).await;
+    let link = format!("Approve with your passkey: https://px.example.com/approve/{txn}");
+    scene.ada.sees("the link", &scene.room, |event| says(event, &link)).await;
+    scene.ada.react(&scene.room, &event, "✅").await;
+    scene.ada.sees("the refusal", &scene.room, |event| says(event, "Only a passkey")).await;
+    assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+    scene.end().await;
+}
+
+mod reactions_decide_in_a_room_of_a_real_homeserver {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn sqlite() {
+        let Some(homeserver) = Homeserver::start("reactions on SQLite") else { return };
+        let dir = tempfile::tempdir().unwrap();
+        story(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn postgres() {
+        let Some(homeserver) = Homeserver::start("reactions on PostgreSQL") else { return };
+        let Some(database) = crate::postgres::Database::create("matrix").await else { return };
+        story(database.url(), &homeserver).await;
+        database.remove().await;
+    }
+}

@@ -1,0 +1,132 @@
+//! Browser notifications, received by something that decrypts them.
+
+use std::time::Duration;
+
+use pyxis_core::grant::Surface;
+use pyxis_core::id::UserId;
+use pyxis_gateway::Error;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::service::brand;
+use pyxis_gateway::service::push::{self, Subscription};
+use pyxis_testkit::push::{Browser, claims};
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
+
+use crate::races::world::{World, both_engines};
+
+const SERVICE: &str = "push.example.com";
+
+async fn service(world: &World) -> Upstream {
+    let service = Upstream::https(&world.authority, &[SERVICE]).await;
+    service.reply_with(|_| Reply::new(201));
+    world.policy(r#"{"channel": "dashboard"}"#).await;
+    service
+}
+
+fn owner(world: &World) -> UserId {
+    world.approver(0, Surface::Dashboard).user
+}
+
+async fn subscribe(world: &World, service: &Upstream, browser: &Browser) {
+    let new = Subscription {
+        endpoint: service.url_at(SERVICE, "/send/abc"),
+        p256dh: browser.p256dh(),
+        auth: browser.auth(),
+        label: "Chromium on Linux".to_owned(),
+    };
+    push::subscribe(&world.state, &world.actor(), owner(world), new).await.unwrap();
+}
+
+async fn browsers(world: &World) -> usize {
+    push::list(&world.state, world.workspace, owner(world)).await.unwrap().len()
+}
+
+both_engines! {
+    async fn a_browser_is_told_who_asks_for_what_and_where_and_nothing_else(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        brand::put(&world.state, &world.actor(), "Acme", "").await.unwrap();
+        let txn = world.pause(1).await;
+        push::tick(&world.state).await.unwrap();
+        let [sent] = service.received(1).await.try_into().unwrap();
+        assert_eq!((sent.method.as_str(), sent.target.as_str()), ("POST", "/send/abc"));
+        assert_eq!(sent.header("content-encoding"), Some("aes128gcm"));
+        assert_eq!((sent.header("ttl"), sent.header("urgency")), (Some("3600"), Some("high")));
+        assert_eq!(sent.header("topic"), Some(txn.to_string().replace('-', "").as_str()));
+        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&world.state));
+        assert_eq!(claims["aud"], format!("https://{SERVICE}:{}", service.port()));
+        let told: Value = serde_json::from_slice(&browser.decrypt(&sent.body)).unwrap();
+        let host = world.upstream.addr();
+        assert_eq!(told, json!({
+            "title": "Acme: approval needed",
+            "body": format!("default-agent wants to use api: POST {host}\nSecured by Pyxis"),
+            "path": format!("/approve/{txn}"),
+            "tag": txn.to_string(),
+            "icon": null,
+        }));
+        push::tick(&world.state).await.unwrap();
+        assert_eq!(service.requests().len(), 1, "it is told once");
+    }
+
+    async fn what_is_decided_before_it_could_be_told_is_not_told(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        service.reply(Reply::new(503));
+        let txn = world.pause(1).await;
+        push::tick(&world.state).await.unwrap();
+        let approver = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &approver, txn, Word::Deny(None)).await.unwrap();
+        world.advance(Duration::from_mins(1));
+        push::tick(&world.state).await.unwrap();
+        assert_eq!(service.requests().len(), 1);
+    }
+
+    async fn trouble_is_waited_out_and_a_browser_that_is_gone_is_forgotten(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        service.reply(Reply::new(500)).reply(Reply::new(429).header("retry-after", "30")).reply(Reply::new(410));
+        world.pause(1).await;
+        for (wait, count) in [(0, 1), (1, 2), (29, 2), (1, 3)] {
+            world.advance(Duration::from_secs(wait));
+            push::tick(&world.state).await.unwrap();
+            assert_eq!(service.requests().len(), count, "{wait}");
+        }
+        assert_eq!(browsers(world).await, 0);
+        world.pause(2).await;
+        push::tick(&world.state).await.unwrap();
+        assert_eq!(service.requests().len(), 3);
+    }
+
+    async fn only_requests_that_are_announced_in_the_dashboard_are_told(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        world.policy(r#"{"channel": "agent_reflected"}"#).await;
+        world.pause(1).await;
+        push::tick(&world.state).await.unwrap();
+        assert!(service.requests().is_empty());
+    }
+
+    async fn an_endpoint_that_may_not_be_reached_or_keys_that_are_none_are_refused(world: &World) {
+        let browser = Browser::new();
+        let good = Subscription {
+            endpoint: "https://8.8.8.8/send".to_owned(),
+            p256dh: browser.p256dh(),
+            auth: browser.auth(),
+            label: String::new(),
+        };
+        for bad in [
+            Subscription { endpoint: "http://8.8.8.8/send".to_owned(), ..good.clone() },
+            Subscription { endpoint: "https://10.0.0.1/send".to_owned(), ..good.clone() },
+            Subscription { endpoint: String::new(), ..good.clone() },
+            Subscription { p256dh: browser.auth(), ..good.clone() },
+            Subscription { auth: "AAAA".to_owned(), ..good.clone() },
+            Subscription { auth: "?".to_owned(), ..good.clone() },
+        ] {
+            let refused = push::subscribe(&world.state, &world.actor(), owner(world), bad).await;
+            assert!(matches!(refused, Err(Error::InvalidField { .. })));
+        }
+        push::subscribe(&world.state, &world.actor(), owner(world), good.clone()).await.unwrap();
+        push::subscribe(&world.state, &world.actor(), owner(world), good).await.unwrap();
+        assert_eq!(browsers(world).await, 1, "the same browser again");
+    }
+}

@@ -1,0 +1,333 @@
+//! Spec 3, Approval channels: the first chat platform, against a stand-in for its Bot API.
+
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Config;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::service::channels;
+use pyxis_gateway::workers;
+use pyxis_store::audit::{self, AuditFilter};
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::{approvals, grants};
+use pyxis_testkit::telegram::{Shown, TOKEN, Telegram};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::races::world::World;
+
+const ADA: i64 = 4242;
+
+/// A world whose workers talk to the stand-in.
+struct Scene {
+    world: World,
+    telegram: Telegram,
+    stop: watch::Sender<bool>,
+    loops: JoinSet<()>,
+}
+
+/// Expands a test to one for each engine.
+macro_rules! both_engines {
+    ($(async fn $name:ident($scene:ident: &mut Scene) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn run(url: pyxis_store::DatabaseUrl) {
+                let mut scene = Scene::start(url, None).await;
+                body(&mut scene).await;
+                scene.end().await;
+            }
+
+            async fn body($scene: &mut Scene) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let dir = tempfile::tempdir().unwrap();
+                run(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db"))).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
+                run(database.url()).await;
+                database.remove().await;
+            }
+        }
+    )+};
+}
+
+impl Scene {
+    async fn start(url: pyxis_store::DatabaseUrl, webhook_secret: Option<&str>) -> Self {
+        let telegram = Telegram::start().await;
+        let config = Config {
+            base_url: "https://px.example.com".to_owned(),
+            telegram: Some(TelegramConfig {
+                token: SecretString::new(TOKEN.to_owned()),
+                api_base: telegram.base(),
+                webhook_secret: webhook_secret.map(|secret| SecretString::new(secret.to_owned())),
+                poll: Duration::from_secs(30),
+            }),
+            ..Config::default()
+        };
+        let world = World::with_config(url, config).await;
+        world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#).await;
+        let (stop, stopping) = watch::channel(false);
+        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        Self { world, telegram, stop, loops }
+    }
+
+    /// Stops the workers, before the database goes.
+    async fn end(mut self) {
+        self.stop.send_replace(true);
+        while self.loops.join_next().await.is_some() {}
+    }
+
+    /// Links an account to the first owner.
+    async fn link(&self, user: i64) {
+        let owner = self.world.approver(0, Surface::Dashboard);
+        let state = &self.world.state;
+        let actor = self.world.actor();
+        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+        self.telegram.write(user, &format!("/link {}", code.expose().to_lowercase()));
+        self.said("sendMessage", "Linked to a@example.com").await;
+    }
+
+    /// Waits until the bot said this by this method.
+    async fn said(&self, method: &str, text: &str) {
+        let said = |telegram: &Telegram| {
+            let calls = telegram.calls();
+            let found = calls.iter().any(|call| {
+                call.method == method && call.body["text"].as_str().is_some_and(|said| said.contains(text))
+            });
+            found.then_some(())
+        };
+        self.telegram.until(said).await;
+    }
+
+    /// A request, and the message that asks about it.
+    async fn asked(&self, round: usize) -> (TxnId, Shown) {
+        let txn = self.world.pause(round).await;
+        let text = format!("│ round {round}");
+        let asks =
+            |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&text));
+        (txn, self.telegram.until(asks).await)
+    }
+
+    async fn state(&self, txn: TxnId) -> ApprovalState {
+        let found = approvals::find(&self.world.state.store, self.world.workspace, txn).await;
+        found.unwrap().unwrap().state
+    }
+
+    /// The message once it has been edited to hold this.
+    async fn edited(&self, message: &Shown, text: &str) -> Shown {
+        let now = |telegram: &Telegram| {
+            telegram.messages().into_iter().find(|found| found.id == message.id && found.text.contains(text))
+        };
+        self.telegram.until(now).await
+    }
+
+    async fn rows(&self, txn: TxnId) -> Vec<ChatMessageRow> {
+        chat_messages::list(&self.world.state.store, self.world.workspace, txn).await.unwrap()
+    }
+}
+
+both_engines! {
+    async fn a_linked_person_approves_by_button_and_the_message_tells_the_outcome(scene: &mut Scene) {
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        assert_eq!(message.chat, "-100200");
+        for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
+            assert!(message.text.contains(part), "{part}: {}", message.text);
+        }
+        let labels: Vec<&str> = message.buttons.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["Approve", "Deny", "Approve for 30 min"]);
+        for (_, button) in &message.buttons {
+            assert!(!button.to_string().contains(&txn.to_string()), "buttons never carry the transaction");
+        }
+        scene.telegram.press(&message, "Approve", ADA);
+        let done = scene.edited(&message, "Approved by a@example.com").await;
+        assert!(done.buttons.is_empty());
+        assert_eq!(scene.state(txn).await, ApprovalState::Approved);
+        scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.starts_with("Approved.")).then_some(())).await;
+        scene.telegram.press_with(&message, message.button("Deny"), ADA);
+        scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.starts_with("Too late")).then_some(())).await;
+    }
+
+    async fn the_other_buttons_deny_and_approve_with_a_grant_of_half_an_hour(scene: &mut Scene) {
+        scene.link(ADA).await;
+        let (denied, message) = scene.asked(1).await;
+        scene.telegram.press(&message, "Deny", ADA);
+        scene.edited(&message, "Denied by a@example.com").await;
+        assert_eq!(scene.state(denied).await, ApprovalState::Denied);
+        let (approved, message) = scene.asked(2).await;
+        scene.telegram.press(&message, "Approve for 30 min", ADA);
+        scene.edited(&message, "Approved by").await;
+        assert_eq!(scene.state(approved).await, ApprovalState::Approved);
+        let page = pyxis_store::Page::first(10);
+        let all = grants::list(&scene.world.state.store, scene.world.workspace, true, page, scene.world.clock_now()).await.unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].expires_at.since(all[0].created_at), Duration::from_mins(30));
+    }
+
+    async fn an_account_that_nobody_linked_is_answered_and_on_record_and_decides_nothing(scene: &mut Scene) {
+        let (txn, message) = scene.asked(1).await;
+        scene.telegram.press(&message, "Approve", 666);
+        scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("not linked")).then_some(())).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        let filter = AuditFilter { kinds: vec!["chat.stranger".to_owned()], ..AuditFilter::default() };
+        let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
+        assert_eq!(found[0].record.record.actor, "telegram:666");
+    }
+
+    async fn a_link_code_works_once_and_only_for_a_while(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.telegram.write(7, "/link ABCDEFGHJKLM");
+        scene.said("sendMessage", "does not work").await;
+        let owner = scene.world.approver(1, Surface::Dashboard);
+        let actor = scene.world.actor();
+        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+        scene.world.advance(until.since(scene.world.clock_now()));
+        scene.telegram.write(8, &format!("/start {}", code.expose()));
+        let refused = |telegram: &Telegram| {
+            let calls = telegram.calls();
+            let mut to_8 = calls.iter().filter(|call| call.method == "sendMessage" && call.body["chat_id"] == 8);
+            to_8.next_back().map(|call| call.body["text"].as_str().unwrap().to_owned())
+        };
+        assert!(scene.telegram.until(refused).await.contains("does not work"));
+        assert!(channels::accounts(&scene.world.state, scene.world.workspace, owner.user).await.unwrap().is_empty());
+    }
+
+    async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        for data in ["a:00000000000000000000000000000000", &format!("a:{txn}"), "a:", "nonsense", "x:y"] {
+            scene.telegram.press_with(&message, data, ADA);
+        }
+        scene.telegram.until(|telegram| (telegram.answers().len() == 5).then_some(())).await;
+        assert!(scene.telegram.answers().iter().all(|(_, text)| text == "This button no longer works."));
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+    }
+
+    async fn a_passkey_credential_shows_a_link_in_place_of_the_button(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "5", "passkey_required": true}"#).await;
+        let (txn, message) = scene.asked(1).await;
+        let labels: Vec<&str> = message.buttons.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["Approve with passkey", "Deny"]);
+        assert_eq!(message.buttons[0].1["url"], format!("https://px.example.com/approve/{txn}"));
+        let nonce = message.button("Deny").split_once(':').unwrap().1;
+        scene.telegram.press_with(&message, &format!("a:{nonce}"), ADA);
+        scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("Only a passkey")).then_some(())).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+    }
+
+    async fn messages_go_to_the_policys_chat_else_the_workspaces_else_to_everybody_linked(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
+        assert_eq!(scene.asked(1).await.1.chat, ADA.to_string());
+        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::Telegram, "-55").await.unwrap();
+        assert_eq!(scene.asked(2).await.1.chat, "-55");
+        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
+        assert_eq!(scene.asked(3).await.1.chat, "-66");
+        scene.world.policy(r#"{"channel": "dashboard"}"#).await;
+        let txn = scene.world.pause(4).await;
+        assert!(scene.rows(txn).await.is_empty());
+    }
+
+    async fn a_limit_is_waited_for_as_long_as_the_platform_says(scene: &mut Scene) {
+        scene.telegram.limit(&[7]);
+        let txn = scene.world.pause(1).await;
+        scene.telegram.until(|telegram| telegram.calls().iter().any(|call| call.method == "sendMessage").then_some(())).await;
+        let due = scene.world.clock_now().plus(Duration::from_secs(7));
+        crate::support::until("the wait is noted", async || {
+            let row = scene.rows(txn).await.remove(0);
+            (row.next_at == Some(due) && row.attempts == 0).then_some(())
+        })
+        .await;
+        assert!(scene.telegram.messages().is_empty());
+        scene.world.advance(Duration::from_secs(7));
+        scene.telegram.until(|telegram| telegram.messages().first().cloned()).await;
+    }
+
+    async fn while_the_platform_is_down_requests_are_decided_and_what_still_waits_is_posted_later(scene: &mut Scene) {
+        scene.telegram.set_down(true);
+        let (decided, waits) = (scene.world.pause(1).await, scene.world.pause(2).await);
+        let owner = scene.world.approver(0, Surface::Dashboard);
+        decide(&scene.world.state, &owner, decided, Word::Deny(None)).await.unwrap();
+        assert_eq!(scene.state(decided).await, ApprovalState::Denied);
+        crate::support::until("an attempt failed", async || {
+            scene.rows(waits).await.remove(0).error.map(drop)
+        })
+        .await;
+        scene.telegram.set_down(false);
+        scene.world.advance(Duration::from_mins(1));
+        let message = scene.telegram.until(|telegram| telegram.messages().first().cloned()).await;
+        assert!(message.text.contains("round 2"), "{}", message.text);
+        decide(&scene.world.state, &owner, waits, Word::Deny(Some("not now".to_owned()))).await.unwrap();
+        assert!(scene.edited(&message, "Denied by").await.text.contains("“not now”"));
+        assert_eq!(scene.telegram.messages().len(), 1, "nobody is asked about what is decided");
+    }
+
+    async fn a_chat_that_refuses_the_bot_is_given_up_and_says_why(scene: &mut Scene) {
+        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
+        let txn = scene.world.pause(1).await;
+        let row = crate::support::until("it is given up", async || {
+            let row = scene.rows(txn).await.remove(0);
+            (row.next_at.is_none()).then_some(row)
+        })
+        .await;
+        assert_eq!(row.error.as_deref(), Some("Bad Request: chat not found"));
+    }
+
+    async fn expiry_and_withdrawal_are_shown_too(scene: &mut Scene) {
+        let (withdrawn, first) = scene.asked(1).await;
+        let (_, second) = scene.asked(2).await;
+        scene.world.withdraw(withdrawn).await;
+        scene.edited(&first, "The agent withdrew it.").await;
+        scene.world.advance(Duration::from_hours(1));
+        workers::expire_tick(&scene.world.state).await.unwrap();
+        assert!(scene.edited(&second, "Nobody decided in time.").await.buttons.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_webhook_mode_only_the_secret_opens_the_door() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("hook.db"));
+    let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
+    let set = scene.telegram.until(Telegram::webhook).await;
+    assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
+    assert_eq!(set["secret_token"], "the-secret-of-the-hook");
+    let (txn, message) = scene.asked(1).await;
+    let owner = scene.world.approver(0, Surface::Dashboard);
+    let actor = scene.world.actor();
+    let (code, _) =
+        channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+    let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
+    let press = scene.telegram.press(&message, "Deny", ADA);
+    let post = async |secret: Option<&str>, body: String| {
+        let mut request = Request::post("/telegram/webhook");
+        if let Some(secret) = secret {
+            request = request.header("x-telegram-bot-api-secret-token", secret);
+        }
+        scene.world.send(request.body(body.into()).unwrap()).await
+    };
+    for secret in [None, Some(""), Some("the-secret-of-the-hool")] {
+        assert_eq!(post(secret, press.to_string()).await, StatusCode::UNAUTHORIZED);
+    }
+    let right = Some("the-secret-of-the-hook");
+    assert_eq!(post(right, "{".to_owned()).await, StatusCode::BAD_REQUEST);
+    assert_eq!(post(right, Value::from(1).to_string()).await, StatusCode::BAD_REQUEST);
+    assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+    assert_eq!(post(right, link.to_string()).await, StatusCode::OK);
+    assert_eq!(post(right, press.to_string()).await, StatusCode::OK);
+    assert_eq!(scene.state(txn).await, ApprovalState::Denied);
+    assert!(scene.telegram.calls().iter().all(|call| call.method != "getUpdates"), "nothing is polled");
+    scene.end().await;
+}

@@ -1,0 +1,322 @@
+//! Spec 3, Events: what is posted, how it is signed, when it is tried again, and who waits for whom.
+
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::{TxnId, WebhookId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::webhook::signature;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::service::webhooks::{self, WebhookInput, WebhookPatch};
+use pyxis_gateway::webhooks::deliver_due;
+use pyxis_gateway::workers;
+use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow, DeliveryStatus};
+use pyxis_testkit::upstream::{Received, Reply, Upstream};
+use serde_json::{Value, json};
+
+use crate::races::world::{World, both_engines};
+
+/// A receiver, its endpoint and its secret.
+struct Hook {
+    receiver: Upstream,
+    id: WebhookId,
+    secret: SecretString,
+}
+
+async fn hook(world: &World, host: &str, events: &[&str]) -> Hook {
+    let receiver = Upstream::https(&world.authority, &[host]).await;
+    let input = WebhookInput {
+        url: receiver.url_at(host, "/in?team=1"),
+        events: events.iter().map(|event| (*event).to_owned()).collect(),
+        ..WebhookInput::default()
+    };
+    let (made, secret) = webhooks::create(&world.state, &world.actor(), input).await.unwrap();
+    Hook { receiver, id: made.row.id, secret }
+}
+
+async fn stored(world: &World, hook: &Hook) -> Vec<DeliveryRow> {
+    let filter = DeliveryFilter { webhook: Some(hook.id), ..DeliveryFilter::default() };
+    let mut rows = deliveries::list(&world.state.store, world.workspace, &filter, 500).await.unwrap();
+    rows.reverse();
+    rows
+}
+
+/// The only delivery about a transaction.
+async fn about(world: &World, hook: &Hook, txn: TxnId) -> DeliveryRow {
+    let [row] = stored(world, hook)
+        .await
+        .into_iter()
+        .filter(|row| row.txn_id == Some(txn))
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
+    row
+}
+
+fn told(request: &Received) -> Value {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+/// The moment that a delivery says it was signed at.
+fn signed_at(request: &Received) -> i64 {
+    let header = request.header("px-signature").unwrap();
+    header.split(',').next().unwrap().strip_prefix("t=").unwrap().parse().unwrap()
+}
+
+fn assert_signed(request: &Received, secrets: &[&SecretString]) {
+    let at = UnixMillis(signed_at(request) * 1000);
+    let expected = signature(secrets.iter().copied(), at, &request.body);
+    assert_eq!(request.header("px-signature"), Some(expected.as_str()));
+}
+
+async fn deny(world: &World, round: usize) -> TxnId {
+    let txn = world.pause(round).await;
+    let owner = world.approver(0, Surface::Dashboard);
+    decide(&world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+    txn
+}
+
+both_engines! {
+    async fn the_three_events_are_posted_with_their_fields_and_headers(world: &World) {
+        let hook = hook(world, "hooks.example.com", &[]).await;
+        let denied = deny(world, 1).await;
+        let approved = world.pause(2).await;
+        let owner = world.approver(1, Surface::Api);
+        decide(&world.state, &owner, approved, Word::Approve(None)).await.unwrap();
+        workers::send_all(&world.state).await.unwrap();
+        let withdrawn = world.pause(3).await;
+        world.withdraw(withdrawn).await;
+        deliver_due(&world.state).await.unwrap();
+
+        let all = hook.receiver.received(6).await;
+        let of = |txn: TxnId, event: &str| {
+            let found = all.iter().find(|request| {
+                let body = told(request);
+                body["txn_id"] == txn.to_string() && body["event"] == event
+            });
+            found.unwrap_or_else(|| panic!("{event} of {txn}"))
+        };
+        let requested = of(denied, "approval.requested");
+        assert_eq!((requested.method.as_str(), requested.target.as_str()), ("POST", "/in?team=1"));
+        let expires = world.clock_now().plus(Duration::from_hours(1)).to_rfc3339();
+        assert_eq!(told(requested), json!({
+            "event": "approval.requested", "txn_id": denied.to_string(), "credential_name": "api", "method": "POST",
+            "target_host": "127.0.0.1", "body_preview": "round 1", "summary": null,
+            "approval_url": format!("http://localhost:8700/approve/{denied}"), "expires_at": expires,
+            "notification_channel": "agent_reflected",
+        }));
+        let decided = |txn: TxnId, outcome: &str, approver: &str, status: Value| json!({
+            "event": "approval.decided", "txn_id": txn.to_string(), "outcome": outcome, "approver": approver,
+            "channel": "agent_reflected", "upstream_status": status,
+        });
+        assert_eq!(told(of(denied, "approval.decided")), decided(denied, "denied", "a@example.com", Value::Null));
+        assert_eq!(told(of(approved, "approval.decided")), decided(approved, "approved", "b@example.com", json!(200)));
+        assert_eq!(told(of(withdrawn, "approval.expired")), json!({"event": "approval.expired", "txn_id": withdrawn.to_string()}));
+
+        let mut ids = std::collections::BTreeSet::new();
+        for request in &all {
+            assert_eq!(request.header("content-type"), Some("application/json"));
+            assert_eq!(request.header("px-event"), told(request)["event"].as_str());
+            assert!(ids.insert(request.header("px-delivery").unwrap().to_owned()), "unique for each delivery");
+            assert_eq!(signed_at(request), world.clock_now().seconds());
+            assert_signed(request, &[&hook.secret]);
+        }
+        for row in stored(world, &hook).await {
+            assert_eq!((row.status, row.attempts, row.response_status), (DeliveryStatus::Delivered, 1, Some(200)));
+            assert_eq!(row.response_excerpt.as_deref(), Some("ok"));
+        }
+    }
+
+    async fn what_could_not_be_sent_upstream_is_decided_without_a_status(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
+        world.upstream.reply_with(|_| Reply::abort());
+        let txn = world.pause(1).await;
+        let owner = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &owner, txn, Word::Approve(None)).await.unwrap();
+        assert!(stored(world, &hook).await.is_empty(), "it is told when the outcome is on record");
+        workers::send_all(&world.state).await.unwrap();
+        deliver_due(&world.state).await.unwrap();
+        let sent = told(&hook.receiver.received(1).await[0]);
+        assert_eq!((&sent["outcome"], &sent["upstream_status"]), (&json!("approved"), &Value::Null));
+    }
+
+    async fn an_identical_request_that_joins_one_that_waits_is_told_once(world: &World) {
+        let hook = hook(world, "hooks.example.com", &[]).await;
+        let txn = world.pause(7).await;
+        assert_eq!(world.pause(7).await, txn);
+        assert_eq!(stored(world, &hook).await.len(), 1);
+    }
+
+    async fn the_window_that_ends_is_told_once(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        let txn = world.pause(1).await;
+        world.advance(Duration::from_hours(1));
+        workers::expire_tick(&world.state).await.unwrap();
+        workers::expire_tick(&world.state).await.unwrap();
+        deliver_due(&world.state).await.unwrap();
+        let [only] = hook.receiver.received(1).await.try_into().unwrap();
+        assert_eq!(told(&only), json!({"event": "approval.expired", "txn_id": txn.to_string()}));
+    }
+
+    async fn five_attempts_are_made_on_the_schedule_and_then_it_has_failed(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        hook.receiver.reply_with(|_| Reply::new(503).body("busy"));
+        let txn = world.pause(1).await;
+        world.withdraw(txn).await;
+        deliver_due(&world.state).await.unwrap();
+        for (made, wait) in [(1, 15), (2, 60), (3, 180), (4, 360)] {
+            let row = &stored(world, &hook).await[0];
+            assert_eq!((row.status, row.attempts), (DeliveryStatus::Pending, made));
+            assert_eq!(row.next_at.unwrap().since(world.clock_now()), Duration::from_secs(wait));
+            world.advance(Duration::from_millis(wait * 1000 - 1));
+            deliver_due(&world.state).await.unwrap();
+            assert_eq!(stored(world, &hook).await[0].attempts, made, "not a moment too early");
+            world.advance(Duration::from_millis(1));
+            deliver_due(&world.state).await.unwrap();
+        }
+        let row = &stored(world, &hook).await[0];
+        assert_eq!((row.status, row.attempts, row.next_at), (DeliveryStatus::Failed, 5, None));
+        assert_eq!((row.response_status, row.response_excerpt.as_deref()), (Some(503), Some("busy")));
+        assert_eq!(row.error.as_deref(), Some("the answer was 503"));
+        world.advance(Duration::from_hours(2));
+        deliver_due(&world.state).await.unwrap();
+
+        let attempts = hook.receiver.requests();
+        assert_eq!(attempts.len(), 5);
+        let times: Vec<i64> = attempts.iter().map(|attempt| signed_at(attempt) - signed_at(&attempts[0])).collect();
+        assert_eq!(times, [0, 15, 75, 255, 615], "signed afresh each time");
+        for attempt in &attempts {
+            assert_eq!(attempt.body, attempts[0].body);
+            assert_eq!(attempt.header("px-delivery"), attempts[0].header("px-delivery"));
+            assert_signed(attempt, &[&hook.secret]);
+        }
+    }
+
+    async fn any_2xx_acknowledges_and_everything_else_does_not(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        for (round, (status, acknowledged)) in
+            [(200, true), (204, true), (299, true), (301, false), (304, false), (400, false), (410, false), (500, false)]
+                .into_iter()
+                .enumerate()
+        {
+            hook.receiver.reply(Reply::new(status).header("location", "https://hooks.example.com/elsewhere"));
+            let txn = world.pause(round).await;
+            world.withdraw(txn).await;
+            deliver_due(&world.state).await.unwrap();
+            let row = about(world, &hook, txn).await;
+            assert_eq!(row.status == DeliveryStatus::Delivered, acknowledged, "{status}");
+            assert_eq!(row.response_status, Some(i64::from(status)));
+        }
+        assert!(hook.receiver.requests().iter().all(|request| request.target == "/in?team=1"), "no redirect is followed");
+    }
+
+    async fn an_endpoint_hears_only_what_it_subscribed_to(world: &World) {
+        let all = hook(world, "all.example.com", &[]).await;
+        let some = hook(world, "some.example.com", &["approval.requested", "approval.expired"]).await;
+        let txn = deny(world, 1).await;
+        let events = async |hook: &Hook| -> Vec<&'static str> {
+            let mut events: Vec<_> = stored(world, hook).await.iter().map(|row| row.event.as_str()).collect();
+            events.sort_unstable();
+            events
+        };
+        assert_eq!(events(&all).await, ["approval.decided", "approval.requested"]);
+        assert_eq!(events(&some).await, ["approval.requested"]);
+        assert!(stored(world, &some).await.iter().all(|row| row.txn_id == Some(txn)));
+    }
+
+    async fn a_disabled_endpoint_hears_nothing_and_gets_what_waited_when_it_is_enabled_again(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        let switch = async |enabled| {
+            let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+            webhooks::update(&world.state, &world.actor(), hook.id, patch).await.unwrap();
+        };
+        let before = world.pause(1).await;
+        world.withdraw(before).await;
+        switch(false).await;
+        let during = world.pause(2).await;
+        world.withdraw(during).await;
+        deliver_due(&world.state).await.unwrap();
+        assert!(hook.receiver.requests().is_empty());
+        switch(true).await;
+        deliver_due(&world.state).await.unwrap();
+        let [only] = hook.receiver.received(1).await.try_into().unwrap();
+        assert_eq!(told(&only)["txn_id"], before.to_string());
+    }
+
+    async fn both_secrets_sign_for_a_day_after_one_was_replaced(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        let (new, until) = webhooks::rotate(&world.state, &world.actor(), hook.id).await.unwrap();
+        assert_eq!(until.since(world.clock_now()), Duration::from_hours(24));
+        for round in 0..2 {
+            let txn = world.pause(round).await;
+            world.withdraw(txn).await;
+            deliver_due(&world.state).await.unwrap();
+            world.advance(Duration::from_hours(24));
+        }
+        let both = hook.receiver.received(2).await;
+        assert_signed(&both[0], &[&new, &hook.secret]);
+        assert_signed(&both[1], &[&new]);
+    }
+
+    async fn a_resent_delivery_is_the_same_bytes_signed_afresh_with_five_new_attempts(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        let txn = world.pause(1).await;
+        world.withdraw(txn).await;
+        deliver_due(&world.state).await.unwrap();
+        let id = stored(world, &hook).await[0].id;
+        world.advance(Duration::from_hours(5));
+        hook.receiver.reply(Reply::new(500));
+        let row = webhooks::resend(&world.state, &world.actor(), id).await.unwrap();
+        assert_eq!((row.status, row.attempts, row.resends), (DeliveryStatus::Pending, 0, 1));
+        deliver_due(&world.state).await.unwrap();
+        assert_eq!(stored(world, &hook).await[0].status, DeliveryStatus::Pending);
+        world.advance(Duration::from_secs(15));
+        deliver_due(&world.state).await.unwrap();
+        assert_eq!(stored(world, &hook).await[0].status, DeliveryStatus::Delivered);
+        let [first, second, third] = hook.receiver.received(3).await.try_into().unwrap();
+        assert_eq!(signed_at(&second) - signed_at(&first), 5 * 3600);
+        for again in [&second, &third] {
+            assert_eq!((&again.body, again.header("px-delivery")), (&first.body, first.header("px-delivery")));
+            assert_signed(again, &[&hook.secret]);
+        }
+    }
+
+    async fn what_a_dead_node_had_taken_is_attempted_by_another(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        let txn = world.pause(1).await;
+        world.withdraw(txn).await;
+        let now = world.clock_now();
+        let until = now.plus(Duration::from_secs(20));
+        let taken = deliveries::claim(&world.state.store, hook.id, now, until, 10).await.unwrap();
+        assert_eq!(taken.len(), 1);
+        deliver_due(&world.state).await.unwrap();
+        assert!(hook.receiver.requests().is_empty(), "it is taken");
+        world.advance(Duration::from_secs(20));
+        deliver_due(&world.state).await.unwrap();
+        assert_eq!(hook.receiver.received(1).await[0].header("px-delivery"), Some(taken[0].id.to_string().as_str()));
+    }
+
+    async fn an_endpoint_that_never_answers_delays_no_other(world: &World) {
+        let stuck = hook(world, "stuck.example.com", &["approval.expired"]).await;
+        let (held, never) = Reply::ok("late").held();
+        stuck.receiver.reply(held);
+        stuck.receiver.reply_with(|_| Reply::abort());
+        let first = world.pause(0).await;
+        world.withdraw(first).await;
+        let (stop, stopping) = tokio::sync::watch::channel(false);
+        let mut loops = workers::start(&world.state, &stopping).await.unwrap();
+        stuck.receiver.received(1).await;
+        let quick = hook(world, "quick.example.com", &["approval.expired"]).await;
+        for round in 1..=50 {
+            let txn = world.pause(round).await;
+            world.withdraw(txn).await;
+        }
+        quick.receiver.received(50).await;
+        assert_eq!(about(world, &stuck, first).await.attempts, 0, "the first is still under way");
+        drop(never);
+        stop.send_replace(true);
+        while loops.join_next().await.is_some() {}
+        assert_eq!(about(world, &stuck, first).await.status, DeliveryStatus::Delivered, "what was under way is finished");
+    }
+}
