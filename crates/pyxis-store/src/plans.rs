@@ -12,8 +12,8 @@ use pyxis_core::stamp::Nullifier;
 use crate::db::{FromRow, Query, Rows};
 use crate::stamps::Cursor;
 use crate::{
-    DatabaseUrl, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers, revocations,
-    score_history, scorers, scores, stamps, usage,
+    DatabaseUrl, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers, proof_log,
+    proofs, revocations, score_history, scorers, scores, stamps, usage,
 };
 
 /// Notes statements and runs none.
@@ -88,6 +88,19 @@ async fn statements() -> Vec<String> {
     let _ = holders::sample(r, ws, 1).await;
     let _ = score_history::latest_before(r, ws, scorer, address, at).await;
     let _ = usage::windows(r, ws, key, at, at).await;
+    let subject = pyxis_core::proof::Subject::Evm(address);
+    let network: pyxis_core::proof::NetworkName = "optimism".parse().unwrap();
+    let (kind, action_id) = (pyxis_core::proof::Kind::GovId, pyxis_core::proof::DEFAULT_ACTION);
+    let nullifier = pyxis_core::proof::ProofNullifier(action_id.0);
+    let question =
+        proofs::Question { network: network.clone(), kind, action_id: Some(action_id), height: 1, at };
+    let _ = proofs::live_until(r, &question, subject).await;
+    let _ = proofs::live_among(r, &question, &vec![subject; 1000]).await;
+    let _ = proofs::known_of(r, &question, &[subject]).await;
+    let _ = proofs::blocked_among(r, &question, &[subject]).await;
+    let _ = proofs::open_of_subject(r, &network, kind, subject, action_id).await;
+    let _ = proofs::open_of_nullifier(r, kind, action_id, nullifier).await;
+    let _ = proof_log::find_statement(r, &digest).await;
     recorder.0.into_inner().unwrap()
 }
 
@@ -99,7 +112,7 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
     store.migrate().await.unwrap();
     let connection = rusqlite::Connection::open(&path).unwrap();
     let statements = statements().await;
-    assert_eq!(statements.len(), 28);
+    assert_eq!(statements.len(), 35);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");

@@ -28,7 +28,7 @@ pub async fn live_until(
     question: &Question,
     subject: Subject,
 ) -> Result<Option<UnixMillis>, StoreError> {
-    let query = sql("SELECT expires_at FROM proofs WHERE network = $1 AND kind = $2 AND subject = $3 \
+    let query = sql("SELECT max(expires_at) FROM proofs WHERE network = $1 AND kind = $2 AND subject = $3 \
          AND from_height <= $4 AND (until_height IS NULL OR until_height > $4) AND expires_at > $5 \
          AND NOT EXISTS (SELECT 1 FROM blocked_subjects b WHERE b.subject = $3 AND b.network = $1 \
          AND b.from_height <= $4 AND (b.until_height IS NULL OR b.until_height > $4))")
@@ -37,9 +37,8 @@ pub async fn live_until(
     .bind(subject)
     .bind(question.height)
     .bind(question.at)
-    .push_if(" AND action_id = ?", question.action_id)
-    .then(" ORDER BY expires_at DESC LIMIT 1");
-    Ok(executor.optional::<(UnixMillis,)>(query).await?.map(|(expires_at,)| expires_at))
+    .push_if(" AND action_id = ?", question.action_id);
+    Ok(executor.optional::<(Option<UnixMillis>,)>(query).await?.and_then(|(expires_at,)| expires_at))
 }
 
 /// Those of some addresses that have a live proof and are not blocked, in no order.

@@ -114,6 +114,8 @@ impl World {
             config: Config::default(),
             store,
         });
+        // Block 1 is now, not whenever the first step asks.
+        heights::start(&state).await.unwrap();
         let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(id));
         issuers::add(&state, &actor, Kind::GovId, key.issuer(), "Ours").await.unwrap();
         Self { state, clock, key, actor, nonce: 0, given: BTreeMap::new() }
