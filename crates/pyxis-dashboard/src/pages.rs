@@ -25,6 +25,7 @@ mod scoring;
 pub(crate) mod settings;
 mod signing;
 mod usage;
+pub(crate) mod verification;
 mod words;
 
 use pyxis_gateway::Error as Service;
