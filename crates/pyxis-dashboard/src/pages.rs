@@ -23,7 +23,9 @@ mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
+mod signing;
 mod usage;
+pub(crate) mod verification;
 mod words;
 
 use pyxis_gateway::Error as Service;

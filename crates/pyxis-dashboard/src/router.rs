@@ -6,7 +6,7 @@ use axum::routing::{get, post};
 
 use crate::pages::{
     agents, api_keys, audit, catalogue, credentials, decisions, entrance, explorer, inbox, issuers, models,
-    people, policies, scorers, settings,
+    people, policies, scorers, settings, verification,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -82,6 +82,7 @@ fn record() -> Router<State> {
         .route("/app/audit", get(audit::page))
         .route("/app/audit/export.csv", get(audit::export_csv))
         .route("/app/audit/export.jsonl", get(audit::export_jsonl))
+        .route("/app/verification", get(verification::page))
         .route("/app/settings", get(settings::page).post(settings::save))
 }
 
@@ -91,6 +92,7 @@ fn scoring() -> Router<State> {
         .route("/app/new/scorer", get(scorers::new))
         .route("/app/scorers/{id}", get(scorers::show).post(scorers::save))
         .route("/app/scorers/{id}/preview", post(scorers::try_out))
+        .route("/app/scorers/{id}/rescore", post(scorers::rescore))
         .route("/app/scorers/{id}/remove", post(scorers::remove))
         .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
         .route("/app/new/api-key", get(api_keys::new))

@@ -52,13 +52,23 @@ pub const TABLES: &[&str] = &[
     "model_bundles",
     "model_serves",
     "suspect_groups",
+    "block_clocks",
+    "proof_issuers",
+    "proofs",
+    "nullifier_holders",
+    "blocked_subjects",
+    "proof_log",
+    "proof_statements",
+    "attestation_keys",
+    "visits",
     "audit_records",
     "audit_head",
     "audit_checkpoints",
 ];
 
 /// Tables whose rows the engine numbers: after a restore it goes on behind the highest.
-const NUMBERED: &[&str] = &["scorers", "stamps"];
+const NUMBERED: &[&str] =
+    &["scorers", "stamps", "proofs", "blocked_subjects", "proof_log", "attestation_keys"];
 
 /// Pages copied between two reports of progress.
 const PAGES: i32 = 1024;

@@ -19,6 +19,7 @@ use pyxis_scoring::models::{Indexer, IndexerChain, Source};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{Engine, OpenOptions, Store};
+use pyxis_verify as verify;
 use url::Url;
 
 use crate::config::{Config, read_secret};
@@ -35,6 +36,8 @@ pub struct App {
     pub gateway: gateway::State,
     /// Scoring.
     pub scoring: scoring::State,
+    /// Verification.
+    pub verify: verify::State,
 }
 
 /// Opens the database and everything around it. `base_url` is known only once the port is.
@@ -81,7 +84,17 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         activity: indexer(&config, &gateway.net, &store),
         config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
     });
-    Ok(App { config, store, audit_keys, gateway, scoring })
+    let verify = verify::State::new(verify::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        keyring: gateway.keyring.clone(),
+        net: gateway.net_private.clone(),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        config: config.verify(),
+    });
+    Ok(App { config, store, audit_keys, gateway, scoring, verify })
 }
 
 /// Who is asked for the activity of wallets, if it is not to be taken from the database.

@@ -5,6 +5,7 @@ mod agents;
 mod api_keys;
 mod audit;
 mod bootstrap;
+mod checks;
 mod credentials;
 mod database;
 mod grants;
@@ -12,12 +13,15 @@ mod import;
 mod issuers;
 mod keys;
 mod models;
+mod networks;
 mod out;
 mod people;
 mod policies;
+mod proofs;
 mod quickstart;
 mod scorers;
 mod server;
+mod signer;
 mod stamps;
 mod workspaces;
 
@@ -44,6 +48,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
     let done = match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
+        Command::Signer { listen } => return signer::run(&global, &listen).await,
         Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
@@ -63,6 +68,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Issuer(command) => return issuers::run(&global, command).await,
         Command::Activity(command) => return activity::run(&global, command).await,
         Command::Models(command) => return models::run(&global, command).await,
+        Command::Proofs(command) => return proofs::run(&global, command).await,
+        Command::Network(command) => return networks::run(&global, command).await,
+        Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

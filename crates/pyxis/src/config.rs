@@ -6,6 +6,7 @@
 pub mod env;
 pub mod keys;
 mod parse;
+mod verification;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -45,6 +46,8 @@ pub struct Config {
     pub earlier_paths: bool,
     /// Indexers of activity.
     pub indexers: Indexers,
+    /// Settings of verification.
+    pub verification: verification::Verification,
     /// Approval window.
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
@@ -94,10 +97,13 @@ pub enum MetricsListen {
 }
 
 /// The parts of the program that answer requests.
+#[expect(clippy::struct_excessive_bools, reason = "each is served or not, whatever the others are")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surfaces {
     /// Scores, Stamps, the catalogue.
     pub scoring: bool,
+    /// Verification checks, the registry of proofs.
+    pub verification: bool,
     /// `/forward`, approvals, admin.
     pub proxy: bool,
     /// The pages.
@@ -139,6 +145,7 @@ impl Config {
                 api_key: source.secret("indexer_api_key")?,
                 per_second: source.parsed("indexer_per_second")?,
             },
+            verification: verification::Verification::read(source)?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
@@ -273,6 +280,7 @@ mod tests {
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
             ("PX_INDEXERS", "moon=https://indexer.example/api"),
             ("PX_INDEXERS", "base=ftp://indexer.example/api"),
+            ("PX_NETWORKS", "{\"gnosis\": {}}"),
             ("PX_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
         ] {

@@ -22,6 +22,7 @@ mod generations;
 mod grants;
 mod models;
 mod people;
+mod proofs;
 mod schema;
 mod scorers;
 mod scores;

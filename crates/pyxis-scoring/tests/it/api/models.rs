@@ -163,6 +163,7 @@ both_engines! {
         assert!(!answer.header("retry-after").is_empty());
         // The Stamps endpoints do not notice.
         assert_eq!(get(world, &key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+        world.state.settled().await;
         let (from, to) = (START, pyxis_core::clock::UnixMillis(START.0 + 1));
         let windows = usage::windows(&world.state.store, world.workspace, row.id, from, to).await.unwrap();
         let counted: Vec<_> = windows.iter().map(|row| (row.surface, row.admitted, row.refused)).collect();

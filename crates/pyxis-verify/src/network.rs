@@ -1,0 +1,132 @@
+//! Networks: which checks each has, and where its proofs are found (decisions, Where proofs come from).
+
+mod written;
+
+use pyxis_core::proof::{Kind, NetworkName, Subject};
+use pyxis_evm::Settings;
+
+use crate::contracts::Contracts;
+
+pub use written::InvalidNetworks;
+
+/// Name under which proofs of Sui addresses are registered.
+const SUI: &str = "sui";
+/// Blocks behind the newest at which an answer is taken for final.
+const CONFIRMATIONS: u64 = 64;
+
+/// A network.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Its name, as it stands in paths.
+    pub name: NetworkName,
+    /// Its chain id; Sui has none.
+    pub chain_id: Option<u64>,
+    /// Whether it has sybil-resistance checks.
+    pub sybil: bool,
+    /// Whether it has residence checks.
+    pub residence: bool,
+    /// Whether proofs of the registry count.
+    pub registry: bool,
+    /// Milliseconds from block to block, where they are counted here.
+    pub block_ms: i64,
+    /// Its nodes; they count its blocks.
+    pub rpc: Option<Settings>,
+    /// Contracts whose proofs count.
+    pub contracts: Option<Contracts>,
+    /// Blocks behind the newest at which an answer is taken for final.
+    pub confirmations: u64,
+}
+
+impl Network {
+    fn new(name: NetworkName, chain_id: Option<u64>, sybil: bool, residence: bool) -> Self {
+        Self {
+            name,
+            chain_id,
+            sybil,
+            residence,
+            registry: true,
+            block_ms: 1000,
+            rpc: None,
+            contracts: None,
+            confirmations: CONFIRMATIONS,
+        }
+    }
+
+    /// Where its answers come from.
+    pub fn sources(&self) -> Vec<&'static str> {
+        let all = [("registry", self.registry), ("evm", self.contracts.is_some())];
+        all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
+    }
+
+    /// Whether this network has checks of a kind, and somewhere to look.
+    pub fn checks(&self, kind: Kind) -> bool {
+        let offered = match kind {
+            Kind::ResidenceUs => self.residence,
+            Kind::CleanHands => true,
+            Kind::GovId | Kind::Epassport | Kind::Phone | Kind::Biometrics => self.sybil,
+        };
+        offered && (self.registry || self.contracts_for(kind).is_some())
+    }
+
+    /// Its contracts, if they know of a kind.
+    pub fn contracts_for(&self, kind: Kind) -> Option<&Contracts> {
+        self.contracts.as_ref().filter(|contracts| contracts.know(kind))
+    }
+
+    /// Whether a proof of this kind about this address can be registered here.
+    pub fn takes(&self, kind: Kind, subject: Subject) -> bool {
+        let fits = match subject {
+            Subject::Evm(_) => self.chain_id.is_some(),
+            Subject::Sui(_) => self.chain_id.is_none(),
+        };
+        fits && self.registry && self.checks(kind)
+    }
+}
+
+/// The networks of an installation.
+#[derive(Clone, Debug)]
+pub struct Networks(Vec<Network>);
+
+impl Default for Networks {
+    /// Those of the specification (Spec 2, rule 2), and Sui.
+    fn default() -> Self {
+        let evm = |name: &str, chain_id, sybil, residence| {
+            name.parse().ok().map(|name| Network::new(name, Some(chain_id), sybil, residence))
+        };
+        let sui = SUI.parse().ok().map(|name| Network::new(name, None, false, false));
+        let all = [
+            evm("optimism", 10, true, true),
+            evm("base-sepolia", 84532, true, false),
+            evm("optimism-goerli", 420, false, true),
+            sui,
+        ];
+        Self(all.into_iter().flatten().collect())
+    }
+}
+
+impl Networks {
+    /// The networks of the specification, changed and added to by a JSON object, name to settings.
+    pub fn from_json(text: &str) -> Result<Self, InvalidNetworks> {
+        written::read(text)
+    }
+
+    /// Every network.
+    pub fn iter(&self) -> impl Iterator<Item = &Network> {
+        self.0.iter()
+    }
+
+    /// The network of a name.
+    pub fn named(&self, name: &str) -> Option<&Network> {
+        self.0.iter().find(|network| network.name.as_str() == name)
+    }
+
+    /// The network of a chain id.
+    pub fn of_chain(&self, chain_id: u64) -> Option<&Network> {
+        self.0.iter().find(|network| network.chain_id == Some(chain_id))
+    }
+
+    /// Where proofs of Sui addresses are.
+    pub fn sui(&self) -> Option<&Network> {
+        self.named(SUI)
+    }
+}
