@@ -227,8 +227,8 @@ mod tests {
     fn smaller_goes_left_and_the_unknown_goes_where_it_learned_to() {
         let forest = forest();
         let answers = [[0.0, 4.0], [0.0, 5.0], [1.0, 4.0], [f32::NAN, 9.0], [0.0, f32::NAN]];
-        let found = answers.map(|seen| forest.predict(&seen));
-        assert_eq!(found, [0.5, 3.5, 1.625, 3.5, 3.5]);
+        let found = answers.map(|seen| forest.predict(&seen).to_bits());
+        assert_eq!(found, [0.5_f64, 3.5, 1.625, 3.5, 3.5].map(f64::to_bits));
     }
 
     #[test]
