@@ -11,6 +11,9 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
+# Then, of Pyxis: latency at half of that load; how much a request costs more than with 10,000 addresses;
+# batches of 1,000 addresses; and the first score of addresses with 30 Stamps.
+#
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -22,20 +25,24 @@ connections=${PX_BENCH_CONNECTIONS:-64}
 ticks=$(getconf CLK_TCK)
 require wrk curl python3
 
-declare -A url process key
+few=10000
+newcomers=2000
+declare -A url process key known
 servers=()
 
+# server NAME URL PID [ADDRESSES]
 server() {
     servers+=("$1")
     url[$1]=$2
     process[$1]=$3
+    known[$1]=${4:-$addresses}
 }
 
-# start_pyxis NAME DIRECTORY: serves an installation that was filled.
+# start_pyxis NAME DIRECTORY [ADDRESSES]: serves an installation that was filled.
 start_pyxis() {
     start "$1" "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$2"
     ready "$address"
-    server "$1" "http://$address" "$pid"
+    server "$1" "http://$address" "$pid" "${3:-$addresses}"
 }
 
 # bootstrap NAME DIRECTORY: makes an installation and keeps its API key.
@@ -47,7 +54,7 @@ bootstrap() {
 check() {
     local name got
     for name in "${servers[@]}"; do
-        got=$(curl -s -H "X-API-KEY: ${key[$name]:-none}" "${url[$name]}/v2/stamps/1/score/0x$(printf %040x "$addresses")")
+        got=$(curl -s -H "X-API-KEY: ${key[$name]:-none}" "${url[$name]}/v2/stamps/1/score/0x$(printf %040x "${known[$name]}")")
         [[ $got == *'"score":"5.00000"'* ]] || fail "$name answers: $got"
     done
 }
@@ -58,7 +65,7 @@ load() {
     before=$(cpu_ticks "${process[$1]}")
     read -r _ requests micros failures p50 p99 < <(
         wrk -t2 -c"$2" -d"$3s" --latency -s "$bench/scores.lua" -H "X-API-KEY: ${key[$1]:-none}" "${url[$1]}" \
-            -- "$addresses" | grep ^RESULT
+            -- "${known[$1]}" | grep ^RESULT
     ) || fail "wrk gave no result for $1"
     after=$(cpu_ticks "${process[$1]}")
     awk -v r="$requests" -v us="$micros" -v c=$((after - before)) -v t="$ticks" -v p50="$p50" -v p99="$p99" -v f="$failures" \
@@ -88,22 +95,62 @@ print_full() {
     done
 }
 
+# half_load NAME: p50 and p99 in microseconds at half of the rate that it reached.
+half_load() {
+    local rate
+    rate=$(column "$1" 1)
+    rate=$((${rate%.*} / 2))
+    "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
+        --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
+        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]}" |
+        awk -v name="$1" -v rate="$rate" '{
+            printf "%-16s %d requests/s: p50 %d us, p99 %d us (generator late by %d us), %d failures\n", \
+                name, rate, $3, $4, $6, $2 }'
+}
+
+# batches NAME: milliseconds of a batch of 1,000 addresses, the median of 21 after one to warm up.
+batches() {
+    local body number
+    body=$(for number in $(seq 1000); do printf ',"0x%040x"' $((number * 7 % known[$1] + 1)); done)
+    for number in $(seq 22); do
+        curl -s -o "$work/batch" -w '%{time_total}\n' -H "X-API-KEY: ${key[$1]}" \
+            -H 'Content-Type: application/json' -d "{\"addresses\":[${body:1}]}" "${url[$1]}/v2/stamps/1/scores"
+    done | tail -n 21 | median | awk -v name="$1" '{ printf "%-16s %.1f ms a batch of 1,000\n", name, $1 * 1000 }'
+    [[ $(grep -o '"score":"5.00000"' "$work/batch" | wc -l) == 1000 ]] || fail "not 1,000 scores: $(head -c 300 "$work/batch")"
+}
+
+# first_scores NAME: CPU of the first score of each address that has 30 Stamps and no score.
+first_scores() {
+    local before after
+    before=$(cpu_ticks "${process[$1]}")
+    seq "$((known[$1] + 1))" "$((known[$1] + newcomers))" |
+        awk -v base="${url[$1]}" '{ printf "url = \"%s/v2/stamps/1/score/0x%040x\"\noutput = /dev/null\n", base, $1 }' |
+        curl -s -K - -H "X-API-KEY: ${key[$1]}" -w '%{http_code}\n' | sort | uniq -c >"$work/first"
+    after=$(cpu_ticks "${process[$1]}")
+    [[ $(awk '{ print $1, $2 }' "$work/first") == "$newcomers 200" ]] || fail "first scores: $(cat "$work/first")"
+    awk -v name="$1" -v c=$((after - before)) -v t="$ticks" -v n="$newcomers" \
+        'BEGIN { printf "%-16s %.0f us of CPU for a first score of 30 Stamps\n", name, c * 1e6 / t / n }'
+}
+
 build
 start memory "$tools/scores-bare" 127.0.0.1:0 memory
 server memory "http://$address" "$pid"
 
 echo "filling SQLite" >&2
 bootstrap pyxis-sqlite "$work/sqlite"
-python3 "$bench/scores_seed.py" "$addresses" sqlite "$work/sqlite/pyxis.db"
+python3 "$bench/scores_seed.py" "$addresses" sqlite "$work/sqlite/pyxis.db" "$newcomers"
+bootstrap pyxis-few "$work/few"
+python3 "$bench/scores_seed.py" "$few" sqlite "$work/few/pyxis.db"
 start select-sqlite "$tools/scores-bare" 127.0.0.1:0 "$work/sqlite/pyxis.db"
 server select-sqlite "http://$address" "$pid"
 start_pyxis pyxis-sqlite "$work/sqlite"
+start_pyxis pyxis-few "$work/few" "$few"
 
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
     require psql
     echo "filling PostgreSQL" >&2
     PX_DATABASE_URL=$PX_TEST_POSTGRES bootstrap pyxis-postgres "$work/postgres"
-    python3 "$bench/scores_seed.py" "$addresses" sql | psql -q "$PX_TEST_POSTGRES" >/dev/null
+    python3 "$bench/scores_seed.py" "$addresses" sql "$newcomers" | psql -q "$PX_TEST_POSTGRES" >/dev/null
     start select-postgres "$tools/scores-bare" 127.0.0.1:0 "$PX_TEST_POSTGRES"
     server select-postgres "http://$address" "$pid"
     PX_DATABASE_URL=$PX_TEST_POSTGRES start_pyxis pyxis-postgres "$work/postgres"
@@ -116,3 +163,15 @@ for round in $(seq "$rounds"); do
     for name in "${servers[@]}"; do load "$name" "$connections" "$seconds" >>"$work/full.$name"; done
 done
 print_full
+echo
+for name in "${servers[@]}"; do
+    if [[ $name == pyxis-* ]]; then half_load "$name"; fi
+done
+awk -v a="$(column pyxis-sqlite 4)" -v b="$(column pyxis-few 4)" -v n="$addresses" -v few="$few" \
+    'BEGIN { printf "CPU a request with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
+for name in pyxis-sqlite pyxis-postgres; do
+    if [[ -n ${url[$name]:-} ]]; then
+        batches "$name"
+        first_scores "$name"
+    fi
+done

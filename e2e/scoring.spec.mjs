@@ -64,6 +64,12 @@ test("a weight is tried on stored addresses, saved, and changes the score that t
     assert.equal((await score(FIRST)).score, "0.51600", "a preview saves nothing");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved. Each score follows").waitFor();
+    await page.getByRole("button", { name: "Compute now" }).click();
+    await page.getByText("Outdated scores are being computed").waitFor();
+    for (let tries = 0; tries < 50 && !(await page.getByText("All are up to date.").count()); tries++) {
+      await page.goto(editor());
+    }
+    await page.getByText("All are up to date.").waitFor();
   });
   const after = await score(FIRST);
   assert.deepEqual([after.score, after.passing_score], ["21.50000", true]);

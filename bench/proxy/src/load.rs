@@ -25,9 +25,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// microseconds p50, p99, largest latency, and p99 of the generator's own lateness.
 #[derive(Parser)]
 struct Arguments {
-    /// Where to; plain http only.
+    /// Where to; plain http only. A path that ends in `/address` gets another address for each request.
     #[arg(long)]
     url: Uri,
+    /// How many addresses there are: 1 to this, as numbers of 20 bytes.
+    #[arg(long, default_value_t = 1)]
+    addresses: u64,
     /// HTTP method.
     #[arg(long, default_value = "POST")]
     method: Method,
@@ -150,7 +153,7 @@ async fn send(arguments: &Arguments, sender: &mut SendRequest<Full<Bytes>>, numb
 
 fn request(arguments: &Arguments, number: u32) -> Result<Request<Full<Bytes>>> {
     let filled = |text: &str| text.replace("{n}", &number.to_string());
-    let path = arguments.url.path_and_query().map_or("/", |path| path.as_str());
+    let path = path(arguments, number);
     let host = arguments.url.authority().context("the URL names no host")?.as_str();
     let mut request = Request::builder().method(&arguments.method).uri(path).header(HOST, host);
     for header in &arguments.headers {
@@ -158,6 +161,18 @@ fn request(arguments: &Arguments, number: u32) -> Result<Request<Full<Bytes>>> {
         request = request.header(name.trim(), filled(value.trim()));
     }
     Ok(request.body(Full::from(filled(&arguments.body)))?)
+}
+
+/// The path of a request; addresses are taken in an order that no cache foresees.
+fn path(arguments: &Arguments, number: u32) -> String {
+    let path = arguments.url.path_and_query().map_or("/", |path| path.as_str());
+    match path.strip_suffix("/address") {
+        Some(before) => {
+            let spread = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            format!("{before}/0x{:040x}", spread % arguments.addresses.max(1) + 1)
+        }
+        None => path.to_owned(),
+    }
 }
 
 fn report(all: &mut Seen, lateness: &mut [Duration]) -> Result<()> {

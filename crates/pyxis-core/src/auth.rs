@@ -25,6 +25,45 @@ pub enum Auth {
         /// The cookie's name.
         name: String,
     },
+    /// A key that signs payloads (`POST /sign`) and is never attached to a request.
+    SigningKey(SigningKey),
+}
+
+/// What is known of a signing key. The public parts are worked out from the secret, whatever is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SigningKey {
+    /// What it signs with.
+    pub algorithm: KeyAlgorithm,
+    /// The public key, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+    /// The Ethereum address; secp256k1 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+/// Algorithms of signing keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyAlgorithm {
+    /// Edwards-curve signatures of whole messages (RFC 8032).
+    Ed25519,
+    /// ECDSA over the curve of Bitcoin and Ethereum.
+    Secp256k1,
+    /// ECDSA over the NIST curve.
+    P256,
+}
+
+impl KeyAlgorithm {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ed25519 => "ed25519",
+            Self::Secp256k1 => "secp256k1",
+            Self::P256 => "p256",
+        }
+    }
 }
 
 /// The headers of [`Auth::Header`].

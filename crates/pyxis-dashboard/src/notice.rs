@@ -96,6 +96,8 @@ notices! {
     LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
     OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
     ScorerAdded = "scorer-new", true, "Added. Programs name it by its number.";
+    RescoreStarted = "rescore-started", true, "Outdated scores are being computed. Reload the page to see how far it is.";
+    NothingToRescore = "nothing-to-rescore", true, "Every stored score is up to date.";
     ScorerSaved = "scorer-saved", true, "Saved. Each score follows when it is next asked for.";
     ScorerRemoved = "scorer-gone", true, "The scorer was removed, with its scores and their history.";
     KeySaved = "api-key-saved", true, "Saved. It holds from the next request on.";

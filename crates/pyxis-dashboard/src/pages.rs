@@ -27,6 +27,7 @@ mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;
 pub(crate) mod settings;
+mod signing;
 pub(crate) mod staged;
 mod usage;
 mod words;

@@ -206,7 +206,7 @@ fn method(control: &Control<'_>) -> Result<Method> {
 }
 
 /// Reads a body that must be kept.
-async fn read_body(state: &State, body: Body) -> Result<Bytes> {
+pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
     let max = state.config.pending_body_max;
     axum::body::to_bytes(body, max).await.map_err(|error| {
         let mut cause: Option<&dyn std::error::Error> = Some(&error);

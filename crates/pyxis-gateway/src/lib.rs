@@ -22,6 +22,8 @@ mod resolve;
 mod sealing;
 mod secret_value;
 pub mod service;
+pub mod sign;
+mod signing_keys;
 mod state;
 mod stored;
 mod touch;
@@ -46,6 +48,7 @@ pub const FORWARD: &str = "/forward";
 pub fn router(state: State) -> Router {
     Router::new()
         .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
+        .route("/sign", any(|Extract(state), request| async move { sign::sign(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
         .route("/agent/services", get(agent_side::services))
         .route("/instructions", get(agent_side::instructions))

@@ -65,6 +65,11 @@ impl Problem {
         &self.0.detail
     }
 
+    /// A member that was added.
+    pub fn member(&self, name: &str) -> Option<&Value> {
+        self.0.extra.get(name)
+    }
+
     /// The answer, naming the request it belongs to where that is known.
     pub fn render(&self, request: Option<RequestId>) -> Response {
         let mut body = Map::new();

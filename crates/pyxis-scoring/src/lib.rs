@@ -18,5 +18,5 @@ mod token;
 
 pub use error::{BoxError, Error, Result};
 pub use limits::{limit_of_models, limit_of_stamps};
-pub use routes::router;
+pub use routes::{PlainScore, SCORE, router};
 pub use state::{Config, Parts, State};

@@ -10,6 +10,8 @@ mod scores;
 mod stamps;
 mod write;
 
+pub use score::{PlainScore, SCORE};
+
 use std::future::Future;
 
 use axum::Router;

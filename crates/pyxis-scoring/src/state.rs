@@ -88,6 +88,11 @@ impl State {
         }))
     }
 
+    /// Returns once every request that was let in is counted.
+    pub async fn settled(&self) {
+        self.limiter.settled().await;
+    }
+
     /// The present moment.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()

@@ -51,13 +51,22 @@ pub const TABLES: &[&str] = &[
     "claims",
     "scores",
     "score_history",
+    "block_clocks",
+    "proof_issuers",
+    "proofs",
+    "nullifier_holders",
+    "blocked_subjects",
+    "proof_log",
+    "proof_statements",
+    "attestation_keys",
     "audit_records",
     "audit_head",
     "audit_checkpoints",
 ];
 
 /// Tables whose rows the engine numbers: after a restore it goes on behind the highest.
-const NUMBERED: &[&str] = &["scorers", "stamps"];
+const NUMBERED: &[&str] =
+    &["scorers", "stamps", "proofs", "blocked_subjects", "proof_log", "attestation_keys"];
 
 /// Pages copied between two reports of progress.
 const PAGES: i32 = 1024;

@@ -24,8 +24,12 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: &[Migration] =
-    &[migration!(1, "0001_init"), migration!(2, "0002_scoring"), migration!(5, "0005_people")];
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_init"),
+    migration!(2, "0002_scoring"),
+    migration!(3, "0003_verification"),
+    migration!(5, "0005_people"),
+];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
 const ADVISORY_LOCK: i64 = 0x7079_7869_735f_6d67;

@@ -16,6 +16,7 @@ use pyxis_scoring as scoring;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{Engine, OpenOptions, Store};
+use pyxis_verify as verify;
 
 use crate::config::{Config, read_secret};
 
@@ -31,6 +32,8 @@ pub struct App {
     pub gateway: gateway::State,
     /// Scoring.
     pub scoring: scoring::State,
+    /// Verification.
+    pub verify: verify::State,
 }
 
 /// Opens the database and everything around it. `base_url` is known only once the port is.
@@ -76,7 +79,16 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         token_key,
         config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
     });
-    Ok(App { config, store, audit_keys, gateway, scoring })
+    let verify = verify::State::new(verify::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        net: gateway.net_private.clone(),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        config: verify::Config { networks: config.networks.clone(), max_addresses: config.max_addresses },
+    });
+    Ok(App { config, store, audit_keys, gateway, scoring, verify })
 }
 
 /// Opens and migrates the database.

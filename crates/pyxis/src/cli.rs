@@ -1,6 +1,7 @@
 //! The command line. `pyxis --help` is the manual.
 
 mod scoring;
+mod verification;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use crate::config::Flags;
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
+pub use verification::{CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]
@@ -87,6 +89,12 @@ pub enum Command {
         #[command(flatten)]
         listen: Serving,
     },
+    /// Run the OAuth 1.0a signing sidecar, with credentials from `OAUTH_CRED_*` variables.
+    Signer {
+        /// Address to listen on; without a port, it is that of `OAUTH_SIGNER_PORT`, 8080 by default.
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+        listen: String,
+    },
     /// Create the first workspace, owner and keys, without a server. Exit 3 if that was done before.
     Bootstrap {
         /// The owner's e-mail address.
@@ -140,6 +148,15 @@ pub enum Command {
     /// Issuers whose credentials are believed.
     #[command(subcommand)]
     Issuer(IssuerCommand),
+    /// Proofs of unique humans: the registry, its issuers and blocked addresses.
+    #[command(subcommand)]
+    Proofs(ProofsCommand),
+    /// Networks of the verification checks.
+    #[command(subcommand)]
+    Network(NetworkCommand),
+    /// What an address has proved.
+    #[command(subcommand)]
+    Check(CheckCommand),
     /// The audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -154,7 +171,7 @@ pub struct Serving {
     /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// What to serve: scoring,proxy,dashboard.
+    /// What to serve: scoring,verification,proxy,dashboard.
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }
@@ -326,6 +343,8 @@ pub enum CredentialCommand {
     Add(AddCredential),
     /// List credentials, never their secrets.
     List,
+    /// Make a key that signs payloads (`POST /sign`), or import one; it never leaves.
+    GenerateKey(GenerateKey),
     /// Replace the secret; the version rises and grants end.
     SetSecret {
         /// Its name.
@@ -346,6 +365,39 @@ pub enum CredentialCommand {
         #[arg(long)]
         url: Option<String>,
     },
+}
+
+/// `pyxis credential generate-key`
+#[derive(Debug, Args)]
+pub struct GenerateKey {
+    /// Its name.
+    #[arg(long)]
+    pub name: String,
+    /// What it signs with.
+    #[arg(long, value_enum)]
+    pub algorithm: SigningAlgorithm,
+    /// For people.
+    #[arg(long, default_value = "")]
+    pub description: String,
+    /// Import the key (32 bytes as hexadecimal digits) from this file instead of making one.
+    #[arg(long, value_name = "FILE", conflicts_with = "import_env")]
+    pub import_file: Option<PathBuf>,
+    /// Import it from this environment variable.
+    #[arg(long, value_name = "NAME")]
+    pub import_env: Option<String>,
+}
+
+/// Algorithms of signing keys.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SigningAlgorithm {
+    /// RFC 8032.
+    Ed25519,
+    /// The curve of Bitcoin and Ethereum.
+    #[value(name = "secp256k1")]
+    Secp256k1,
+    /// The NIST curve.
+    #[value(name = "p256")]
+    P256,
 }
 
 /// `pyxis credential add`

@@ -4,18 +4,22 @@ mod agents;
 mod api_keys;
 mod audit;
 mod bootstrap;
+mod checks;
 mod credentials;
 mod database;
 mod grants;
 mod import;
 mod issuers;
 mod keys;
+mod networks;
 mod out;
 mod people;
 mod policies;
+mod proofs;
 mod quickstart;
 mod scorers;
 mod server;
+mod signer;
 mod stamps;
 mod workspaces;
 
@@ -42,6 +46,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
     let done = match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
+        Command::Signer { listen } => return signer::run(&global, &listen).await,
         Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
@@ -59,6 +64,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,
+        Command::Proofs(command) => return proofs::run(&global, command).await,
+        Command::Network(command) => return networks::run(&global, command).await,
+        Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_store::DatabaseUrl;
+use pyxis_verify::network::Networks;
 
 use self::env::Env;
 
@@ -41,6 +42,10 @@ pub struct Config {
     pub surfaces: Surfaces,
     /// Whether scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
+    /// Networks of verification.
+    pub networks: Networks,
+    /// Most addresses in one question of a voting strategy.
+    pub max_addresses: usize,
     /// Approval window.
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
@@ -79,10 +84,13 @@ pub enum MetricsListen {
 }
 
 /// The parts of the program that answer requests.
+#[expect(clippy::struct_excessive_bools, reason = "each is served or not, whatever the others are")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surfaces {
     /// Scores, Stamps, the catalogue.
     pub scoring: bool,
+    /// Verification checks, the registry of proofs.
+    pub verification: bool,
     /// `/forward`, approvals, admin.
     pub proxy: bool,
     /// The pages.
@@ -119,6 +127,8 @@ impl Config {
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
+            networks: Networks::from_json(&source.text("networks")?).context("PX_NETWORKS")?,
+            max_addresses: source.parsed("max_addresses")?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
@@ -251,6 +261,7 @@ mod tests {
             ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+            ("PX_NETWORKS", "{\"gnosis\": {}}"),
             ("PX_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
         ] {

@@ -17,6 +17,7 @@ use pyxis_http::request_id::{self, Source};
 use pyxis_http::{Problem, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
+use pyxis_verify as verify;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -106,7 +107,7 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         None => Front::new(&app, router),
     };
     tokio::spawn(async move {
-        wait_for_signal().await;
+        stop_signal().await;
         tracing::info!("stopping: open requests may finish");
         stop.send_replace(true);
     });
@@ -117,6 +118,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let drained = tokio::time::timeout(serve::DRAIN, async { while workers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         tracing::warn!("some background work did not finish in time");
+    }
+    if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
+        tracing::warn!("the last requests of some API keys could not be counted");
     }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;
@@ -138,6 +142,9 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.scoring {
         router = router.merge(scoring::router(app.scoring.clone()));
+    }
+    if app.config.surfaces.verification {
+        router = router.merge(verify::router(app.verify.clone()));
     }
     if app.config.surfaces.proxy {
         router = router.merge(gateway::router(app.gateway.clone()));
@@ -215,7 +222,8 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn wait_for_signal() {
+/// Resolves when the process is asked to stop.
+pub(crate) async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         let _ = tokio::signal::ctrl_c().await;

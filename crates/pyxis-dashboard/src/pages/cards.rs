@@ -14,9 +14,10 @@ use pyxis_gateway::approvals::view::View;
 use pyxis_gateway::service::coverage::Recent;
 use pyxis_gateway::service::rights::Rights;
 use pyxis_gateway::service::{passkeys, policies};
+use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::Verdict;
 
-use super::words;
+use super::{signing, words};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::When;
@@ -85,7 +86,12 @@ impl Cards {
             agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),
             credential: row.credential_name.clone(),
             reason: row.reason.clone(),
-            rule: words::rule(&row.rule, row.pattern.as_deref(), &row.method),
+            rule: if row.kind == ApprovalKind::Sign {
+                "every signature asks".to_owned()
+            } else {
+                words::rule(&row.rule, row.pattern.as_deref(), &row.method)
+            },
+            signing: signing::of(view),
             body,
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),
@@ -150,6 +156,9 @@ impl Cards {
         let Some(target) = target else {
             return GrantOffer::Unavailable("The address cannot be read, so no grant can cover it.".into());
         };
+        if row.kind == ApprovalKind::Sign {
+            return GrantOffer::Unavailable("Every signature is approved by itself.".into());
+        }
         if needed > 1 {
             return GrantOffer::Unavailable("A grant cannot stand in for several approvals.".into());
         }

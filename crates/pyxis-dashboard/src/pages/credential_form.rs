@@ -1,6 +1,6 @@
 //! Between the credential form and what the service takes.
 
-use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers};
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers, KeyAlgorithm, SigningKey};
 use pyxis_gateway::SecretValue;
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ impl Attached {
             Some(Auth::Basic {}) => Kind::Basic,
             Some(Auth::Query { .. }) => Kind::Query,
             Some(Auth::Cookie { .. }) => Kind::Cookie,
+            Some(Auth::SigningKey(_)) => Kind::SigningKey,
         };
         Self { kind, auth }
     }
@@ -43,6 +44,7 @@ impl Attached {
             Some(Auth::Query { parameter }) => format!("Query parameter {parameter}"),
             Some(Auth::Cookie { name }) => format!("Cookie {name}"),
             Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
+            Some(Auth::SigningKey(key)) => signing_key_words(key),
             None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
             Some(Auth::Bearer {}) | None => "Bearer token".to_owned(),
         }
@@ -64,10 +66,17 @@ impl Attached {
             }
             Some(Auth::Query { parameter }) => form.parameter.clone_from(parameter),
             Some(Auth::Cookie { name }) => form.cookie_name.clone_from(name),
+            Some(Auth::SigningKey(key)) => key.algorithm.as_str().clone_into(&mut form.algorithm),
             Some(Auth::Bearer {} | Auth::Basic {}) | None => {}
         }
         form
     }
+}
+
+/// `Signing key secp256k1, 0xf39F…`.
+fn signing_key_words(key: &SigningKey) -> String {
+    let public = key.address.as_deref().or(key.public_key.as_deref()).unwrap_or_default();
+    format!("Signing key {}, {public}", key.algorithm.as_str())
 }
 
 /// Allowed hosts of a row.
@@ -85,6 +94,7 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> CredentialForm {
         headers: headers(fields).into_iter().map(|header| (header.name, header.format)).collect(),
         parameter: fields.trimmed("parameter"),
         cookie_name: fields.trimmed("cookie_name"),
+        algorithm: fields.trimmed("algorithm"),
         api_base: fields.trimmed("api_base"),
         problems,
     }
@@ -106,6 +116,14 @@ pub(super) fn auth(kind: Kind, fields: &Fields) -> Option<Auth> {
                     Headers::Several(HeaderList { headers })
                 }
             })
+        }
+        Kind::SigningKey => {
+            let algorithm = match fields.get("algorithm") {
+                "secp256k1" => KeyAlgorithm::Secp256k1,
+                "p256" => KeyAlgorithm::P256,
+                _ => KeyAlgorithm::Ed25519,
+            };
+            Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })
         }
         Kind::Sidecar => return None,
     })

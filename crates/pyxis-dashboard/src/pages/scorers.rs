@@ -7,7 +7,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
 use pyxis_scoring::service::preview::{self, Proposal};
-use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
+use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::scores;
 
@@ -21,7 +21,7 @@ use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
-use crate::view::scorers::{NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
+use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
 use crate::view::{Problems, When};
 use crate::{Error, State, text};
 
@@ -131,20 +131,34 @@ async fn page(
     shown: Shown,
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(scoring, who.person.workspace()).await?.platforms;
+    let progress = scorers::progress(scoring, who.person.workspace(), stored.id).await?;
     let id = stored.id.to_string();
     html(&ScorerPage {
         shell: who.shell(state).await?,
         name: stored.name.clone(),
         threshold: text::plain(stored.terms.threshold),
-        addresses: addresses(scored(scoring, who, stored.id).await?),
+        addresses: addresses(count(progress.stored)),
         created: When::new(stored.created_at, state.gateway.now()),
         form: draft.form(stored, &platforms),
         reach: reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
+        freshness: freshness(&progress),
         ask: ask(state, &id, EXAMPLE_ADDRESS, A_KEY),
         id,
     })
+}
+
+fn freshness(found: &Rescore) -> Freshness {
+    let outdated = text::grouped(count(found.outdated));
+    match (found.stored, found.outdated) {
+        (0, _) => Freshness::Nothing,
+        (_, 0) => Freshness::Current,
+        _ if found.running => Freshness::Running(outdated),
+        (stored, _) => {
+            Freshness::Outdated(format!("{outdated} of {} stored scores", text::grouped(count(stored))))
+        }
+    }
 }
 
 /// `1 address`, `1,204 addresses`.
@@ -268,6 +282,18 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
         lost: text::grouped(found.lost.into()),
         histogram: Histogram::new(description, bins.collect(), before, after),
     }
+}
+
+pub(crate) async fn rescore(
+    Extract(state): Extract<State>,
+    Scoring(scoring): Scoring,
+    Named(id): Named,
+    Form { who: Manager(who), .. }: Form<Manager>,
+) -> Result<Response, Error> {
+    let id = scorer_id(&id)?;
+    let found = scorers::start_rescore(&scoring, &who.person.actor(), id).await?;
+    let notice = if found.running { Notice::RescoreStarted } else { Notice::NothingToRescore };
+    Ok(notice.then(&state, &path(id)))
 }
 
 pub(crate) async fn remove(

@@ -142,6 +142,8 @@ pub struct Card {
     pub reason: Option<String>,
     /// The rule that paused it, in words: `POST needs approval`, `matches /payments`.
     pub rule: String,
+    /// What is to be signed, where a signature is asked for.
+    pub signing: Option<Signing>,
     /// The body.
     pub body: BodyView,
     /// When the agent asked.
@@ -154,6 +156,23 @@ pub struct Card {
     pub approvals: Vec<Vote>,
     /// Where it stands.
     pub state: CardState,
+}
+
+/// A payload that is to be signed, made readable: control and bidi characters are visible.
+#[derive(Clone, Debug)]
+pub struct Signing {
+    /// `secp256k1, EIP-712 typed data`.
+    pub what: String,
+    /// What is under the signature, in hexadecimal digits.
+    pub digest: String,
+    /// The agent's words.
+    pub description: Option<String>,
+    /// The payload as text or hexadecimal digits.
+    pub plain: Option<String>,
+    /// Typed data: place, type and value of each field, first of the domain, then of the message.
+    pub fields: Vec<(String, String, String)>,
+    /// What to be careful about.
+    pub warning: Option<String>,
 }
 
 /// One person's yes.

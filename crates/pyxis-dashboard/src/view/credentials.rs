@@ -49,12 +49,14 @@ pub enum Kind {
     Cookie,
     /// A signing sidecar. Fields: `api_base`, `secret` (may be empty).
     Sidecar,
+    /// A key that signs payloads. Fields: `algorithm`, `secret` (empty: a new key is made).
+    SigningKey,
 }
 
 impl Kind {
     /// All, in the order of the tabs.
-    pub const ALL: [Self; 6] =
-        [Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie, Self::Sidecar];
+    pub const ALL: [Self; 7] =
+        [Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie, Self::Sidecar, Self::SigningKey];
 
     /// The value in forms and links.
     pub const fn name(self) -> &'static str {
@@ -65,6 +67,7 @@ impl Kind {
             Self::Query => "query",
             Self::Cookie => "cookie",
             Self::Sidecar => "sidecar",
+            Self::SigningKey => "signing_key",
         }
     }
 
@@ -82,6 +85,7 @@ impl Kind {
             Self::Query => "Query",
             Self::Cookie => "Cookie",
             Self::Sidecar => "Sidecar",
+            Self::SigningKey => "Signing key",
         }
     }
 
@@ -94,6 +98,9 @@ impl Kind {
             Self::Query => "Added to the address as a query parameter.",
             Self::Cookie => "Sent as a cookie.",
             Self::Sidecar => "Requests go to a signing sidecar, which signs and forwards them.",
+            Self::SigningKey => {
+                "Signs payloads that a person has read and approved; it is never sent anywhere."
+            }
         }
     }
 }
@@ -116,6 +123,8 @@ pub struct CredentialForm {
     pub parameter: String,
     /// Cookie name.
     pub cookie_name: String,
+    /// Algorithm of a signing key.
+    pub algorithm: String,
     /// Sidecar address.
     pub api_base: String,
     /// What is wrong.

@@ -80,6 +80,7 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/scorers/{id}"),
     ("POST", "/app/scorers/{id}/preview"),
     ("POST", "/app/scorers/{id}/remove"),
+    ("POST", "/app/scorers/{id}/rescore"),
     ("GET", "/app/api-keys"),
     ("GET", "/app/new/api-key"),
     ("POST", "/app/api-keys"),

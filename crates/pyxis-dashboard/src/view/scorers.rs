@@ -77,8 +77,23 @@ pub struct ScorerPage {
     pub overtaken: bool,
     /// What the draft would change.
     pub preview: Option<Preview>,
+    /// What is stored, and how far it is from what the scorer says now.
+    pub freshness: Freshness,
     /// A `curl` that asks for a score.
     pub ask: String,
+}
+
+/// The stored scores of a scorer. `/rescore` computes those that are outdated.
+#[derive(Clone, Debug)]
+pub enum Freshness {
+    /// None is stored.
+    Nothing,
+    /// None is outdated.
+    Current,
+    /// So many of all are outdated: `1,204 of 20,000 scores`.
+    Outdated(String),
+    /// They are being computed; so many are left.
+    Running(String),
 }
 
 /// The editor. Fields: `name`, `threshold`, `revision` (hidden: what the draft began from), one field

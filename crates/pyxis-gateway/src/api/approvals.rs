@@ -7,6 +7,7 @@ use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_http::{Json, Path, Query};
+use pyxis_store::approvals::ApprovalKind;
 use serde::{Deserialize, Serialize};
 
 use super::Approving;
@@ -16,6 +17,7 @@ use crate::approvals::view::{self, Filter, View};
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
 use crate::service::rights;
+use crate::sign;
 use crate::state::State;
 
 #[derive(Deserialize)]
@@ -81,6 +83,9 @@ pub(super) struct Shown {
     content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Body>,
+    /// What is to be signed, decoded, where the request is one for a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signing: Option<sign::Shown>,
     channel: Channel,
     min_approvals: i64,
     passkey_required: bool,
@@ -102,6 +107,8 @@ pub(super) struct List {
 
 fn shown(state: &State, view: View) -> Shown {
     let row = view.row;
+    let is_sign = row.kind == ApprovalKind::Sign;
+    let signing = view.body.as_deref().filter(|_| is_sign).and_then(sign::shown);
     Shown {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -120,6 +127,7 @@ fn shown(state: &State, view: View) -> Shown {
             Ok(text) => Body { encoding: "utf-8", content: text.to_owned() },
             Err(_) => Body { encoding: "base64", content: STANDARD.encode(&body) },
         }),
+        signing,
         channel: row.channel,
         min_approvals: row.min_approvals,
         passkey_required: row.passkey_required,

@@ -11,7 +11,7 @@ use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId, Workspace
 use pyxis_core::mode::{ApprovalState, ForwardState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_core::target::Target;
-use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
@@ -233,6 +233,9 @@ impl Case<'_> {
     }
 
     fn check_wish(&self, wish: GrantWish, needed: u32) -> Result<()> {
+        if self.row.kind == ApprovalKind::Sign {
+            return Err(Error::field("grant_seconds", "every signature is approved by itself"));
+        }
         let asked = Duration::from_secs(wish.seconds);
         grant::check_duration(self.approver.surface, self.voter.user.role, asked, needed)
             .map_err(|error| Error::field("grant_seconds", error.to_string()))

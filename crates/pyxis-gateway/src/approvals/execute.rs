@@ -9,7 +9,7 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
-use pyxis_store::approvals::{self, ApprovalRow, Finish};
+use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
 use pyxis_store::{Event, agents, audit, credentials, generations, policies, workspaces};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -21,6 +21,7 @@ use crate::judge;
 use crate::outcome::Facts;
 use crate::records;
 use crate::resolve::Credential;
+use crate::sign;
 use crate::state::State;
 use crate::stored::{StoredRequest, StoredResponse};
 
@@ -82,16 +83,19 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let document = policy.as_ref().map(|policy| policy.document.as_str());
     let credential = Credential::parse(credential, document, mode)?;
     let request = open_request(state, row).await?;
-    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
-    let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
-    judge::bounds(&credential, &target)?;
-    if judge::decide(&credential, method, &target).verdict == Verdict::Deny {
-        return Err(Error::NoLongerAllowed("the policy denies it now"));
-    }
     if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
         return Err(Error::NoLongerAllowed("the stored request is not the one that was approved"));
     }
-    state.net.check(&judge::host_port(&target)).await?;
+    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
+    let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
+    // A signature goes nowhere: there is no target to judge.
+    if row.kind == ApprovalKind::Forward {
+        judge::bounds(&credential, &target)?;
+        if judge::decide(&credential, method, &target).verdict == Verdict::Deny {
+            return Err(Error::NoLongerAllowed("the policy denies it now"));
+        }
+        state.net.check(&judge::host_port(&target)).await?;
+    }
     Ok(Cleared { credential, target, method, request })
 }
 
@@ -106,6 +110,10 @@ async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest>
 async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, started: Instant) -> Result<()> {
     state.touched.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
+    if row.kind == ApprovalKind::Sign {
+        let signed = sign::carry_out(state, &credential, &request.body);
+        return finish(state, row, Some(seq), signed, Facts::default()).await;
+    }
     let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
     let mut facts = Facts::default();
     let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
@@ -178,7 +186,9 @@ async fn finish(
         Ok(answer) => {
             let aad = approvals::response_aad(workspace, txn);
             let sealed = state.keyring.seal(&*state.entropy, &aad, answer.encode().expose());
-            (Some(i64::from(answer.status.as_u16())), None, Some(sealed))
+            // No upstream gave a signature, so there is no status of one.
+            let status = (row.kind == ApprovalKind::Forward).then(|| i64::from(answer.status.as_u16()));
+            (status, None, Some(sealed))
         }
         Err(error) => (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), None),
     };

@@ -29,7 +29,19 @@ pub(crate) async fn pause(
 ) -> Result<ApprovalRow> {
     let headers = clean_headers(&asked.head.headers, asked.credential);
     let request = StoredRequest { target: asked.target.to_string(), headers, body };
-    let dedupe = dedupe(asked, &request);
+    store(state, asked, matched, ApprovalKind::Forward, &request, claim).await
+}
+
+/// The same for what is to be kept as `request`.
+pub(crate) async fn store(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: &Matched,
+    kind: ApprovalKind,
+    request: &StoredRequest,
+    claim: Option<&Claimed>,
+) -> Result<ApprovalRow> {
+    let dedupe = dedupe(asked, request);
     let workspace = asked.agent.workspace_id();
     for _ in 0..ATTEMPTS {
         if let Some(twin) =
@@ -38,7 +50,7 @@ pub(crate) async fn pause(
             join(state, claim, &twin).await?;
             return Ok(twin);
         }
-        match insert(state, asked, matched, &request, &dedupe, claim).await {
+        match insert(state, asked, matched, kind, request, &dedupe, claim).await {
             Ok(row) => {
                 state.work.expiry_changed();
                 return Ok(row);
@@ -68,13 +80,14 @@ async fn insert(
     state: &State,
     asked: &Asked<'_>,
     matched: &Matched,
+    kind: ApprovalKind,
     request: &StoredRequest,
     dedupe: &str,
     claim: Option<&Claimed>,
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
-    let new = new_approval(state, asked, matched, request, dedupe, txn);
+    let new = NewApproval { kind, ..new_approval(state, asked, matched, request, dedupe, txn) };
     let sealed = state.keyring.seal(
         &*state.entropy,
         &approvals::request_aad(workspace, txn),

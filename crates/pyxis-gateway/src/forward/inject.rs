@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 use crate::secret_value::SecretValue;
+use crate::signing_keys;
 
 /// RFC 3986 unreserved characters stay.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -58,12 +59,16 @@ pub(crate) fn attach(
         Auth::Cookie { name } => {
             headers.insert(COOKIE, sensitive(&Zeroizing::new(format!("{name}={}", whole(secret)?)))?);
         }
+        Auth::SigningKey(_) => return Err(Error::NoLongerAllowed("the credential is a signing key")),
     }
     Ok(injected)
 }
 
 /// Checks that `secret` has the parts that `auth` needs and fits where it goes.
 pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
+    if let Auth::SigningKey(key) = auth {
+        return signing_keys::open(key.algorithm, secret).map(drop);
+    }
     attach(auth, secret, &mut HeaderMap::new(), "/").map(drop)
 }
 

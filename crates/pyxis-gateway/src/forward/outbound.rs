@@ -85,7 +85,7 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
 }
 
 /// The secret of a credential, opened for this request.
-fn open_secret(state: &State, credential: &Credential) -> Result<Option<SecretValue>> {
+pub(crate) fn open_secret(state: &State, credential: &Credential) -> Result<Option<SecretValue>> {
     let Some(sealed) = &credential.row.sealed_secret else {
         return match credential.row.connector {
             Connector::Sidecar => Ok(None),

@@ -18,6 +18,7 @@ use crate::forward::outbound::{Outbound, dispatch};
 use crate::judge;
 use crate::resolve::{Credential, CredentialOptions};
 use crate::secret_value::SecretValue;
+use crate::signing_keys;
 use crate::state::State;
 
 /// Longest description, in bytes.
@@ -66,8 +67,9 @@ pub struct CredentialPatch {
 }
 
 /// Stores a credential.
-pub async fn create(state: &State, actor: &Actor, input: CredentialInput) -> Result<CredentialRow> {
+pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) -> Result<CredentialRow> {
     check_name("name", &input.name)?;
+    complete_key(state, &mut input)?;
     check_description(&input.description)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
     check_connector(&input)?;
@@ -129,6 +131,9 @@ pub async fn update(
         check_description(description)?;
     }
     let allowed_hosts = patch.allowed_hosts.as_deref().map(check_hosts).transpose()?;
+    if let (Some(auth), Some(hosts)) = (stored_auth(&row)?, &patch.allowed_hosts) {
+        check_bounds(&auth, hosts)?;
+    }
     if let Some(auth) = &patch.auth {
         check_new_auth(state, &row, auth)?;
     }
@@ -155,8 +160,9 @@ pub async fn update(
 pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
     let row = get(state, actor.workspace, name).await?;
     check_secret(&secret)?;
-    match stored_auth(&row)? {
-        Some(auth) => inject::check(&auth, &secret)?,
+    let auth = stored_auth(&row)?;
+    match &auth {
+        Some(auth) => inject::check(auth, &secret)?,
         None => check_token(&secret)?,
     }
     let now = state.now();
@@ -165,6 +171,12 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     let mut change = Change::begin(state, actor).await?;
     let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
     let version = version.ok_or(Error::NotFound("credential"))?;
+    if let Some(Auth::SigningKey(key)) = auth {
+        let described = signing_keys::describe(&signing_keys::open(key.algorithm, &secret)?);
+        let auth = Some(Some(to_json(&Auth::SigningKey(described))));
+        let wanted = CredentialChange { auth, ..CredentialChange::default() };
+        credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
+    }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
     change.commit("credential.secret_replaced", Some(&row.name), json!({ "version": version })).await?;
     Ok(version)
@@ -247,6 +259,7 @@ fn check_connector(input: &CredentialInput) -> Result<()> {
         (Connector::Direct, Some(_), None) => Err(Error::field("secret", "a direct credential needs it")),
         (Connector::Direct, Some(auth), Some(secret)) => {
             check_auth(auth)?;
+            check_bounds(auth, &input.allowed_hosts)?;
             inject::check(auth, secret)
         }
         (Connector::Sidecar, Some(_), _) => {
@@ -296,8 +309,27 @@ fn check_auth(auth: &Auth) -> Result<()> {
         Auth::Cookie { name } if !is_token(name) => {
             Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
         }
-        Auth::Bearer {} | Auth::Basic {} | Auth::Query { .. } | Auth::Cookie { .. } => Ok(()),
+        Auth::Bearer {} | Auth::Basic {} | Auth::Query { .. } | Auth::Cookie { .. } | Auth::SigningKey(_) => {
+            Ok(())
+        }
     }
+}
+
+/// A signing key without a secret is made here; its public parts are worked out in any case.
+fn complete_key(state: &State, input: &mut CredentialInput) -> Result<()> {
+    let Some(Auth::SigningKey(described)) = &mut input.auth else { return Ok(()) };
+    let algorithm = described.algorithm;
+    let secret = input.secret.get_or_insert_with(|| signing_keys::generate(algorithm, &*state.entropy));
+    *described = signing_keys::describe(&signing_keys::open(algorithm, secret)?);
+    Ok(())
+}
+
+/// A signing key is sent nowhere, so that no request can carry it off.
+fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
+    if matches!(auth, Auth::SigningKey(_)) && !hosts.is_empty() {
+        return Err(Error::field("allowed_hosts", "a signing key is never sent anywhere: it has none"));
+    }
+    Ok(())
 }
 
 fn check_header(name: &str, format: &str) -> Result<()> {
@@ -323,6 +355,10 @@ fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()>
         return Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"));
     }
     check_auth(auth)?;
+    let before = stored_auth(row)?;
+    if [before.as_ref(), Some(auth)].into_iter().flatten().any(|auth| matches!(auth, Auth::SigningKey(_))) {
+        return Err(Error::field("auth", "a signing key stays one, and no other credential becomes one"));
+    }
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
     let aad = credentials::secret_aad(row.workspace_id, row.id);
     let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;

@@ -23,6 +23,8 @@ use crate::error::{Error, Result};
 use crate::state::State;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+/// Since 1 November 2026, as RFC 9745 writes a date.
+const SINCE: HeaderValue = HeaderValue::from_static("@1793491200");
 
 pub(super) fn router() -> Router<State> {
     Router::new()
@@ -150,7 +152,7 @@ fn number(text: &Value) -> Result<Value> {
 
 fn succeeded(mut response: Response, successor: &str) -> Response {
     let headers = response.headers_mut();
-    headers.insert(DEPRECATION, HeaderValue::from_static("true"));
+    headers.insert(DEPRECATION, SINCE);
     if let Ok(link) = HeaderValue::try_from(format!("<{successor}>; rel=\"successor-version\"")) {
         headers.insert(header::LINK, link);
     }

@@ -1,7 +1,7 @@
 //! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read where nothing changed.
 
-use axum::extract::{RawQuery, State as Extract};
-use axum::http::HeaderMap;
+use axum::extract::{RawQuery, Request, State as Extract};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -15,6 +15,35 @@ use crate::auth::{self, Caller};
 use crate::engine::{self, Place};
 use crate::error::{Error, Result};
 use crate::state::State;
+
+/// The route, as the access log names it.
+pub const SCORE: &str = "/v2/stamps/{scorer_id}/score/{address}";
+
+/// A request for the latest score that needs nothing of the router: no parameters, no page of another
+/// origin that asks, nothing to complain about. A busy server takes these past it.
+pub struct PlainScore {
+    scorer: ScorerId,
+    address: EvmAddress,
+}
+
+impl PlainScore {
+    /// `None` for every other request.
+    pub fn of(request: &Request) -> Option<Self> {
+        let uri = request.uri();
+        let (scorer, address) = uri.path().strip_prefix("/v2/stamps/")?.split_once("/score/")?;
+        let digits = scorer.bytes().all(|byte| byte.is_ascii_digit());
+        let plain = digits
+            && request.method() == Method::GET
+            && uri.query().is_none()
+            && !request.headers().contains_key(header::ORIGIN);
+        if plain { Some(Self { scorer: scorer.parse().ok()?, address: address.parse().ok()? }) } else { None }
+    }
+
+    /// The same answer as the router's.
+    pub async fn answer(self, state: &State, headers: &HeaderMap) -> Response {
+        within(state, plain(state, headers, self.scorer, self.address)).await
+    }
+}
 
 /// The latest score.
 pub(crate) async fn get_score(

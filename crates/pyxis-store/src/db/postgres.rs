@@ -13,6 +13,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use loan::Loan;
+use shared::Shared;
 
 use super::query::Query;
 use super::row::{FromRow, Row};
@@ -20,6 +21,7 @@ use super::value::Value;
 use crate::{Event, StoreError};
 
 mod loan;
+mod shared;
 
 /// How long a caller waits for a connection before it is told that the database is not available.
 const WAIT: Duration = Duration::from_secs(10);
@@ -29,6 +31,8 @@ pub(crate) struct Database {
     pool: Pool,
     /// For writes that need not survive the server's machine: commits do not wait for the disk.
     relaxed: Pool,
+    /// For point reads.
+    shared: Shared,
     config: Config,
     tls: MakeRustlsConnect,
 }
@@ -41,7 +45,8 @@ impl Database {
         let mut hasty = config.clone();
         hasty.options(format!("{options} -c synchronous_commit=off"));
         let relaxed = pool_of(hasty, &tls, 2)?;
-        Ok(Self { pool, relaxed, config, tls })
+        let shared = Shared::new(pool_of(config.clone(), &tls, shared::LANES)?);
+        Ok(Self { pool, relaxed, shared, config, tls })
     }
 
     pub(crate) const fn config(&self) -> &Config {
@@ -56,11 +61,10 @@ impl Database {
         self.pool.get().await.map_err(StoreError::unavailable)
     }
 
+    /// A point read. One that nobody waits for any more goes on to its end, which is near.
     pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
-        let loan = self.lend("").await?;
-        let outcome = optional(loan.client()?, query).await;
-        loan.give_back();
-        outcome
+        let client = self.shared.client().await?;
+        optional(&client, query).await
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {

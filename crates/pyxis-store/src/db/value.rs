@@ -285,6 +285,7 @@ macro_rules! stored_enum {
 pub(crate) use stored_enum;
 
 mod scoring;
+mod verification;
 
 impl Bind for pyxis_core::auth::Connector {
     const NULL: Value = Value::Text(None);

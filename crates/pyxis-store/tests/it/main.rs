@@ -22,6 +22,7 @@ mod grants;
 mod members;
 mod passkeys;
 mod people;
+mod proofs;
 mod schema;
 mod scorers;
 mod scores;

@@ -136,8 +136,8 @@ contract! {
         let open = async |millis| sign_in_links::list_open(&world.store, world.ws, at(millis)).await.unwrap();
         assert_eq!(open(0).await.len(), 2);
         assert!(open(1000).await.is_empty());
-        let used = sign_in_links::consume(&world.store, &made.token_hash, at(1)).await.unwrap().unwrap();
-        assert_eq!(used.made_by, Some(maker));
+        let consumed = sign_in_links::consume(&world.store, &made.token_hash, at(1)).await.unwrap().unwrap();
+        assert_eq!(consumed.made_by, Some(maker));
         assert_eq!(open(2).await, [link]);
         let other = add_workspace(&world.store, "other").await;
         assert!(sign_in_links::list_open(&world.store, other, NOW).await.unwrap().is_empty());

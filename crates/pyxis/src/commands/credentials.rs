@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
-use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers};
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, SigningKey};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue};
@@ -11,7 +11,9 @@ use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
 use super::{acting, out};
-use crate::cli::{AddCredential, AuthKind, CredentialCommand, Global, SecretSource};
+use crate::cli::{
+    AddCredential, AuthKind, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm,
+};
 use crate::config::env::{Env, ProcessEnv};
 use crate::config::read_secret;
 
@@ -25,6 +27,27 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::json(&shown(&row));
             } else {
                 out::line(format_args!("stored {} (version {})", row.name, row.version));
+            }
+        }
+        CredentialCommand::GenerateKey(wanted) => {
+            let row = credentials::create(state, &actor, signing_key(wanted)?).await?;
+            let auth: Value =
+                row.auth.as_deref().and_then(|auth| serde_json::from_str(auth).ok()).unwrap_or_default();
+            if global.json {
+                out::json(&json!({
+                    "id": row.id,
+                    "name": row.name,
+                    "version": row.version,
+                    "algorithm": auth["algorithm"],
+                    "public_key": auth["public_key"],
+                    "address": auth["address"],
+                }));
+            } else {
+                out::line(format_args!(
+                    "stored {}: {}",
+                    row.name,
+                    auth["public_key"].as_str().unwrap_or_default()
+                ));
             }
         }
         CredentialCommand::List => {
@@ -101,6 +124,30 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         auth,
         allowed_hosts: allow_hosts,
         allow_http,
+        options: CredentialOptions::default(),
+        secret: secret.as_ref().map(value).transpose()?,
+    })
+}
+
+/// A key to make here, or one that is imported.
+fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
+    let GenerateKey { name, algorithm, description, import_file, import_env } = wanted;
+    let algorithm = match algorithm {
+        SigningAlgorithm::Ed25519 => KeyAlgorithm::Ed25519,
+        SigningAlgorithm::Secp256k1 => KeyAlgorithm::Secp256k1,
+        SigningAlgorithm::P256 => KeyAlgorithm::P256,
+    };
+    let source = SecretSource { secret_file: import_file, secret_env: import_env };
+    let imported = source.secret_file.is_some() || source.secret_env.is_some();
+    let secret = if imported { read(&source)? } else { None };
+    Ok(CredentialInput {
+        name,
+        description,
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })),
+        allowed_hosts: Vec::new(),
+        allow_http: false,
         options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })

@@ -1,20 +1,21 @@
 //! Standard output.
 
-#![expect(clippy::print_stdout, reason = "this is where commands print")]
-
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-/// One line of text.
+/// One line of text. A reader that has gone away, as `head` does, has what it wanted.
 pub(super) fn line(text: impl std::fmt::Display) {
-    println!("{text}");
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot write the output: {error}"),
+        _ => {}
+    }
 }
 
 /// One JSON value on a line.
 pub(super) fn json(value: &Value) {
-    println!("{value}");
+    line(value);
 }
 
 /// A list as a table, or as a JSON array.
@@ -42,7 +43,7 @@ pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     let print = |cells: Vec<String>| {
         let padded: Vec<String> =
             cells.iter().zip(&widths).map(|(text, width)| format!("{text:<width$}")).collect();
-        println!("{}", padded.join("  ").trim_end());
+        line(padded.join("  ").trim_end());
     };
     print(columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect());
     for row in rows {
@@ -52,7 +53,7 @@ pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
 
 /// A progress bar over bytes of a file, with a message; on a terminal only.
 pub(super) fn progress_of_bytes(length: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let template = "{bar:30} {bytes}/{total_bytes} {msg} {eta}";
@@ -62,7 +63,7 @@ pub(super) fn progress_of_bytes(length: u64) -> ProgressBar {
 
 /// A progress bar, on a terminal only.
 pub(super) fn progress(what: &'static str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new_spinner().with_message(what);

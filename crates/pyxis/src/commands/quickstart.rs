@@ -1,5 +1,6 @@
 //! `pyxis quickstart`: from nothing to the main job in one command.
 
+mod proofs;
 mod samples;
 
 use std::fs;
@@ -12,6 +13,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use pyxis_core::address::EvmAddress;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::entropy;
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
@@ -65,6 +67,7 @@ struct Welcome {
     agent_key: Option<String>,
     target: Option<String>,
     samples: Option<Samples>,
+    proved: Option<EvmAddress>,
 }
 
 async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
@@ -86,14 +89,17 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         }
     };
     let actor = Actor::cli(workspace.id);
-    let (mut target, mut samples) = (None, None);
+    let (mut target, mut samples, mut proved) = (None, None, None);
     if let Some(upstream) = upstream {
         target = Some(demo_credential(app, &actor, upstream).await?);
         if app.config.surfaces.scoring {
             samples = Some(samples::prepare(app, &actor).await?);
         }
+        if app.config.surfaces.verification {
+            proved = Some(proofs::prepare(app, &actor).await?);
+        }
     }
-    Ok(Welcome { link, agent_key, target, samples })
+    Ok(Welcome { link, agent_key, target, samples, proved })
 }
 
 /// Keeps the first key beside the master key, so that a second run can print the same lines.
@@ -137,6 +143,7 @@ impl Welcome {
             "demo_target": self.target,
             "api_key": samples.map(|samples| &samples.api_key),
             "scorer_id": samples.map(|samples| samples.scorer),
+            "proved_address": self.proved,
             "sample_addresses": samples.map(|samples| &samples.addresses),
         })
     }
@@ -163,6 +170,9 @@ impl Welcome {
         out::line(format_args!("  What an agent should know: {base_url}/instructions\n"));
         if let Some(samples) = &self.samples {
             samples.print(base_url);
+        }
+        if let Some(address) = self.proved {
+            proofs::print(address, base_url);
         }
     }
 }

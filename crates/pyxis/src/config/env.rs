@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 pub trait Env {
     /// The value of a variable; empty counts as absent.
     fn var(&self, name: &str) -> Option<String>;
+
+    /// Every variable whose name starts with `prefix`, with its value, be it empty. Bytes that are not
+    /// UTF-8 are replaced, so that whoever reads the value finds it wrong rather than absent.
+    fn starting_with(&self, prefix: &str) -> Vec<(String, String)>;
 }
 
 /// The environment of this process.
@@ -17,10 +21,23 @@ impl Env for ProcessEnv {
     fn var(&self, name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     }
+
+    fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        std::env::vars_os()
+            .map(|(name, value)| (lossy(name), lossy(value)))
+            .filter(|(name, _)| name.starts_with(prefix))
+            .collect()
+    }
 }
 
 impl Env for BTreeMap<String, String> {
     fn var(&self, name: &str) -> Option<String> {
         self.get(name).filter(|value| !value.is_empty()).cloned()
+    }
+
+    fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
+        let wanted = |(name, _): &(&String, &String)| name.starts_with(prefix);
+        self.iter().filter(wanted).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }

@@ -40,12 +40,22 @@ pub const KEYS: &[Key] = &[
         "",
         "Public origin, for example `https://pyxis.example.com`. Empty: `http://localhost:<port>`. Plain http only on loopback names.",
     ),
-    key("surfaces", "scoring,proxy,dashboard", "What this process serves: `scoring`, `proxy`, `dashboard`."),
+    key(
+        "surfaces",
+        "scoring,verification,proxy,dashboard",
+        "What this process serves: `scoring`, `verification`, `proxy`, `dashboard`.",
+    ),
     key(
         "earlier_paths",
         "true",
         "Whether scoring also answers the paths of its earlier version (`/registry/…`).",
     ),
+    key(
+        "networks",
+        "",
+        "Networks of the verification checks, as a JSON object, name to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). Those of the specification are there unless changed.",
+    ),
+    key("max_addresses", "1000", "Most addresses in one question of a voting strategy."),
     key(
         "approval_timeout_secs",
         "3600",

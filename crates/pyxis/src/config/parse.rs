@@ -20,6 +20,8 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
         }
         let text = match value {
             toml::Value::String(text) => text,
+            // Networks, by name.
+            table @ toml::Value::Table(_) => serde_json::to_string(&table)?,
             toml::Value::Array(items) => {
                 items.iter().filter_map(|item| item.as_str()).collect::<Vec<_>>().join(",")
             }
@@ -52,18 +54,21 @@ pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen>
 }
 
 pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
-    let mut surfaces = Surfaces { scoring: false, proxy: false, dashboard: false };
+    let mut surfaces = Surfaces { scoring: false, verification: false, proxy: false, dashboard: false };
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         match name {
             "scoring" => surfaces.scoring = true,
+            "verification" => surfaces.verification = true,
             "proxy" => surfaces.proxy = true,
             "dashboard" => surfaces.dashboard = true,
             other => {
-                bail!("PX_SURFACES / --surfaces: there is no surface {other}; scoring, proxy, dashboard")
+                bail!(
+                    "PX_SURFACES / --surfaces: there is no surface {other}; scoring, verification, proxy, dashboard"
+                )
             }
         }
     }
-    let any = surfaces.scoring || surfaces.proxy || surfaces.dashboard;
+    let any = surfaces.scoring || surfaces.verification || surfaces.proxy || surfaces.dashboard;
     if any { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
 }
 

@@ -16,6 +16,7 @@ const FRAME: &str = include_str!("../../openapi/document.json");
 
 const AREAS: &[&str] = &[
     include_str!("../../openapi/agent.json"),
+    include_str!("../../openapi/signing.json"),
     include_str!("../../openapi/approvals.json"),
     include_str!("../../openapi/access.json"),
     include_str!("../../openapi/people.json"),
@@ -27,6 +28,7 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/scorers.json"),
     include_str!("../../openapi/api-keys.json"),
     include_str!("../../openapi/issuers.json"),
+    include_str!("../../openapi/verification.json"),
     include_str!("../../openapi/record.json"),
     include_str!("../../openapi/program.json"),
 ];

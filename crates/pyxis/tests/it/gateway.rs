@@ -15,6 +15,7 @@ mod rate;
 mod recheck;
 mod scrub;
 mod sessions;
+mod sign;
 mod streaming;
 mod target;
 mod texts;

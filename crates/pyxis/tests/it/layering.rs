@@ -10,14 +10,18 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-core", &[]),
     ("pyxis-scrub", &[]),
+    ("pyxis-signing", &["pyxis-core"]),
     ("pyxis-store", &["pyxis-core"]),
     ("pyxis-net", &["pyxis-core"]),
     ("pyxis-http", &["pyxis-core"]),
     ("pyxis-evm", &["pyxis-core", "pyxis-net"]),
     ("pyxis-scoring", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-net", "pyxis-store"]),
     ("pyxis-verify", &["pyxis-core", "pyxis-evm", "pyxis-http", "pyxis-net", "pyxis-store"]),
-    ("pyxis-gateway", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-store"]),
-    ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub"]),
+    (
+        "pyxis-gateway",
+        &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-signing", "pyxis-store"],
+    ),
+    ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-signing"]),
     ("pyxis-dashboard", &["pyxis-core", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-store"]),
     (
         "pyxis",
@@ -57,6 +61,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
 const DOES_WITHOUT: &[(&str, &[&str])] = &[
     ("pyxis-core", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-scrub", &["tokio", "axum", "hyper", "http", "tracing"]),
+    ("pyxis-signing", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-store", &["axum", "hyper", "http"]),
     ("pyxis-net", &["axum"]),
 ];

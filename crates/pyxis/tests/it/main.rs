@@ -1,6 +1,7 @@
 //! Tests of the whole program, one module for each area.
 //!
-//! `cli`, `gateway` and `scoring` are black-box: the built program, started as people start it and spoken
+//! `cli`, `gateway`, `scoring`, `signer` and `verify` are black-box: the built program, started as people
+//! start it and spoken
 //! to over sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
 //! a server on which databases may be created) adds the PostgreSQL arm of what runs on both engines.
 
@@ -17,6 +18,8 @@ mod openapi;
 mod people;
 mod races;
 mod scoring;
+mod signer;
 mod support;
+mod verify;
 
 use pyxis_testkit::postgres;

@@ -78,6 +78,7 @@ impl Sample {
             cookie_name: self.t("session"),
             api_base: self.t("http://127.0.0.1:8080"),
             problems,
+            ..CredentialForm::default()
         }
     }
 

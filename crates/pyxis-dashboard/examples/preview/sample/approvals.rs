@@ -30,6 +30,7 @@ impl Sample {
             credential: self.t("billing-api"),
             reason: Some(self.t("The customer asked for an invoice for the team plan, March.")),
             rule: self.t("POST needs approval"),
+            signing: None,
             body: BodyView::new(Some("application/json"), body.as_bytes(), 8192),
             requested: self.at(-3),
             expires: self.at(57),

@@ -10,7 +10,8 @@ use pyxis_dashboard::view::api_keys::{
 };
 use pyxis_dashboard::view::explorer::{ExplorerPage, Found, StampLine, Standing};
 use pyxis_dashboard::view::scorers::{
-    NewScorerPage, Preview, Reach, ScorerForm, ScorerLine, ScorerPage, ScorersPage, WeightGroup, WeightRow,
+    Freshness, NewScorerPage, Preview, Reach, ScorerForm, ScorerLine, ScorerPage, ScorersPage, WeightGroup,
+    WeightRow,
 };
 use pyxis_dashboard::view::{Outcome, Problems, Search};
 
@@ -165,6 +166,11 @@ impl Sample {
             reach: self.reach(overtaken),
             overtaken,
             preview,
+            freshness: if wrong {
+                Freshness::Current
+            } else {
+                Freshness::Outdated(self.t("12 of 1,204 stored scores"))
+            },
             ask: self.ask(),
         })
     }

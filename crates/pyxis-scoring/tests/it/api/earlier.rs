@@ -9,7 +9,7 @@ use super::world::{Answer, World, both_engines, day, score_path, shown, wallet};
 
 /// It says that it is deprecated, and where its successor is.
 fn deprecated(answer: &Answer, successor: &str) {
-    assert!(!answer.header("deprecation").is_empty(), "{answer:?}");
+    assert_eq!(answer.header("deprecation"), "@1793491200", "RFC 9745: a date");
     assert_eq!(answer.header("link"), format!("<{successor}>; rel=\"successor-version\""));
 }
 

@@ -71,6 +71,43 @@ both_engines! {
         world.node(Config::default()).get(&key, &path).await.refuses(429, "You have been rate limited!");
     }
 
+    async fn requests_let_in_far_from_the_limit_are_all_counted_and_the_limit_stays_exact(world: &World) {
+        const LIMIT: i64 = 10_500;
+        let (key, row) = limited(world, LIMIT).await;
+        let nodes = [world.node(Config::default()), world.node(Config::default())];
+        let statuses = async |asked: usize| {
+            let tasks: Vec<_> = (0..asked)
+                .map(|number| {
+                    let router = nodes[number % 2].router();
+                    let request = request(Method::GET, "/v2/stamps/metadata", &key, String::new());
+                    tokio::spawn(async move { send(&router, request).await.status })
+                })
+                .collect();
+            let mut admitted = 0;
+            for task in tasks {
+                admitted += i64::from(task.await.unwrap() == StatusCode::OK);
+            }
+            for node in &nodes {
+                node.state.settled().await;
+            }
+            admitted
+        };
+        assert_eq!(statuses(400).await, 400);
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, 400, 0)]);
+        // Somebody else uses all but twenty.
+        let rest = Batch {
+            key: row.id,
+            surface: Surface::Stamps,
+            window_start: START,
+            requests: LIMIT - 420,
+            limit: LIMIT,
+            now: START,
+        };
+        usage::count(&world.state.store, &rest).await.unwrap();
+        assert_eq!(statuses(60).await, 20);
+        assert_eq!(windows(world, world.workspace, &row).await, [(0, LIMIT, 40)]);
+    }
+
     async fn windows_begin_at_every_quarter_of_the_hour(world: &World) {
         let (key, row) = limited(world, 2).await;
         let ask = async || world.get_as(&key, "/v2/stamps/metadata").await;

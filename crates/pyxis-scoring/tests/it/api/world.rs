@@ -150,7 +150,8 @@ impl World {
     /// Another process on the same database.
     pub(crate) fn node(&self, config: Config) -> Node {
         let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
-        Node(pyxis_scoring::router(state(store, &self.keyring, &self.clock, config)))
+        let state = state(store, &self.keyring, &self.clock, config);
+        Node { router: pyxis_scoring::router(state.clone()), state }
     }
 
     /// Statements past the program; the first column of a query.
@@ -326,15 +327,18 @@ impl World {
 }
 
 /// Another process.
-pub(crate) struct Node(Router);
+pub(crate) struct Node {
+    pub(crate) state: State,
+    router: Router,
+}
 
 impl Node {
     pub(crate) async fn get(&self, key: &str, path: &str) -> Answer {
-        send(&self.0, request(Method::GET, path, key, String::new())).await
+        send(&self.router, request(Method::GET, path, key, String::new())).await
     }
 
     pub(crate) fn router(&self) -> Router {
-        self.0.clone()
+        self.router.clone()
     }
 }
 

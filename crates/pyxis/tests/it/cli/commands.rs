@@ -29,6 +29,16 @@ both_engines! {
         world.forward("GET", "/").send().await.problem(404, "credential_not_found");
     }
 
+    async fn a_reader_that_has_gone_away_ends_a_command_quietly(setup: Setup) {
+        let world = World::with(setup).await;
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = world.app.command(&["credential", "list"]);
+        command.stdout(writer);
+        let ran = run(command).await;
+        assert_eq!((ran.code, ran.stderr.contains("panicked")), (Some(0), false), "{ran:?}");
+    }
+
     async fn a_policy_set_on_the_command_line_holds_at_once(setup: Setup) {
         let world = World::with(setup).await;
         fs::write(world.app.directory().join("policy.json"), r#"{"deny_methods": ["GET"]}"#).unwrap();

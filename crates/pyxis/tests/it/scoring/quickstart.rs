@@ -58,6 +58,10 @@ both_engines! {
             assert_eq!(again.welcome[same], welcome[same], "{same}");
         }
         assert_eq!(again.score(0).await["score"], passes["score"]);
+        let proved = again.welcome["proved_address"].as_str().unwrap();
+        let path = format!("/sybil-resistance/gov-id/optimism?user={proved}&action-id=123456789");
+        let check = again.client.get(&path).send().await.expect(200).json();
+        assert_eq!(check["result"], true);
         drop(again);
         let issuers = app.cli_json(&["issuer", "list"]).await;
         assert_eq!(issuers.as_array().unwrap().len(), 1);

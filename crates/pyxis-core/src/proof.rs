@@ -1,0 +1,251 @@
+//! Proofs of unique humans: what is proved, about whom, and what issuers sign (Spec 2).
+
+mod statement;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::address::EvmAddress;
+use crate::field::{FieldElement, NotInField};
+use crate::sui::SuiAddress;
+
+pub use statement::{Rebinding, Registration, Revocation, Statement, is_plain_text};
+
+/// Longest lifetime of a proof, in seconds: a year of 365 days, and one second (decisions, Registry).
+pub const MAX_LIFETIME_SECS: i64 = 365 * 24 * 3600 + 1;
+/// The action id that gives uniqueness across applications.
+pub const DEFAULT_ACTION: ActionId = ActionId(FieldElement::small(123_456_789));
+
+/// What a proof is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A government ID.
+    GovId,
+    /// An electronic passport.
+    Epassport,
+    /// A phone number.
+    Phone,
+    /// Face uniqueness and liveness.
+    Biometrics,
+    /// Residence in the United States.
+    ResidenceUs,
+    /// Absence from lists of sanctions and politically exposed persons.
+    CleanHands,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::GovId, Self::Epassport, Self::Phone, Self::Biometrics, Self::ResidenceUs, Self::CleanHands];
+
+    /// Its name in paths and statements.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::GovId => "gov-id",
+            Self::Epassport => "epassport",
+            Self::Phone => "phone",
+            Self::Biometrics => "biometrics",
+            Self::ResidenceUs => "residence-us",
+            Self::CleanHands => "clean-hands",
+        }
+    }
+
+    /// The kind of a name, exactly spelled.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether it shows that somebody is unique (Spec 2, Endpoints: `{credential_type}`).
+    pub const fn is_sybil_resistance(self) -> bool {
+        matches!(self, Self::GovId | Self::Epassport | Self::Phone | Self::Biometrics)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The use for which somebody is unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActionId(pub FieldElement);
+
+impl FromStr for ActionId {
+    type Err = NotInField;
+
+    /// Decimal digits only.
+    fn from_str(text: &str) -> Result<Self, NotInField> {
+        FieldElement::from_decimal(text).map(Self)
+    }
+}
+
+impl fmt::Display for ActionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The number that is the same whenever the same human proves the same for the same action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProofNullifier(pub FieldElement);
+
+impl FromStr for ProofNullifier {
+    type Err = NotInField;
+
+    /// Decimal, or hexadecimal behind `0x`.
+    fn from_str(text: &str) -> Result<Self, NotInField> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for ProofNullifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The text names nobody.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not an address: 0x and 40 hexadecimal digits, or 64 on Sui")]
+pub struct InvalidSubject;
+
+/// Whom a proof is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// On an EVM chain.
+    Evm(EvmAddress),
+    /// On Sui.
+    Sui(SuiAddress),
+}
+
+impl Subject {
+    /// 20 or 32 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Evm(address) => &address.0,
+            Self::Sui(address) => &address.0,
+        }
+    }
+
+    /// From 20 or 32 bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        match bytes.len() {
+            20 => bytes.try_into().ok().map(|bytes| Self::Evm(EvmAddress(bytes))),
+            32 => bytes.try_into().ok().map(|bytes| Self::Sui(SuiAddress(bytes))),
+            _ => None,
+        }
+    }
+}
+
+impl From<EvmAddress> for Subject {
+    fn from(address: EvmAddress) -> Self {
+        Self::Evm(address)
+    }
+}
+
+impl From<SuiAddress> for Subject {
+    fn from(address: SuiAddress) -> Self {
+        Self::Sui(address)
+    }
+}
+
+impl FromStr for Subject {
+    type Err = InvalidSubject;
+
+    /// The length tells which it is, so a Sui address stands in full here.
+    fn from_str(text: &str) -> Result<Self, InvalidSubject> {
+        match text.len() {
+            42 => text.parse().map(Self::Evm).map_err(|_| InvalidSubject),
+            66 => text.parse().map(Self::Sui).map_err(|_| InvalidSubject),
+            _ => Err(InvalidSubject),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evm(address) => address.fmt(f),
+            Self::Sui(address) => address.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is no name of a network.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not a network's name: 1 to 64 of a to z, 0 to 9 and -")]
+pub struct InvalidNetworkName;
+
+/// The name of a network, as it stands in paths: `optimism`, `base-sepolia`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkName(String);
+
+impl NetworkName {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for NetworkName {
+    type Err = InvalidNetworkName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNetworkName> {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let fits = (1..=64).contains(&text.len()) && text.bytes().all(plain);
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidNetworkName) }
+    }
+}
+
+impl fmt::Display for NetworkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for NetworkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_read_by_the_name_that_it_shows() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
+        }
+        assert_eq!(Kind::from_name("Gov-ID"), None);
+        assert_eq!(Kind::ALL.into_iter().filter(|kind| kind.is_sybil_resistance()).count(), 4);
+    }
+
+    #[test]
+    fn the_length_of_an_address_tells_its_chain() {
+        let (evm, sui) = (format!("0x{}", "a".repeat(40)), format!("0x{}", "a".repeat(64)));
+        for text in [&evm, &sui] {
+            let subject: Subject = text.parse().unwrap();
+            assert_eq!(subject.to_string(), *text);
+            assert_eq!(Subject::from_bytes(subject.as_bytes()), Some(subject));
+        }
+        for text in ["", "0x2", &evm[1..], &format!("{sui}a")] {
+            assert_eq!(text.parse::<Subject>(), Err(InvalidSubject), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_action_id_is_decimal_and_a_nullifier_may_be_hexadecimal() {
+        assert_eq!("123456789".parse(), Ok(DEFAULT_ACTION));
+        assert!("0x1".parse::<ActionId>().is_err());
+        assert_eq!("0x0A".parse::<ProofNullifier>(), "10".parse());
+    }
+}

@@ -1,0 +1,192 @@
+//! The requests of one key in one window, as this process knows them.
+
+use tokio::sync::oneshot;
+
+use pyxis_store::StoreError;
+use pyxis_store::usage::Counted;
+
+/// A window with more than this left is far from its limit: a request is let in first and counted just
+/// after. Other nodes would have to let in as many within one [`super::limiter::PAUSE`] to make that wrong.
+const AMPLE: i64 = 10_000;
+/// Most requests that are let in and not counted yet.
+const AHEAD: i64 = 1_000;
+
+/// How many were in the window with this one, or `None` where it did not fit.
+pub(super) type Answer = Result<Option<i64>, StoreError>;
+
+/// Requests that are counted together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Let in already.
+    ahead: i64,
+    /// Who waits to be let in.
+    waiting: Vec<oneshot::Sender<Answer>>,
+}
+
+/// What becomes of a request.
+pub(super) enum Place {
+    /// It is let in; with it, so many are in the window.
+    In(i64),
+    /// It has to wait for the count.
+    Waits(oneshot::Receiver<Answer>),
+}
+
+/// The state of a lane while anything in it is not counted.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// How many were in the window after the last count, whoever counted them.
+    known: Option<i64>,
+    /// Let in, and in the batch that is being counted.
+    counting: i64,
+    next: Batch,
+}
+
+impl Lane {
+    /// Takes a request in.
+    pub(super) fn enter(&mut self, limit: i64) -> Place {
+        if let Some(used) = self.ahead_of_count(limit) {
+            self.next.ahead += 1;
+            return Place::In(used);
+        }
+        let (answer, place) = oneshot::channel();
+        self.next.waiting.push(answer);
+        Place::Waits(place)
+    }
+
+    /// The number of a request that need not wait. Nobody overtakes those who do.
+    fn ahead_of_count(&self, limit: i64) -> Option<i64> {
+        let uncounted = self.counting + self.next.ahead;
+        let used = self.known?.saturating_add(uncounted).saturating_add(1);
+        let fits = limit.saturating_sub(used) >= AMPLE && uncounted < AHEAD && self.next.waiting.is_empty();
+        fits.then_some(used)
+    }
+
+    /// What is to be counted now.
+    pub(super) fn begin(&mut self) -> Batch {
+        let batch = std::mem::take(&mut self.next);
+        self.counting = batch.ahead;
+        batch
+    }
+
+    /// Notes how the count of the last batch went. What was let in and could not be counted is counted
+    /// with the next.
+    pub(super) fn end(&mut self, counted: &Result<Counted, StoreError>) {
+        let counting = std::mem::take(&mut self.counting);
+        self.known = counted.as_ref().ok().map(|counted| counted.used);
+        if counted.is_err() {
+            self.next.ahead += counting;
+        }
+    }
+
+    /// Whether nothing is left to count.
+    pub(super) fn is_idle(&self) -> bool {
+        self.next.is_empty()
+    }
+
+    /// Whether everything that is left to count was let in already.
+    pub(super) fn is_patient(&self) -> bool {
+        self.next.waiting.is_empty()
+    }
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.ahead == 0 && self.waiting.is_empty()
+    }
+
+    /// How many requests, at least one.
+    pub(super) fn len(&self) -> i64 {
+        i64::try_from(self.waiting.len()).unwrap_or(i64::MAX).saturating_add(self.ahead)
+    }
+
+    /// Tells those who wait: first come, first served.
+    pub(super) fn tell(self, counted: &Result<Counted, StoreError>) {
+        let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted + self.ahead);
+        let last = counted.as_ref().map_or(0, |counted| counted.used);
+        for answer in self.waiting {
+            let outcome = match counted {
+                Err(error) => Err(error.clone()),
+                Ok(_) if number < last => {
+                    number += 1;
+                    Ok(Some(number))
+                }
+                Ok(_) => Ok(None),
+            };
+            // Nobody waiting any more is fine: the request came.
+            let _ = answer.send(outcome);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn counted(admitted: i64, used: i64) -> Counted {
+        Counted { admitted, used }
+    }
+
+    fn waits(lane: &mut Lane, limit: i64) -> bool {
+        matches!(lane.enter(limit), Place::Waits(_))
+    }
+
+    #[test]
+    fn the_first_request_waits_and_those_after_a_count_do_not_while_the_limit_is_far() {
+        let mut lane = Lane::default();
+        let Place::Waits(mut first) = lane.enter(100_000) else { panic!("nothing is known yet") };
+        let batch = lane.begin();
+        assert_eq!(batch.len(), 1);
+        let outcome = Ok(counted(1, 5_000));
+        lane.end(&outcome);
+        batch.tell(&outcome);
+        assert_eq!(first.try_recv().unwrap().unwrap(), Some(5_000));
+        assert!(lane.is_idle());
+        assert!(matches!(lane.enter(100_000), Place::In(5_001)));
+        assert!(matches!(lane.enter(100_000), Place::In(5_002)));
+        assert!(lane.is_patient() && !lane.is_idle());
+        assert_eq!(lane.begin().len(), 2);
+        assert!(matches!(lane.enter(100_000), Place::In(5_003)), "what is being counted is in the number");
+    }
+
+    #[test]
+    fn near_the_limit_every_request_waits_for_the_count() {
+        let mut lane = Lane::default();
+        lane.end(&Ok(counted(0, 2_000)));
+        assert!(matches!(lane.enter(12_001), Place::In(2_001)));
+        assert!(waits(&mut lane, 12_001));
+        assert!(waits(&mut lane, 1_000_000), "nobody overtakes those who wait");
+    }
+
+    #[test]
+    fn no_more_than_a_bounded_number_is_let_in_uncounted() {
+        let mut lane = Lane::default();
+        lane.end(&Ok(counted(0, 0)));
+        let let_in = (0..2 * AHEAD).filter(|_| !waits(&mut lane, i64::MAX)).count();
+        assert_eq!(i64::try_from(let_in).unwrap(), AHEAD);
+    }
+
+    #[test]
+    fn what_was_let_in_and_not_counted_is_counted_with_the_next_and_no_one_is_let_in_meanwhile() {
+        let mut lane = Lane::default();
+        lane.end(&Ok(counted(0, 0)));
+        assert!(!waits(&mut lane, i64::MAX));
+        drop(lane.begin());
+        lane.end(&Err(StoreError::Aborted));
+        assert!(waits(&mut lane, i64::MAX));
+        let batch = lane.begin();
+        assert_eq!(batch.len(), 2);
+    }
+
+    #[test]
+    fn those_who_wait_come_after_those_who_were_let_in() {
+        let mut lane = Lane::default();
+        lane.end(&Ok(counted(0, 0)));
+        assert!(!waits(&mut lane, 20_000));
+        let Place::Waits(mut one) = lane.enter(5) else { panic!("a limit of five is near") };
+        let Place::Waits(mut two) = lane.enter(5) else { panic!("a limit of five is near") };
+        let batch = lane.begin();
+        batch.tell(&Ok(counted(2, 5)));
+        assert_eq!(one.try_recv().unwrap().unwrap(), Some(5));
+        assert_eq!(two.try_recv().unwrap().unwrap(), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! Credentials from the environment: four variables each (Spec 3, Signer credentials).
+
+use std::collections::BTreeMap;
+
+use pyxis_core::secret::SecretString;
+use pyxis_signing::oauth1::Tokens;
+
+/// What every variable of a credential starts with.
+const PREFIX: &str = "OAUTH_CRED_";
+const CONSUMER_KEY: &str = "_CONSUMER_KEY";
+const CONSUMER_SECRET: &str = "_CONSUMER_SECRET";
+const TOKEN: &str = "_ACCESS_TOKEN";
+const TOKEN_SECRET: &str = "_ACCESS_TOKEN_SECRET";
+const SUFFIXES: [&str; 4] = [CONSUMER_KEY, CONSUMER_SECRET, TOKEN, TOKEN_SECRET];
+
+/// Why a signer does not start. Names variables, never values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvironmentError {
+    /// A set of variables without one of its members.
+    #[error(
+        "{found} is set but {missing} is not: a credential needs all four variables; set it, empty if the credential has no access token"
+    )]
+    Incomplete {
+        /// The variable by which the set was found.
+        found: String,
+        /// The one that is not set.
+        missing: String,
+    },
+    /// A variable that must have a value.
+    #[error("{0} is empty: every credential has a consumer key and a consumer secret")]
+    Empty(String),
+    /// Two sets that requests could not tell apart.
+    #[error("{first} and {second} are the same credential, {name}: remove or rename one of the sets")]
+    Collision {
+        /// A variable of the one.
+        first: String,
+        /// And of the other.
+        second: String,
+        /// The name by which requests would ask for either.
+        name: String,
+    },
+    /// A set whose name is empty or cannot be asked for.
+    #[error(
+        "{0} names no credential: write OAUTH_CRED_<NAME>_CONSUMER_KEY with a name of letters, digits and _"
+    )]
+    Name(String),
+}
+
+/// Loaded credentials by folded name.
+#[derive(Debug, Default)]
+pub struct Credentials(BTreeMap<String, Tokens>);
+
+/// What the environment holds.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// The complete sets.
+    pub credentials: Credentials,
+    /// Variables that belong to no set: probably a mistake.
+    pub stray: Vec<String>,
+}
+
+impl Credentials {
+    /// Reads the variables that start with `OAUTH_CRED_`; others are ignored.
+    pub fn discover(
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Discovered, EnvironmentError> {
+        let variables: BTreeMap<String, SecretString> = variables
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            .map(|(name, value)| (name, SecretString::new(value)))
+            .collect();
+        let mut found: BTreeMap<String, (&str, Tokens)> = BTreeMap::new();
+        for variable in variables.keys().filter(|name| part(name, CONSUMER_KEY).is_some()) {
+            let (name, tokens) = read(&variables, variable)?;
+            if let Some((first, _)) = found.insert(name.clone(), (variable, tokens)) {
+                let (first, second) = (first.to_owned(), variable.clone());
+                return Err(EnvironmentError::Collision { first, second, name: shown(&name) });
+            }
+        }
+        let stray = variables.keys().filter(|name| is_stray(name, &variables)).cloned().collect();
+        let tokens = found.into_iter().map(|(name, (_, tokens))| (name, tokens)).collect();
+        Ok(Discovered { credentials: Self(tokens), stray })
+    }
+
+    /// The credential of a name, whatever its case, with `-` and `.` read as `_`.
+    pub(crate) fn find(&self, name: &str) -> Option<&Tokens> {
+        self.0.get(&fold(name))
+    }
+
+    /// Every name, in lower case with `-`.
+    pub fn names(&self) -> Vec<String> {
+        self.0.keys().map(|name| shown(name)).collect()
+    }
+}
+
+/// The credential that the consumer key `found` belongs to, with its folded name.
+fn read(
+    variables: &BTreeMap<String, SecretString>,
+    found: &str,
+) -> Result<(String, Tokens), EnvironmentError> {
+    let name = part(found, CONSUMER_KEY).unwrap_or_default();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err(EnvironmentError::Name(found.to_owned()));
+    }
+    let value = |suffix: &str| {
+        let variable = format!("{PREFIX}{name}{suffix}");
+        match variables.get(&variable) {
+            Some(value) => Ok((variable, value.clone())),
+            None => Err(EnvironmentError::Incomplete { found: found.to_owned(), missing: variable }),
+        }
+    };
+    let filled = |suffix: &str| {
+        let (variable, value) = value(suffix)?;
+        if value.expose().is_empty() { Err(EnvironmentError::Empty(variable)) } else { Ok(value) }
+    };
+    let tokens = Tokens {
+        consumer_key: filled(CONSUMER_KEY)?.expose().clone(),
+        consumer_secret: filled(CONSUMER_SECRET)?,
+        token: value(TOKEN)?.1.expose().clone(),
+        token_secret: value(TOKEN_SECRET)?.1,
+    };
+    Ok((fold(name), tokens))
+}
+
+/// What stands between prefix and suffix.
+fn part<'a>(variable: &'a str, suffix: &str) -> Option<&'a str> {
+    variable.strip_prefix(PREFIX)?.strip_suffix(suffix)
+}
+
+fn is_stray(variable: &str, variables: &BTreeMap<String, SecretString>) -> bool {
+    !SUFFIXES
+        .iter()
+        .filter_map(|suffix| part(variable, suffix))
+        .any(|name| variables.contains_key(&format!("{PREFIX}{name}{CONSUMER_KEY}")))
+}
+
+/// One spelling for all that mean the same credential.
+fn fold(name: &str) -> String {
+    name.chars().map(|c| if matches!(c, '-' | '.') { '_' } else { c.to_ascii_uppercase() }).collect()
+}
+
+fn shown(folded: &str) -> String {
+    folded.to_ascii_lowercase().replace('_', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn discover(variables: &[(&str, &str)]) -> Result<Discovered, EnvironmentError> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Credentials::discover(variables.iter().map(owned))
+    }
+
+    fn set<'a>(name: &'a str, values: [&'a str; 4]) -> Vec<(String, String)> {
+        let variable = |(suffix, value): (&str, &str)| (format!("{PREFIX}{name}{suffix}"), value.to_owned());
+        SUFFIXES.into_iter().zip(values).map(variable).collect()
+    }
+
+    #[test]
+    fn a_name_is_found_whatever_its_case_and_separators() {
+        let found = Credentials::discover(set("MY_APP", ["k", "s", "t", "ts"])).unwrap().credentials;
+        for name in ["my-app", "my_app", "MY_APP", "My.App"] {
+            assert_eq!(found.find(name).unwrap().consumer_key, "k", "{name}");
+        }
+        assert!(found.find("myapp").is_none() && found.find("").is_none());
+        assert_eq!(found.names(), ["my-app"]);
+    }
+
+    #[test]
+    fn an_empty_token_is_two_legged_but_an_unset_one_stops_the_start() {
+        let two_legged = Credentials::discover(set("A", ["k", "s", "", ""])).unwrap();
+        assert_eq!(two_legged.credentials.find("a").unwrap().token, "");
+        for missing in &SUFFIXES[1..] {
+            let mut variables = set("A", ["k", "s", "t", "ts"]);
+            variables.retain(|(name, _)| *name != format!("{PREFIX}A{missing}"));
+            let error = Credentials::discover(variables).unwrap_err();
+            assert!(error.to_string().contains(&format!("{PREFIX}A{missing} is not")), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_consumer_key_or_secret_stops_the_start() {
+        for values in [["", "s", "t", "ts"], ["k", "", "t", "ts"]] {
+            let error = Credentials::discover(set("A", values)).unwrap_err();
+            assert!(matches!(error, EnvironmentError::Empty(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn sets_that_mean_the_same_name_collide() {
+        let variables = [set("MY_APP", ["k", "s", "t", "ts"]), set("my-app", ["k", "s", "t", "ts"])];
+        let error = Credentials::discover(variables.concat()).unwrap_err();
+        assert!(error.to_string().contains("my-app"), "{error}");
+    }
+
+    #[test]
+    fn variables_without_a_consumer_key_are_strays() {
+        let found = discover(&[("OAUTH_CRED_X_ACCESS_TOKEN", "t"), ("OTHER", "x")]).unwrap();
+        assert_eq!(found.stray, ["OAUTH_CRED_X_ACCESS_TOKEN"]);
+        assert!(found.credentials.names().is_empty());
+    }
+
+    #[test]
+    fn a_set_without_a_name_stops_the_start() {
+        let error = discover(&[("OAUTH_CRED__CONSUMER_KEY", "k")]).unwrap_err();
+        assert!(matches!(error, EnvironmentError::Name(_)), "{error}");
+    }
+
+    #[test]
+    fn no_error_repeats_a_value() {
+        let mut variables = set("A", ["canary-k", "canary-s", "canary-t", "canary-ts"]);
+        variables.pop();
+        let error = Credentials::discover(variables).unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("canary"));
+    }
+}

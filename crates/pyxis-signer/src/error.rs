@@ -1,0 +1,123 @@
+//! What can go wrong, and how each of it is told.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use pyxis_http::Problem;
+use pyxis_signing::oauth1::Reserved;
+
+/// Every failure of the signer. Variants are what the caller can act on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The signer wants a bearer token, and this is not it.
+    #[error("send the signer's token: Authorization: Bearer <token>")]
+    Unauthenticated,
+    /// A required header is absent.
+    #[error("missing header: {0}")]
+    MissingHeader(&'static str),
+    /// A header that must stand once stands twice.
+    #[error("header sent twice: {0}")]
+    DuplicateHeader(&'static str),
+    /// A header that is not text.
+    #[error("bad value in header: {0}")]
+    InvalidHeader(&'static str),
+    /// Not a method that can be forwarded.
+    #[error("X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")]
+    InvalidMethod,
+    /// Not a URL that can be signed for.
+    #[error("invalid target: {0}")]
+    InvalidTarget(String),
+    /// The egress guard refuses the target.
+    #[error("target is not allowed: {0}")]
+    TargetNotAllowed(String),
+    /// The request brings `oauth_*` parameters.
+    #[error(transparent)]
+    Reserved(#[from] Reserved),
+    /// A form whose parameters cannot be seen.
+    #[error("a form body with a Content-Encoding cannot be signed: its parameters are part of the signature")]
+    EncodedForm,
+    /// No such credential.
+    #[error("there is no such credential")]
+    UnknownCredential {
+        /// The ones that there are.
+        known: Vec<String>,
+    },
+    /// A form is larger than what is kept in memory to sign it.
+    #[error("a form body may have at most {max} bytes: its parameters are part of the signature")]
+    FormTooLarge {
+        /// The limit, in bytes.
+        max: usize,
+    },
+    /// The body ended early.
+    #[error("the body ended early")]
+    IncompleteBody,
+    /// The target could not be reached or broke off.
+    #[error("{0}")]
+    Upstream(&'static str),
+    /// The target did not answer in time.
+    #[error("the target did not answer in time")]
+    UpstreamTimeout,
+    /// Nothing is served at this path.
+    #[error("there is nothing at this path; the signer serves / and /health")]
+    NotFound,
+    /// `/health` answers GET and HEAD.
+    #[error("/health answers GET and HEAD")]
+    MethodNotAllowed,
+}
+
+impl From<pyxis_net::Error> for Error {
+    fn from(error: pyxis_net::Error) -> Self {
+        use pyxis_net::Error as E;
+        match error {
+            E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
+            E::Timeout(_) => Self::UpstreamTimeout,
+            E::Resolve(_) => Self::Upstream("the host name does not resolve"),
+            E::Connect(_) => Self::Upstream("cannot connect to the host"),
+            E::Tls(_) => Self::Upstream("no secure connection: the host's certificate was not accepted"),
+            E::Closed { .. } => Self::Upstream("the host broke off the connection"),
+            E::Protocol(_) => Self::Upstream("the host's answer is not HTTP"),
+            E::RequestBody(_) => Self::IncompleteBody,
+            E::TooLarge { .. } => Self::Upstream("the host's answer is too large"),
+            E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
+        }
+    }
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        use StatusCode as S;
+        let (status, code) = match error {
+            Error::Unauthenticated => (S::UNAUTHORIZED, "unauthenticated"),
+            Error::MissingHeader(_) => (S::BAD_REQUEST, "missing_header"),
+            Error::DuplicateHeader(_) => (S::BAD_REQUEST, "duplicate_header"),
+            Error::InvalidHeader(_) => (S::BAD_REQUEST, "invalid_header"),
+            Error::InvalidMethod => (S::BAD_REQUEST, "invalid_method"),
+            Error::InvalidTarget(_) => (S::BAD_REQUEST, "invalid_target"),
+            Error::TargetNotAllowed(_) => (S::FORBIDDEN, "target_not_allowed"),
+            Error::Reserved(_) => (S::BAD_REQUEST, "oauth_parameter"),
+            Error::EncodedForm => (S::BAD_REQUEST, "encoded_form"),
+            Error::UnknownCredential { .. } => (S::NOT_FOUND, "credential_not_found"),
+            Error::FormTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Error::IncompleteBody => (S::BAD_REQUEST, "incomplete_body"),
+            Error::Upstream(_) => (S::BAD_GATEWAY, "upstream_error"),
+            Error::UpstreamTimeout => (S::GATEWAY_TIMEOUT, "upstream_timeout"),
+            Error::NotFound => (S::NOT_FOUND, "not_found"),
+            Error::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        };
+        let problem = Self::new(status, code, error.to_string());
+        match error {
+            Error::Unauthenticated => {
+                problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+            }
+            Error::UnknownCredential { known } => problem.with("credentials", known.clone()),
+            Error::MethodNotAllowed => problem.with_header(ALLOW, HeaderValue::from_static("GET, HEAD")),
+            _ => problem,
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        Problem::from(&self).into_response()
+    }
+}

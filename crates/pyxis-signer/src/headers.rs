@@ -1,0 +1,76 @@
+//! Which headers go to the target, and which come back.
+
+use http::header::{AUTHORIZATION, CONTENT_TYPE, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pyxis_core::headers::never_forwarded;
+
+use crate::error::Error;
+
+/// The one value of a header, as text.
+pub(crate) fn once<'a>(
+    headers: &'a HeaderMap,
+    name: &'static str,
+    shown: &'static str,
+) -> Result<Option<&'a str>, Error> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Error::DuplicateHeader(shown));
+    }
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Error::InvalidHeader(shown))?;
+    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+}
+
+/// The type of the body. Two of them would let signer and target disagree on what is a form.
+pub(crate) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Error> {
+    once(headers, CONTENT_TYPE.as_str(), "Content-Type")
+}
+
+/// What goes to the target: everything but the signer's own headers, those of the connection, and what
+/// the signature replaces.
+pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap {
+    let named = connection_tokens(&sent);
+    let mut headers = sent;
+    retain(&mut headers, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
+    headers.insert(AUTHORIZATION, authorization);
+    headers
+}
+
+/// What comes back: without what authenticates, without the connection's own, and without marks that only
+/// the signer itself may set.
+pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
+    let named = connection_tokens(&answered);
+    let mut headers = answered;
+    retain(&mut headers, |name| {
+        name == TRAILER.as_str() || !(withheld(name) || named.iter().any(|token| token == name))
+    });
+    headers
+}
+
+/// Whether a header of an answer, or of its trailers, stays behind.
+pub(crate) fn withheld(name: &str) -> bool {
+    name == AUTHORIZATION.as_str()
+        || name == WWW_AUTHENTICATE.as_str()
+        || name == SET_COOKIE.as_str()
+        || name == "set-cookie2"
+        || name.starts_with("proxy-")
+        || name.starts_with("px-")
+        || matches!(name, "connection" | "keep-alive" | "te" | "trailer" | "transfer-encoding" | "upgrade")
+}
+
+fn retain(headers: &mut HeaderMap, keep: impl Fn(&str) -> bool) {
+    let dropped: Vec<HeaderName> = headers.keys().filter(|name| !keep(name.as_str())).cloned().collect();
+    for name in dropped {
+        headers.remove(name);
+    }
+}
+
+fn connection_tokens(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all("connection")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|token| token.trim().to_ascii_lowercase())
+        .collect()
+}

@@ -1,0 +1,15 @@
+//! `GET /health`: which credentials are loaded. Needs no token and tells no secret.
+
+use axum::response::{IntoResponse, Response};
+use http::Method;
+use serde_json::json;
+
+use crate::{Error, State};
+
+pub(crate) fn health(state: &State, method: &Method) -> Result<Response, Error> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Err(Error::MethodNotAllowed);
+    }
+    let body = json!({ "status": "ok", "credentials": state.credentials.names() });
+    Ok(axum::Json(body).into_response())
+}

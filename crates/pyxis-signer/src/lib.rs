@@ -1,0 +1,108 @@
+//! The OAuth 1.0a signing sidecar (Spec 3, Signer behaviour).
+//!
+//! A request names a credential and a target in headers; it leaves with a signed `Authorization` header,
+//! and the answer comes back without what authenticates. Credentials come from the environment and
+//! nothing is stored, so a sidecar needs no database.
+#![warn(missing_docs)]
+
+mod credentials;
+mod error;
+mod forward;
+mod headers;
+mod health;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use pyxis_core::clock::Clock;
+use pyxis_core::entropy::Entropy;
+use pyxis_core::secret::SecretString;
+use pyxis_http::request_id::{Access, Source};
+use tower::Service;
+
+pub use credentials::{Credentials, Discovered, EnvironmentError};
+pub use error::Error;
+
+/// What a signer is made of.
+pub struct Parts {
+    /// Whose name it signs in.
+    pub credentials: Credentials,
+    /// What callers must bring as a bearer token.
+    pub token: Option<SecretString>,
+    /// Whether plain http targets are signed for.
+    pub allow_http: bool,
+    /// The only way out.
+    pub net: pyxis_net::Client,
+    /// Longest wait for the first byte of an answer.
+    pub first_byte: Duration,
+    /// Longest silence within an answer.
+    pub idle: Duration,
+    /// Timestamps of signatures.
+    pub clock: Arc<dyn Clock>,
+    /// Nonces of signatures.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// A cheap handle on a signer.
+#[derive(Clone)]
+pub struct State(Arc<Parts>);
+
+impl State {
+    /// A signer.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// The signer as a service: two paths need no router.
+#[derive(Clone)]
+pub struct Signer {
+    state: State,
+    source: Source,
+}
+
+impl Signer {
+    /// Serves `state`.
+    pub fn new(state: State) -> Self {
+        let source = Source { clock: Arc::clone(&state.clock), entropy: Arc::clone(&state.entropy) };
+        Self { state, source }
+    }
+
+    async fn answer(self, request: Request) -> Response {
+        let access = Access::begin(request.method(), || request.uri().path().to_owned());
+        let answered = match request.uri().path() {
+            "/" => forward::forward(&self.state, request).await,
+            "/health" => health::health(&self.state, request.method()),
+            _ => Err(Error::NotFound),
+        };
+        access.end(&self.source, answered.unwrap_or_else(IntoResponse::into_response))
+    }
+}
+
+impl Service<Request> for Signer {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let signer = self.clone();
+        Box::pin(async move { Ok(signer.answer(request).await) })
+    }
+}

@@ -1,0 +1,127 @@
+use pyxis_core::entropy::hex;
+use serde_json::json;
+
+use super::*;
+
+fn mail() -> Value {
+    json!({
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
+                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
+            ],
+            "Person": [{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}],
+            "Mail": [
+                {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
+                {"name": "contents", "type": "string"},
+            ],
+        },
+        "primaryType": "Mail",
+        "domain": {
+            "name": "Ether Mail", "version": "1", "chainId": 1,
+            "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
+        },
+        "message": {
+            "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
+            "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
+            "contents": "Hello, Bob!",
+        },
+    })
+}
+
+fn digest(data: &Value) -> Result<String, Invalid> {
+    read(data.to_string().as_bytes()).map(|typed| hex(&typed.digest))
+}
+
+/// The example of the standard.
+#[test]
+fn the_mail_of_the_standard_has_its_digest() {
+    let expected = "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2";
+    assert_eq!(digest(&mail()).unwrap(), expected);
+    let mut without = mail();
+    without["types"].as_object_mut().unwrap().remove("EIP712Domain");
+    assert_eq!(digest(&without).unwrap(), expected);
+}
+
+#[test]
+fn every_value_is_shown_with_its_place_and_type() {
+    let shown = read(mail().to_string().as_bytes()).unwrap().shown;
+    assert_eq!(shown.primary_type, "Mail");
+    let lines: Vec<_> =
+        shown.message.iter().map(|f| format!("{} {} {}", f.path, f.type_name, f.value)).collect();
+    assert_eq!(lines[2], "to.name string Bob");
+    assert_eq!(lines.len(), 5);
+    assert_eq!(shown.domain[2].value, "1");
+}
+
+#[test]
+fn what_would_not_be_signed_is_refused() {
+    let mut extra = mail();
+    extra["message"]["amount"] = json!(1);
+    assert_eq!(digest(&extra), Err(Invalid::Unsigned("amount".to_owned())));
+    let mut beside = mail();
+    beside["note"] = json!("trust me");
+    assert_eq!(digest(&beside), Err(Invalid::Form));
+    let mut missing = mail();
+    missing["message"].as_object_mut().unwrap().remove("contents");
+    assert!(matches!(digest(&missing), Err(Invalid::Value { .. })));
+}
+
+fn one(kind: &str, value: &Value) -> Result<String, Invalid> {
+    digest(&json!({
+        "types": {"T": [{"name": "v", "type": kind}]},
+        "primaryType": "T", "domain": {"name": "d"}, "message": {"v": value},
+    }))
+}
+
+#[test]
+fn integers_read_in_three_spellings_within_their_range() {
+    assert_eq!(one("uint256", &json!(255)).unwrap(), one("uint256", &json!("0xff")).unwrap());
+    assert_eq!(one("uint256", &json!(255)).unwrap(), one("uint256", &json!("255")).unwrap());
+    assert_eq!(one("int16", &json!(-2)).unwrap(), one("int16", &json!("-2")).unwrap());
+    let largest = format!("0x{}", "f".repeat(64));
+    assert!(one("uint256", &json!(largest)).is_ok() && one("int256", &json!(largest)).is_err());
+    for (kind, value, fits) in [
+        ("uint8", json!(255), true),
+        ("uint8", json!(256), false),
+        ("uint8", json!(-1), false),
+        ("int8", json!(127), true),
+        ("int8", json!(128), false),
+        ("int8", json!(-128), true),
+        ("int8", json!(-129), false),
+        ("uint256", json!(1.5), false),
+        ("uint256", json!(""), false),
+        ("uint256", json!("1e3"), false),
+        ("uint256", json!(format!("1{}", "0".repeat(90))), false),
+    ] {
+        assert_eq!(one(kind, &value).is_ok(), fits, "{kind} {value}");
+    }
+}
+
+#[test]
+fn other_values_must_be_what_their_type_says() {
+    for (kind, value) in [
+        ("bool", json!("true")),
+        ("address", json!("0x00")),
+        ("bytes4", json!("0x000000")),
+        ("bytes", json!("abc")),
+        ("string", json!(1)),
+        ("string[2]", json!(["a"])),
+        ("uint", json!(1)),
+        ("uint7", json!(1)),
+        ("bytes33", json!("0x")),
+        ("Unknown", json!({})),
+    ] {
+        assert!(one(kind, &value).is_err(), "{kind}");
+    }
+}
+
+#[test]
+fn types_may_refer_to_themselves() {
+    let data = json!({
+        "types": {"Node": [{"name": "id", "type": "uint8"}, {"name": "children", "type": "Node[]"}]},
+        "primaryType": "Node", "domain": {},
+        "message": {"id": 1, "children": [{"id": 2, "children": []}]},
+    });
+    assert!(digest(&data).is_ok());
+}

@@ -1,0 +1,156 @@
+//! Keys that sign payloads: Ed25519 (RFC 8032), ECDSA over secp256k1 and P-256 (FIPS 186-5) with
+//! deterministic nonces (RFC 6979).
+
+use k256::ecdsa::signature::hazmat::PrehashSigner;
+use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::secret::SecretBytes;
+use serde::{Deserialize, Serialize};
+use sha3::{Digest, Keccak256};
+use zeroize::Zeroizing;
+
+pub use pyxis_core::auth::KeyAlgorithm as Algorithm;
+
+/// A private key that cannot be used: not 32 bytes, or outside the curve's range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a private key of this curve: write its 32 bytes as hexadecimal digits")]
+pub struct BadKey;
+
+/// What is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToSign {
+    /// A message as it is.
+    Message(Vec<u8>),
+    /// A digest of 32 bytes.
+    Digest([u8; 32]),
+}
+
+/// A signature and what it is checked with; all of it is public.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// 64 bytes in hexadecimal digits: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA; `s` is in the lower half.
+    pub signature: String,
+    /// 32 bytes for Ed25519, 65 (uncompressed SEC 1) for the others, in hexadecimal digits.
+    pub public_key: String,
+    /// The Ethereum address with its checksum (EIP-55); secp256k1 only.
+    pub address: Option<String>,
+    /// 0 or 1: the parity of `R`, from which the public key can be recovered; secp256k1 only.
+    pub recovery_id: Option<u8>,
+}
+
+enum Inner {
+    Ed25519(ed25519_dalek::SigningKey),
+    Secp256k1(k256::ecdsa::SigningKey),
+    P256(p256::ecdsa::SigningKey),
+}
+
+/// A private key; wiped when dropped.
+pub struct SigningKey(Inner);
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// The private scalar or seed of a new key.
+pub fn generate(algorithm: Algorithm, entropy: &dyn Entropy) -> SecretBytes {
+    loop {
+        let seed = SecretBytes::new(entropy::bytes::<32>(entropy).to_vec());
+        // All but one in 2^32 are in range.
+        if SigningKey::new(algorithm, seed.expose()).is_ok() {
+            return seed;
+        }
+    }
+}
+
+impl SigningKey {
+    /// The key of 32 bytes.
+    pub fn new(algorithm: Algorithm, secret: &[u8]) -> Result<Self, BadKey> {
+        let bytes: Zeroizing<[u8; 32]> = Zeroizing::new(secret.try_into().map_err(|_| BadKey)?);
+        Ok(Self(match algorithm {
+            Algorithm::Ed25519 => Inner::Ed25519(ed25519_dalek::SigningKey::from_bytes(&bytes)),
+            Algorithm::Secp256k1 => {
+                Inner::Secp256k1(k256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?)
+            }
+            Algorithm::P256 => Inner::P256(p256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?),
+        }))
+    }
+
+    /// Reads a key as hexadecimal digits, with or without `0x`.
+    pub fn from_hex(algorithm: Algorithm, text: &str) -> Result<Self, BadKey> {
+        let bytes = crate::payload::from_hex(text).map(Zeroizing::new).ok_or(BadKey)?;
+        Self::new(algorithm, &bytes)
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        match &self.0 {
+            Inner::Ed25519(_) => Algorithm::Ed25519,
+            Inner::Secp256k1(_) => Algorithm::Secp256k1,
+            Inner::P256(_) => Algorithm::P256,
+        }
+    }
+
+    /// The public key, as in [`Signed::public_key`].
+    pub fn public_key(&self) -> String {
+        let bytes = match &self.0 {
+            Inner::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
+            Inner::Secp256k1(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
+            Inner::P256(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
+        };
+        entropy::hex(&bytes)
+    }
+
+    /// The Ethereum address, as in [`Signed::address`].
+    pub fn address(&self) -> Option<String> {
+        let Inner::Secp256k1(key) = &self.0 else { return None };
+        let point = key.verifying_key().to_sec1_point(false);
+        let hash = Keccak256::digest(&point.as_bytes()[1..]);
+        Some(checksummed(&hash[12..]))
+    }
+
+    /// Signs. `None` if the algorithm needs a digest and this is a message.
+    pub fn sign(&self, what: &ToSign) -> Option<Signed> {
+        let (signature, recovery_id) = match (&self.0, what) {
+            (Inner::Ed25519(key), ToSign::Message(message)) => (ed25519(key, message), None),
+            (Inner::Ed25519(key), ToSign::Digest(digest)) => (ed25519(key, digest), None),
+            (Inner::Secp256k1(key), ToSign::Digest(digest)) => {
+                let (signature, id) = key.sign_prehash_recoverable(digest);
+                (signature.to_bytes().to_vec(), Some(id.to_byte()))
+            }
+            (Inner::P256(key), ToSign::Digest(digest)) => {
+                let signature: p256::ecdsa::Signature = key.sign_prehash(digest).ok()?;
+                (signature.normalize_s().to_bytes().to_vec(), None)
+            }
+            (Inner::Secp256k1(_) | Inner::P256(_), ToSign::Message(_)) => return None,
+        };
+        Some(Signed {
+            algorithm: self.algorithm(),
+            signature: entropy::hex(&signature),
+            public_key: self.public_key(),
+            address: self.address(),
+            recovery_id,
+        })
+    }
+}
+
+fn ed25519(key: &ed25519_dalek::SigningKey, message: &[u8]) -> Vec<u8> {
+    use ed25519_dalek::Signer;
+    key.sign(message).to_bytes().to_vec()
+}
+
+/// EIP-55: a letter is upper case where the hash of the address has a nibble above seven.
+fn checksummed(address: &[u8]) -> String {
+    let lower = entropy::hex(address);
+    let hash = entropy::hex(&Keccak256::digest(lower.as_bytes()));
+    let digits = lower
+        .chars()
+        .zip(hash.chars())
+        .map(|(digit, nibble)| if nibble > '7' { digit.to_ascii_uppercase() } else { digit });
+    "0x".chars().chain(digits).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! OAuth 1.0a with HMAC-SHA1 (RFC 5849): what to sign, and the `Authorization` header.
+//!
+//! Parameters are decoded to bytes and encoded again, so that bytes which are not UTF-8 survive. Path
+//! and host come from a canonical [`Target`], so what is signed is what goes on the wire.
+
+mod parameters;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::secret::SecretString;
+use pyxis_core::target::Target;
+use sha1::Sha1;
+use zeroize::Zeroizing;
+
+use self::parameters::Parameters;
+use crate::percent;
+
+/// Credentials of a client, and of the resource owner unless the use is two-legged.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// `oauth_consumer_key`.
+    pub consumer_key: String,
+    /// The client's shared secret.
+    pub consumer_secret: SecretString,
+    /// `oauth_token`; empty leaves it out.
+    pub token: String,
+    /// The token's shared secret; may be empty.
+    pub token_secret: SecretString,
+}
+
+/// Sets one signature apart from every other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// `oauth_timestamp`: seconds since 1970, positive.
+    pub timestamp: i64,
+    /// `oauth_nonce`.
+    pub nonce: String,
+}
+
+impl Stamp {
+    /// A stamp of this moment with 128 random bits.
+    pub fn new(now: UnixMillis, entropy: &dyn Entropy) -> Self {
+        Self { timestamp: now.seconds(), nonce: entropy::token::<16>(entropy, "") }
+    }
+}
+
+/// The request brings a parameter that only the signer may set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the request has an oauth_* parameter in its {place}: the signer sets those")]
+pub struct Reserved {
+    /// `query` or `form body`.
+    pub place: &'static str,
+}
+
+/// The value of `Authorization` for a request.
+///
+/// `form` is the body if its type is `application/x-www-form-urlencoded`, and `None` otherwise: other
+/// bodies are not signed.
+pub fn authorization(
+    tokens: &Tokens,
+    method: &str,
+    target: &Target,
+    form: Option<&[u8]>,
+    stamp: &Stamp,
+) -> Result<String, Reserved> {
+    let timestamp = stamp.timestamp.to_string();
+    let mut protocol = vec![
+        ("oauth_consumer_key", tokens.consumer_key.as_str()),
+        ("oauth_nonce", &stamp.nonce),
+        ("oauth_signature_method", "HMAC-SHA1"),
+        ("oauth_timestamp", &timestamp),
+        ("oauth_version", "1.0"),
+    ];
+    if !tokens.token.is_empty() {
+        protocol.insert(4, ("oauth_token", &tokens.token));
+    }
+    let base = base_string(method, target, form, &protocol)?;
+    let signature = sign(&base, &tokens.consumer_secret, &tokens.token_secret);
+    let mut header = String::with_capacity(384);
+    header.push_str("OAuth ");
+    for (name, value) in protocol {
+        push_quoted(&mut header, name, value);
+        header.push_str(", ");
+    }
+    push_quoted(&mut header, "oauth_signature", &signature);
+    Ok(header)
+}
+
+fn push_quoted(header: &mut String, name: &str, value: &str) {
+    header.push_str(name);
+    header.push_str("=\"");
+    percent::push(header, value.as_bytes());
+    header.push('"');
+}
+
+/// The signature base string (RFC 5849, section 3.4.1). `protocol` are the `oauth_*` parameters of the
+/// header, without realm and signature.
+pub fn base_string(
+    method: &str,
+    target: &Target,
+    form: Option<&[u8]>,
+    protocol: &[(&str, &str)],
+) -> Result<String, Reserved> {
+    let mut parameters = Parameters::new();
+    parameters.add_encoded(target.query().unwrap_or_default().as_bytes(), "query")?;
+    parameters.add_encoded(form.unwrap_or_default(), "form body")?;
+    for (name, value) in protocol {
+        parameters.add(name.as_bytes(), value.as_bytes());
+    }
+    let normalized = parameters.normalized();
+    let mut base = String::with_capacity(method.len() + target.path().len() + 2 * normalized.len() + 64);
+    base.push_str(&method.to_ascii_uppercase());
+    base.push('&');
+    percent::push(&mut base, target.origin().as_bytes());
+    percent::push(&mut base, target.path().as_bytes());
+    base.push('&');
+    percent::push(&mut base, normalized.as_bytes());
+    Ok(base)
+}
+
+/// HMAC-SHA1 of the base string, as base64 (RFC 5849, section 3.4.2).
+pub fn sign(base: &str, consumer_secret: &SecretString, token_secret: &SecretString) -> String {
+    let mut key = Zeroizing::new(String::with_capacity(256));
+    percent::push(&mut key, consumer_secret.expose().as_bytes());
+    key.push('&');
+    percent::push(&mut key, token_secret.expose().as_bytes());
+    STANDARD.encode(hmac(key.as_bytes(), base.as_bytes()))
+}
+
+fn hmac(key: &[u8], data: &[u8]) -> [u8; 20] {
+    let mut mac = Hmac::<Sha1>::new_from_slice(key).expect("HMAC takes a key of any length");
+    mac.update(data);
+    mac.finalize().into_bytes().into()
+}
+
+/// Whether a `Content-Type` says that the body is a form, whose parameters are signed.
+pub fn is_form(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Parameter collection and normalisation (RFC 5849, section 3.4.1.3).
+
+use std::ops::Range;
+
+use super::Reserved;
+use crate::percent;
+
+/// Encoded names and values, all in one text.
+pub(super) struct Parameters {
+    text: String,
+    pairs: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Parameters {
+    pub(super) fn new() -> Self {
+        Self { text: String::with_capacity(512), pairs: Vec::with_capacity(16) }
+    }
+
+    /// Adds the pairs of a query or form. An empty piece between two `&` is none.
+    pub(super) fn add_encoded(&mut self, source: &[u8], place: &'static str) -> Result<(), Reserved> {
+        for piece in source.split(|byte| *byte == b'&').filter(|piece| !piece.is_empty()) {
+            let equals = piece.iter().position(|byte| *byte == b'=').unwrap_or(piece.len());
+            let name = percent::decode_form(&piece[..equals]);
+            if name.starts_with(b"oauth_") {
+                return Err(Reserved { place });
+            }
+            let value = percent::decode_form(piece.get(equals + 1..).unwrap_or_default());
+            self.add(&name, &value);
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
+        let (name, value) = (self.push(name), self.push(value));
+        self.pairs.push((name, value));
+    }
+
+    fn push(&mut self, raw: &[u8]) -> Range<usize> {
+        let start = self.text.len();
+        percent::push(&mut self.text, raw);
+        start..self.text.len()
+    }
+
+    /// Sorted by encoded name, then by encoded value, and joined.
+    pub(super) fn normalized(mut self) -> String {
+        let Self { text, pairs } = &mut self;
+        pairs.sort_unstable_by_key(|(name, value)| (&text[name.clone()], &text[value.clone()]));
+        let mut out = String::with_capacity(text.len() + 2 * pairs.len());
+        for (name, value) in pairs {
+            if !out.is_empty() {
+                out.push('&');
+            }
+            out.push_str(&text[name.clone()]);
+            out.push('=');
+            out.push_str(&text[value.clone()]);
+        }
+        out
+    }
+}

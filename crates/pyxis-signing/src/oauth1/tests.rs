@@ -1,0 +1,184 @@
+//! Published examples, properties, and agreement with an independent library.
+
+use proptest::prelude::*;
+
+use super::*;
+
+mod agreement;
+
+fn target(url: &str) -> Target {
+    Target::parse(url).unwrap()
+}
+
+fn secret(text: &str) -> SecretString {
+    SecretString::new(text.to_owned())
+}
+
+/// RFC 5849, section 3.4.1.1.
+#[test]
+fn the_base_string_of_the_rfc_comes_out() {
+    let protocol = [
+        ("oauth_consumer_key", "9djdj82h48djs9d2"),
+        ("oauth_token", "kkk9d7dh3k39sjv7"),
+        ("oauth_signature_method", "HMAC-SHA1"),
+        ("oauth_timestamp", "137131201"),
+        ("oauth_nonce", "7d8f3e4a"),
+    ];
+    let url = target("http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b");
+    let base = base_string("post", &url, Some(b"c2&a3=2+q"), &protocol).unwrap();
+    assert_eq!(
+        base,
+        "POST&http%3A%2F%2Fexample.com%2Frequest&a2%3Dr%2520b%26a3%3D2%2520q%26a3%3Da%26b5%3D%253D%25253D\
+         %26c%2540%3D%26c2%3D%26oauth_consumer_key%3D9djdj82h48djs9d2%26oauth_nonce%3D7d8f3e4a\
+         %26oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D137131201%26oauth_token%3Dkkk9d7dh3k39sjv7"
+    );
+}
+
+/// RFC 5849, section 3.4.1.2.
+#[test]
+fn the_base_uris_of_the_rfc_come_out() {
+    for (url, expected) in [
+        ("http://EXAMPLE.COM:80/r%20v/X?id=123", "GET&http%3A%2F%2Fexample.com%2Fr%2520v%2FX&"),
+        ("https://www.example.net:8080/?q=1", "GET&https%3A%2F%2Fwww.example.net%3A8080%2F&"),
+        ("https://www.example.net:443", "GET&https%3A%2F%2Fwww.example.net%2F&"),
+        ("https://[2001:DB8::1]:8443/a", "GET&https%3A%2F%2F%5B2001%3Adb8%3A%3A1%5D%3A8443%2Fa&"),
+    ] {
+        let base = base_string("GET", &target(url), None, &[]).unwrap();
+        assert!(base.starts_with(expected), "{base}");
+    }
+}
+
+/// RFC 5849, section 1.2: token credentials and the protected resource. The signature of its first request
+/// is left out: what the RFC prints there does not belong to the request that it prints.
+#[test]
+fn the_signatures_of_the_rfcs_introduction_come_out() {
+    let token = [
+        ("oauth_consumer_key", "dpf43f3p2l4k3l03"),
+        ("oauth_token", "hh5s93j4hdidpola"),
+        ("oauth_signature_method", "HMAC-SHA1"),
+        ("oauth_timestamp", "137131201"),
+        ("oauth_nonce", "walatlh"),
+        ("oauth_verifier", "hfdp7dh39dks9884"),
+    ];
+    let base = base_string("POST", &target("https://photos.example.net/token"), None, &token).unwrap();
+    let signature = sign(&base, &secret("kd94hf93k423kf44"), &secret("hdhd0244k9j7ao03"));
+    assert_eq!(signature, "gKgrFCywp7rO0OXSjdot/IHF7IU=");
+
+    let photo = [
+        ("oauth_consumer_key", "dpf43f3p2l4k3l03"),
+        ("oauth_token", "nnch734d00sl2jdk"),
+        ("oauth_signature_method", "HMAC-SHA1"),
+        ("oauth_timestamp", "137131202"),
+        ("oauth_nonce", "chapoH"),
+    ];
+    let url = target("http://photos.example.net/photos?file=vacation.jpg&size=original");
+    let base = base_string("GET", &url, None, &photo).unwrap();
+    let signature = sign(&base, &secret("kd94hf93k423kf44"), &secret("pfkkdhi9sl3r4s00"));
+    assert_eq!(signature, "MdpQcU8iPSUjWoN/UDMsK2sui9I=");
+}
+
+/// OAuth Core 1.0, appendix A.5.
+#[test]
+fn the_signature_of_oauth_core_comes_out() {
+    let tokens = Tokens {
+        consumer_key: "dpf43f3p2l4k3l03".to_owned(),
+        consumer_secret: secret("kd94hf93k423kf44"),
+        token: "nnch734d00sl2jdk".to_owned(),
+        token_secret: secret("pfkkdhi9sl3r4s00"),
+    };
+    let stamp = Stamp { timestamp: 1_191_242_096, nonce: "kllo9940pd9333jh".to_owned() };
+    let url = target("http://photos.example.net/photos?file=vacation.jpg&size=original");
+    let header = authorization(&tokens, "GET", &url, None, &stamp).unwrap();
+    assert_eq!(
+        header,
+        "OAuth oauth_consumer_key=\"dpf43f3p2l4k3l03\", oauth_nonce=\"kllo9940pd9333jh\", \
+         oauth_signature_method=\"HMAC-SHA1\", oauth_timestamp=\"1191242096\", \
+         oauth_token=\"nnch734d00sl2jdk\", oauth_version=\"1.0\", \
+         oauth_signature=\"tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D\""
+    );
+}
+
+/// The example "Creating a signature" of the X API's documentation.
+#[test]
+fn the_signature_of_the_x_api_comes_out() {
+    let tokens = Tokens {
+        consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
+        consumer_secret: secret("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw"),
+        token: "370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned(),
+        token_secret: secret("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE"),
+    };
+    let stamp =
+        Stamp { timestamp: 1_318_622_958, nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg".to_owned() };
+    let url = target("https://api.twitter.com/1.1/statuses/update.json?include_entities=true");
+    let form = b"status=Hello%20Ladies%20%2b%20Gentlemen%2c%20a%20signed%20OAuth%20request%21";
+    let header = authorization(&tokens, "POST", &url, Some(form), &stamp).unwrap();
+    assert!(header.ends_with("oauth_signature=\"hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D\""), "{header}");
+}
+
+#[test]
+fn a_two_legged_request_names_no_token_and_its_key_ends_in_an_ampersand() {
+    let tokens = Tokens {
+        consumer_key: "k&y".to_owned(),
+        consumer_secret: secret("s&cret %"),
+        token: String::new(),
+        token_secret: secret(""),
+    };
+    let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
+    let header = authorization(&tokens, "GET", &target("https://a.example/"), None, &stamp).unwrap();
+    assert!(!header.contains("oauth_token") && header.contains("\"k%26y\""), "{header}");
+}
+
+#[test]
+fn protocol_parameters_of_the_request_are_refused_in_every_spelling() {
+    let refused = |query: &str, form: Option<&[u8]>| {
+        base_string("GET", &target(&format!("https://a.example/?{query}")), form, &[]).is_err()
+    };
+    assert!(refused("oauth_token=x", None));
+    assert!(refused("a=b&o%61uth%5Fnonce", None));
+    assert!(refused("", Some(b"oauth_anything=1")));
+    assert!(!refused("xoauth_token=x&oauth=1", Some(b"OAuth_x=1")));
+}
+
+#[test]
+fn only_the_form_type_is_a_form_whatever_its_parameters() {
+    assert!(is_form("application/x-www-form-urlencoded"));
+    assert!(is_form("Application/X-WWW-Form-Urlencoded ; charset=utf-8"));
+    assert!(!is_form("multipart/form-data; boundary=application/x-www-form-urlencoded"));
+    assert!(!is_form("application/x-www-form-urlencoded2"));
+    assert!(!is_form(""));
+}
+
+fn normalized(query: &[u8]) -> String {
+    let mut parameters = Parameters::new();
+    parameters.add_encoded(query, "query").unwrap();
+    parameters.normalized()
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_parameters_does_not_matter(
+        mut pairs in proptest::collection::vec(("[a-z%+]{0,4}", "[a-zA-Z0-9+~!*]{0,6}"), 0..8),
+    ) {
+        let join = |pairs: &[(String, String)]| {
+            let pieces: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            pieces.join("&")
+        };
+        let before = normalized(join(&pairs).as_bytes());
+        pairs.reverse();
+        prop_assert_eq!(before, normalized(join(&pairs).as_bytes()));
+    }
+
+    #[test]
+    fn normalising_is_stable_and_keeps_every_byte(raw in proptest::collection::vec(any::<u8>(), 0..64)) {
+        let Ok(()) = Parameters::new().add_encoded(&raw, "query") else { return Ok(()) };
+        let once = normalized(&raw);
+        prop_assert_eq!(&normalized(once.as_bytes()), &once);
+        prop_assert!(once.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%&=".contains(&b)), "{}", once);
+    }
+
+    #[test]
+    fn encoding_decodes_to_the_same_bytes(raw in proptest::collection::vec(any::<u8>(), 0..64)) {
+        let encoded = percent::encode(&raw);
+        prop_assert_eq!(percent::decode_form(encoded.as_bytes()).into_owned(), raw);
+    }
+}

@@ -1,0 +1,64 @@
+//! Connections that point reads share.
+//!
+//! A caller sends its statement without waiting for the answers to those before it, so a handful of
+//! connections serve many callers at once. Whatever takes long, locks or belongs to a transaction has a
+//! connection of its own instead: here it would hold up everything behind it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deadpool_postgres::{Object, Pool};
+
+use crate::StoreError;
+
+/// Enough to keep a server of a few cores busy.
+pub(super) const LANES: usize = 4;
+
+/// A fixed number of connections, dialled when first needed and again when they broke.
+pub(super) struct Shared {
+    pool: Pool,
+    lanes: [Lane; LANES],
+    next: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Lane {
+    client: Mutex<Option<Arc<Object>>>,
+    /// Held while dialling, so that only one caller does.
+    dialling: tokio::sync::Mutex<()>,
+}
+
+impl Shared {
+    /// `pool` is for these connections alone.
+    pub(super) fn new(pool: Pool) -> Self {
+        Self { pool, lanes: Default::default(), next: AtomicUsize::new(0) }
+    }
+
+    /// The connection whose turn it is.
+    pub(super) async fn client(&self) -> Result<Arc<Object>, StoreError> {
+        let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
+        if let Some(client) = lane.live() {
+            return Ok(client);
+        }
+        let _dialling = lane.dialling.lock().await;
+        if let Some(client) = lane.live() {
+            return Ok(client);
+        }
+        // The pool must not hand the broken one out again.
+        lane.set(None);
+        let client = Arc::new(self.pool.get().await.map_err(StoreError::unavailable)?);
+        lane.set(Some(Arc::clone(&client)));
+        Ok(client)
+    }
+}
+
+impl Lane {
+    fn live(&self) -> Option<Arc<Object>> {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        client.as_ref().filter(|client| !client.is_closed()).map(Arc::clone)
+    }
+
+    fn set(&self, client: Option<Arc<Object>>) {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+    }
+}

@@ -1,0 +1,114 @@
+//! What was true at a height.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{ActionId, Kind, NetworkName, Subject};
+
+use super::{ProofRow, proof_columns};
+use crate::db::sql;
+use crate::{Executor, StoreError};
+
+/// What is asked about an address.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Where.
+    pub network: NetworkName,
+    /// What must have been proved.
+    pub kind: Kind,
+    /// For which use; `None`: for any.
+    pub action_id: Option<ActionId>,
+    /// In the state of which block; `i64::MAX` for the present one.
+    pub height: i64,
+    /// The moment of that block: a proof counts while it expires later.
+    pub at: UnixMillis,
+}
+
+/// When the live proof of an address expires; `None` without one, and for a blocked address. A point read.
+pub async fn live_until(
+    executor: impl Executor,
+    question: &Question,
+    subject: Subject,
+) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT expires_at FROM proofs WHERE network = $1 AND kind = $2 AND subject = $3 \
+         AND from_height <= $4 AND (until_height IS NULL OR until_height > $4) AND expires_at > $5 \
+         AND NOT EXISTS (SELECT 1 FROM blocked_subjects b WHERE b.subject = $3 AND b.network = $1 \
+         AND b.from_height <= $4 AND (b.until_height IS NULL OR b.until_height > $4))")
+    .bind(&question.network)
+    .bind(question.kind)
+    .bind(subject)
+    .bind(question.height)
+    .bind(question.at)
+    .push_if(" AND action_id = ?", question.action_id)
+    .then(" ORDER BY expires_at DESC LIMIT 1");
+    Ok(executor.optional::<(UnixMillis,)>(query).await?.map(|(expires_at,)| expires_at))
+}
+
+/// Those of some addresses that have a live proof and are not blocked, in no order.
+pub async fn live_among(
+    executor: impl Executor + Copy,
+    question: &Question,
+    subjects: &[Subject],
+) -> Result<Vec<Subject>, StoreError> {
+    if subjects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let live = sql("SELECT subject FROM proofs WHERE network = $1 AND kind = $2 AND from_height <= $3 \
+         AND (until_height IS NULL OR until_height > $3) AND expires_at > $4")
+    .bind(&question.network)
+    .bind(question.kind)
+    .bind(question.height)
+    .bind(question.at)
+    .push_if(" AND action_id = ?", question.action_id)
+    .and_in(engine, "subject", subjects);
+    let live: Vec<(Subject,)> = executor.all(live).await?;
+    let live: Vec<Subject> = live.into_iter().map(|(subject,)| subject).collect();
+    if live.is_empty() {
+        return Ok(live);
+    }
+    let blocked = blocked_among(executor, question, &live).await?;
+    Ok(live.into_iter().filter(|subject| !blocked.contains(subject)).collect())
+}
+
+/// Those of some addresses that are blocked on the network at the height, in no order.
+pub async fn blocked_among(
+    executor: impl Executor,
+    question: &Question,
+    subjects: &[Subject],
+) -> Result<Vec<Subject>, StoreError> {
+    if subjects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql("SELECT subject FROM blocked_subjects WHERE network = $1 AND from_height <= $2 \
+         AND (until_height IS NULL OR until_height > $2)")
+    .bind(&question.network)
+    .bind(question.height)
+    .and_in(engine, "subject", subjects);
+    let found: Vec<(Subject,)> = executor.all(query).await?;
+    Ok(found.into_iter().map(|(subject,)| subject).collect())
+}
+
+/// Every proof of the kind that some addresses had by the height, oldest first, for whatever use and
+/// whatever became of it.
+pub async fn known_of(
+    executor: impl Executor,
+    question: &Question,
+    subjects: &[Subject],
+) -> Result<Vec<ProofRow>, StoreError> {
+    if subjects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql(concat!(
+        "SELECT ",
+        proof_columns!(),
+        " FROM proofs WHERE network = $1 AND kind = $2 AND from_height <= $3"
+    ));
+    let query = query
+        .bind(&question.network)
+        .bind(question.kind)
+        .bind(question.height)
+        .and_in(engine, "subject", subjects)
+        .then(" ORDER BY from_height, id");
+    executor.all(query).await
+}

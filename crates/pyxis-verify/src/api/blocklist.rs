@@ -1,0 +1,83 @@
+//! `/admin/blocklist`.
+
+use axum::extract::State as Extract;
+use http::StatusCode;
+use pyxis_http::{Json, Path, Query};
+use pyxis_store::blocklist::BlockedRow;
+use serde::{Deserialize, Serialize};
+
+use super::{Manager, subject};
+use crate::service::{Result, blocklist};
+use crate::state::State;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Block {
+    address: String,
+    network: Option<String>,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct On {
+    network: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Blocked {
+    address: String,
+    /// On how many networks that is new.
+    networks: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct List {
+    blocked: Vec<Shown>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    address: String,
+    network: String,
+    from_height: i64,
+    reason: String,
+    blocked_at: String,
+}
+
+fn shown(row: BlockedRow) -> Shown {
+    Shown {
+        address: row.subject.to_string(),
+        network: row.network.to_string(),
+        from_height: row.from_height,
+        reason: row.reason,
+        blocked_at: row.blocked_at.to_rfc3339(),
+    }
+}
+
+pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<List>> {
+    let rows = blocklist::list(&state).await?;
+    Ok(Json(List { blocked: rows.into_iter().map(shown).collect() }))
+}
+
+/// 201 where it is new anywhere, 200 where it was so.
+pub(super) async fn block(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+    Json(input): Json<Block>,
+) -> Result<(StatusCode, Json<Blocked>)> {
+    let subject = subject("address", &input.address)?;
+    let networks = blocklist::block(&state, &actor, subject, input.network.as_deref(), &input.reason).await?;
+    let status = if networks > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(Blocked { address: subject.to_string(), networks })))
+}
+
+pub(super) async fn unblock(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+    Path(address): Path<String>,
+    Query(on): Query<On>,
+) -> Result<StatusCode> {
+    blocklist::unblock(&state, &actor, subject("address", &address)?, on.network.as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

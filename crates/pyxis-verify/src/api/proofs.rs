@@ -1,0 +1,191 @@
+//! `/admin/proofs`.
+
+use axum::extract::State as Extract;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{Kind, NetworkName};
+use pyxis_http::{Json, Query};
+use pyxis_store::proof_log::LogRow;
+use pyxis_store::proofs::{Ended, Filter, ProofRow};
+use serde::{Deserialize, Serialize};
+
+use super::{Manager, kind, subject};
+use crate::service::proofs::{self, Place};
+use crate::service::{Error, Result};
+use crate::state::State;
+
+/// Rows of a page, unless asked otherwise, and at most.
+const PAGE: u32 = 100;
+const MOST: u32 = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    network: Option<String>,
+    kind: Option<String>,
+    address: Option<String>,
+    before: Option<i64>,
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct After {
+    after: Option<i64>,
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Revoke {
+    network: String,
+    kind: String,
+    address: String,
+    action_id: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct List {
+    proofs: Vec<Shown>,
+    /// The `before` of the next page.
+    next: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    id: i64,
+    network: String,
+    kind: &'static str,
+    address: String,
+    action_id: String,
+    nullifier: String,
+    issuer: String,
+    issued_at: String,
+    expires_at: String,
+    from_height: i64,
+    until_height: Option<i64>,
+    ended: Option<&'static str>,
+    registered_at: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Log {
+    entries: Vec<Entry>,
+    /// The `after` of the next page.
+    next: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    id: i64,
+    change: &'static str,
+    network: String,
+    height: i64,
+    at: String,
+    kind: Option<&'static str>,
+    address: String,
+    action_id: Option<String>,
+    nullifier: Option<String>,
+    expires_at: Option<String>,
+    reason: Option<String>,
+    by: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Revoked {
+    status: &'static str,
+    height: i64,
+}
+
+fn shown(row: ProofRow) -> Shown {
+    Shown {
+        id: row.id,
+        network: row.network.to_string(),
+        kind: row.kind.as_str(),
+        address: row.subject.to_string(),
+        action_id: row.action_id.to_string(),
+        nullifier: row.nullifier.to_string(),
+        issuer: row.issuer,
+        issued_at: row.issued_at.to_rfc3339(),
+        expires_at: row.expires_at.to_rfc3339(),
+        from_height: row.from_height,
+        until_height: row.until_height,
+        ended: row.ended.map(Ended::as_str),
+        registered_at: row.registered_at.to_rfc3339(),
+    }
+}
+
+fn entry(row: LogRow) -> Entry {
+    Entry {
+        id: row.id,
+        change: row.change.as_str(),
+        network: row.network.to_string(),
+        height: row.height,
+        at: row.at.to_rfc3339(),
+        kind: row.kind.map(Kind::as_str),
+        address: row.subject.to_string(),
+        action_id: row.action_id.map(|id| id.to_string()),
+        nullifier: row.nullifier.map(|nullifier| nullifier.to_string()),
+        expires_at: row.expires_at.map(UnixMillis::to_rfc3339),
+        reason: row.reason,
+        by: row.made_by,
+    }
+}
+
+fn limit(wanted: Option<u32>) -> Result<u32> {
+    let limit = wanted.unwrap_or(PAGE);
+    if (1..=MOST).contains(&limit) { Ok(limit) } else { Err(Error::field("limit", "1 to 1000")) }
+}
+
+fn network(text: &str) -> Result<NetworkName> {
+    text.parse().map_err(|error| Error::field("network", format!("{error}")))
+}
+
+/// The number to go on with, where the page is full.
+fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> i64) -> Option<i64> {
+    rows.last().filter(|_| rows.len() == limit as usize).map(id)
+}
+
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<List>> {
+    let limit = limit(wanted.limit)?;
+    let filter = Filter {
+        network: wanted.network.as_deref().map(network).transpose()?,
+        kind: wanted.kind.as_deref().map(kind).transpose()?,
+        subject: wanted.address.as_deref().map(|text| subject("address", text)).transpose()?,
+        before: wanted.before,
+    };
+    let rows = proofs::list(&state, &filter, limit).await?;
+    let next = next(&rows, limit, |row| row.id);
+    Ok(Json(List { proofs: rows.into_iter().map(shown).collect(), next }))
+}
+
+pub(super) async fn log(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+    Query(wanted): Query<After>,
+) -> Result<Json<Log>> {
+    let limit = limit(wanted.limit)?;
+    let rows = proofs::log(&state, wanted.after.unwrap_or(0), limit).await?;
+    let next = next(&rows, limit, |row| row.id);
+    Ok(Json(Log { entries: rows.into_iter().map(entry).collect(), next }))
+}
+
+pub(super) async fn revoke(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+    Json(input): Json<Revoke>,
+) -> Result<Json<Revoked>> {
+    let action_id = input.action_id.parse();
+    let place = Place {
+        network: network(&input.network)?,
+        kind: kind(&input.kind)?,
+        subject: subject("address", &input.address)?,
+        action_id: action_id.map_err(|error| Error::field("action_id", format!("{error}")))?,
+    };
+    let height = proofs::revoke(&state, &actor, &place, &input.reason).await?;
+    Ok(Json(Revoked { status: "revoked", height }))
+}

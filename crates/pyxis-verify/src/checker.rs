@@ -1,0 +1,218 @@
+//! Answers: whether an address holds a live proof, and if not, why.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{ActionId, Kind, Subject};
+use pyxis_store::proofs::{self, Ended, ProofRow, Question};
+
+use crate::error::Result;
+use crate::heights::{self, Snapshot};
+use crate::network::Network;
+use crate::state::State;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Where.
+    pub network: &'a Network,
+    /// What must have been proved.
+    pub kind: Kind,
+    /// For which use; `None`: for any.
+    pub action_id: Option<ActionId>,
+    /// In which state.
+    pub snapshot: Snapshot,
+}
+
+/// The answer about one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds a live proof until then; `None` where the source does not say.
+    Valid(Option<UnixMillis>),
+    /// It does not.
+    Invalid(Reason),
+}
+
+impl Verdict {
+    /// Whether there is a live proof.
+    pub const fn is_valid(self) -> bool {
+        matches!(self, Self::Valid(_))
+    }
+
+    /// What `explain` says of it.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Valid(_) => "valid",
+            Self::Invalid(reason) => reason.as_str(),
+        }
+    }
+}
+
+/// Why an address holds no live proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It never had one.
+    None,
+    /// It has expired.
+    Expired,
+    /// It was revoked.
+    Revoked,
+    /// The human has another address now.
+    Rebound,
+    /// It has one, for another action.
+    OtherAction,
+    /// It has one, of an issuer who is not believed.
+    OtherIssuer,
+    /// The address is blocked.
+    Blocked,
+}
+
+impl Reason {
+    /// Its word in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::Rebound => "rebound",
+            Self::OtherAction => "other_action",
+            Self::OtherIssuer => "other_issuer",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+async fn question(state: &State, ask: Ask<'_>) -> Result<Question> {
+    let block = heights::at(state, ask.network, ask.snapshot).await?;
+    Ok(Question {
+        network: ask.network.name.clone(),
+        kind: ask.kind,
+        action_id: ask.action_id,
+        height: block.height,
+        at: block.at,
+    })
+}
+
+/// Answers about one address. The reason is only looked for with `explain`; else it is
+/// [`Reason::None`].
+pub async fn check(state: &State, ask: Ask<'_>, subject: Subject, explain: bool) -> Result<Verdict> {
+    let question = question(state, ask).await?;
+    if explain {
+        let told = explained(state, &question, &[subject]).await?;
+        return Ok(told.first().copied().unwrap_or(Verdict::Invalid(Reason::None)));
+    }
+    let until = proofs::live_until(&state.store, &question, subject).await?;
+    Ok(until.map_or(Verdict::Invalid(Reason::None), |until| Verdict::Valid(Some(until))))
+}
+
+/// The same about many, in their order. Without `explain` no expiry is told.
+pub async fn check_many(
+    state: &State,
+    ask: Ask<'_>,
+    subjects: &[Subject],
+    explain: bool,
+) -> Result<Vec<Verdict>> {
+    let question = question(state, ask).await?;
+    if explain {
+        return explained(state, &question, subjects).await;
+    }
+    let mut live = proofs::live_among(&state.store, &question, subjects).await?;
+    live.sort_unstable();
+    let verdict = |subject: &Subject| match live.binary_search(subject) {
+        Ok(_) => Verdict::Valid(None),
+        Err(_) => Verdict::Invalid(Reason::None),
+    };
+    Ok(subjects.iter().map(verdict).collect())
+}
+
+async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {
+    let rows = proofs::known_of(&state.store, question, subjects).await?;
+    let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
+    let verdict = |subject: &Subject| {
+        let rows: Vec<&ProofRow> = rows.iter().filter(|row| row.subject == *subject).collect();
+        judge(question, &rows, blocked.contains(subject))
+    };
+    Ok(subjects.iter().map(verdict).collect())
+}
+
+/// The verdict about one address from all its proofs of the kind by that height, oldest first.
+pub fn judge(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdict {
+    let asked = |row: &&&ProofRow| question.action_id.is_none_or(|action_id| row.action_id == action_id);
+    let live = |row: &&&ProofRow| standing(question, row).is_none();
+    let until = rows.iter().filter(asked).filter(live).map(|row| row.expires_at).max();
+    match until {
+        _ if blocked => Verdict::Invalid(Reason::Blocked),
+        Some(until) => Verdict::Valid(Some(until)),
+        None => Verdict::Invalid(match rows.iter().rfind(asked) {
+            Some(last) => standing(question, last).unwrap_or(Reason::None),
+            None if rows.iter().any(|row| live(&row)) => Reason::OtherAction,
+            None => Reason::None,
+        }),
+    }
+}
+
+/// Why a proof does not count; `None` if it does.
+fn standing(question: &Question, row: &ProofRow) -> Option<Reason> {
+    match row.ended.filter(|_| row.until_height.is_some_and(|until| until <= question.height)) {
+        Some(Ended::Revoked) => Some(Reason::Revoked),
+        Some(Ended::Rebound) => Some(Reason::Rebound),
+        // What took its place is a row of its own.
+        Some(Ended::Replaced | Ended::Expired) => Some(Reason::Expired),
+        None => (row.expires_at <= question.at).then_some(Reason::Expired),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::address::EvmAddress;
+    use pyxis_core::field::FieldElement;
+    use pyxis_core::proof::{DEFAULT_ACTION, ProofNullifier};
+
+    use super::*;
+
+    fn proof(action: u64, until_height: Option<(i64, Ended)>, expires_at: i64) -> ProofRow {
+        ProofRow {
+            id: 1,
+            network: "optimism".parse().unwrap(),
+            kind: Kind::GovId,
+            subject: EvmAddress([1; 20]).into(),
+            action_id: ActionId(FieldElement::small(action)),
+            nullifier: ProofNullifier(FieldElement::small(1)),
+            issuer: "0x".to_owned(),
+            issued_at: UnixMillis(0),
+            expires_at: UnixMillis(expires_at),
+            from_height: 1,
+            until_height: until_height.map(|(height, _)| height),
+            ended: until_height.map(|(_, ended)| ended),
+            registered_at: UnixMillis(0),
+        }
+    }
+
+    fn judged(rows: &[ProofRow], blocked: bool) -> &'static str {
+        let question = Question {
+            network: "optimism".parse().unwrap(),
+            kind: Kind::GovId,
+            action_id: Some(DEFAULT_ACTION),
+            height: 10,
+            at: UnixMillis(100),
+        };
+        judge(&question, &rows.iter().collect::<Vec<_>>(), blocked).reason()
+    }
+
+    #[test]
+    fn every_reason_is_told_from_the_others() {
+        const ACTION: u64 = 123_456_789;
+        for (rows, blocked, wanted) in [
+            (vec![], false, "none"),
+            (vec![proof(ACTION, None, 101)], false, "valid"),
+            (vec![proof(ACTION, None, 100)], false, "expired"),
+            (vec![proof(ACTION, Some((10, Ended::Revoked)), 200)], false, "revoked"),
+            (vec![proof(ACTION, Some((11, Ended::Revoked)), 200)], false, "valid"),
+            (vec![proof(ACTION, Some((4, Ended::Rebound)), 200)], false, "rebound"),
+            (vec![proof(7, None, 200)], false, "other_action"),
+            (vec![proof(7, None, 100)], false, "none"),
+            (vec![proof(ACTION, None, 200)], true, "blocked"),
+            (vec![proof(ACTION, Some((4, Ended::Revoked)), 200), proof(ACTION, None, 200)], false, "valid"),
+        ] {
+            assert_eq!(judged(&rows, blocked), wanted, "{rows:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What can go wrong with a question, and the one place that turns it into an answer (decisions, Errors).
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use pyxis_store::StoreError;
+use serde_json::json;
+
+/// Any error, as a cause.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// A result of verification.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a question has no other answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such credential type.
+    #[error("unknown credential type")]
+    UnknownKind,
+    /// No such country.
+    #[error("unknown country")]
+    UnknownCountry,
+    /// A parameter is missing.
+    #[error("missing parameter: {0}")]
+    Missing(&'static str),
+    /// Not an address.
+    #[error("invalid user address")]
+    InvalidUser,
+    /// Not an action id.
+    #[error("invalid action id")]
+    InvalidAction,
+    /// Not a block number, or one above the head.
+    #[error("invalid snapshot")]
+    InvalidSnapshot,
+    /// No such network, or not with this check.
+    #[error("unsupported network")]
+    UnsupportedNetwork,
+    /// More addresses than are answered at once.
+    #[error("too many addresses: more than {0}")]
+    TooManyAddresses(usize),
+    /// A body that is not what was asked for.
+    #[error("invalid body: {0}")]
+    InvalidBody(String),
+    /// A source of proofs does not answer, so nothing can be said.
+    #[error("a source does not answer")]
+    Unavailable(#[source] BoxError),
+    /// Ours.
+    #[error("internal error")]
+    Internal(#[source] BoxError),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) | StoreError::Conflict { .. } => Self::Unavailable(error.into()),
+            other => Self::Internal(other.into()),
+        }
+    }
+}
+
+impl Error {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::UnknownKind | Self::UnknownCountry => StatusCode::NOT_FOUND,
+            Self::Missing(_)
+            | Self::InvalidUser
+            | Self::InvalidAction
+            | Self::InvalidSnapshot
+            | Self::UnsupportedNetwork
+            | Self::TooManyAddresses(_)
+            | Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn said(&self) -> Cow<'static, str> {
+        match self {
+            Self::UnknownKind => "Unknown credential type".into(),
+            Self::UnknownCountry => "Unknown country".into(),
+            Self::Missing(what) => format!("Request query params do not include {what}").into(),
+            Self::InvalidUser => "Invalid user address".into(),
+            Self::InvalidAction => "Invalid action-id".into(),
+            Self::InvalidSnapshot => "Snapshot is invalid".into(),
+            Self::UnsupportedNetwork => "Unsupported network".into(),
+            Self::TooManyAddresses(most) => format!("Too many addresses: at most {most}").into(),
+            Self::InvalidBody(reason) => format!("Invalid body: {reason}").into(),
+            Self::Unavailable(_) => "The source of proofs does not answer. Try again later.".into(),
+            Self::Internal(_) => "Internal server error".into(),
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        if status.is_server_error() {
+            let cause = std::error::Error::source(&self).map(ToString::to_string);
+            tracing::warn!(error = %self, cause, "verification request failed");
+        }
+        let body = json!({ "error": self.said() }).to_string();
+        let mut response = (status, body).into_response();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}

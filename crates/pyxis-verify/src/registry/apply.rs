@@ -1,0 +1,321 @@
+//! What a statement does to the registry, inside the transaction that holds the clocks.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{
+    DEFAULT_ACTION, Kind, MAX_LIFETIME_SECS, NetworkName, ProofNullifier, Rebinding, Registration,
+    Revocation, Statement, Subject,
+};
+use pyxis_store::block_clocks::ClockRow;
+use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
+use pyxis_store::proofs::{self, Ended, NewProof, ProofRow};
+use pyxis_store::{Tx, proof_issuers};
+
+use super::{Issuer, Outcome, Refusal, Signed};
+use crate::heights::Heads;
+use crate::network::Networks;
+
+/// How far ahead of our clock an issuer's may be, in seconds.
+const CLOCK_SKEW_SECS: i64 = 300;
+
+type Applied = Result<Outcome, Refusal>;
+
+/// The registry, held for changes.
+pub(crate) struct Register<'a> {
+    pub(crate) tx: Tx,
+    pub(crate) heads: Heads,
+    pub(crate) clocks: Vec<ClockRow>,
+    pub(crate) now: UnixMillis,
+    pub(crate) networks: &'a Networks,
+}
+
+impl Register<'_> {
+    /// Checks a statement and lets it take effect, unless it did before.
+    pub(super) async fn apply(&mut self, signed: &Signed) -> Applied {
+        let Signed { statement, issuer, signature } = signed;
+        check_fields(statement, self.now, self.networks)?;
+        let by = issuer.to_string();
+        if !proof_issuers::is_listed(&mut self.tx, statement.kind(), &by).await? {
+            return Err(Refusal::IssuerNotAllowed);
+        }
+        if !issuer.signed(statement, signature) {
+            return Err(Refusal::BadSignature);
+        }
+        let digest = statement.digest(&by);
+        if let Some(known) = proof_log::find_statement(&mut self.tx, &digest).await? {
+            return self.again(statement, &known).await;
+        }
+        let (outcome, network) = match statement {
+            Statement::Register(said) => (self.register(said, *issuer).await?, said.network.clone()),
+            Statement::Revoke(said) => {
+                let row = self.revocable(said, &by).await?;
+                let height = self.revoke(&row, &said.reason, &by).await?;
+                (Outcome { status: "revoked", new: true, height, proof: None }, said.network.clone())
+            }
+            Statement::Rebind(said) => self.rebind(said, &by).await?,
+        };
+        let remembered =
+            StatementRow { digest, issuer: by, network, height: outcome.height, proof_id: outcome.proof };
+        proof_log::remember(&mut self.tx, &remembered).await?;
+        Ok(outcome)
+    }
+
+    /// A statement that took effect before changes nothing; a registration whose proof has ended since
+    /// does not bring it back.
+    async fn again(&mut self, statement: &Statement, known: &StatementRow) -> Applied {
+        let status = match statement {
+            Statement::Register(_) => "registered",
+            Statement::Revoke(_) => "revoked",
+            Statement::Rebind(_) => "rebound",
+        };
+        if let Some(id) = known.proof_id
+            && let Some(ended) = proofs::find(&mut self.tx, id).await?.and_then(|row| row.ended)
+        {
+            return Err(Refusal::HasEnded(ended));
+        }
+        Ok(Outcome { status, new: false, height: known.height, proof: known.proof_id })
+    }
+
+    async fn register(&mut self, said: &Registration, issuer: Issuer) -> Applied {
+        let height = self.next(&said.network)?;
+        let expires_at = millis(said.expires_at);
+        self.take(said, expires_at).await?;
+        let (network, kind, subject, action_id) = (&said.network, said.kind, said.subject, said.action_id);
+        let open = proofs::open_of_subject(&mut self.tx, network, kind, subject, action_id).await?;
+        if let Some(old) = open {
+            proofs::end(&mut self.tx, old.id, height, Ended::Replaced).await?;
+            if old.nullifier != said.nullifier {
+                self.let_go(&old).await?;
+            }
+        }
+        let new = NewProof {
+            network: network.clone(),
+            kind,
+            subject,
+            action_id,
+            nullifier: said.nullifier,
+            issuer: issuer.to_string(),
+            issued_at: millis(said.issued_at),
+            expires_at,
+            from_height: height,
+            registered_at: self.now,
+        };
+        let id = self.enter(&new).await?;
+        Ok(Outcome { status: "registered", new: true, height, proof: Some(id) })
+    }
+
+    /// Makes the nullifier the address's. Expired proofs of whoever had it before end here and now: the
+    /// block's timestamp may lag behind our clock.
+    async fn take(&mut self, said: &Registration, expires_at: UnixMillis) -> Result<(), Refusal> {
+        let mark = (said.kind, said.action_id, said.nullifier);
+        if !proofs::take(&mut self.tx, mark, said.subject, expires_at, self.now).await? {
+            return Err(Refusal::AlreadyRegistered);
+        }
+        let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
+        for row in open.iter().filter(|row| row.subject != said.subject) {
+            let height = self.next(&row.network)?;
+            proofs::end(&mut self.tx, row.id, height, Ended::Expired).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores a proof and its entry in the log.
+    async fn enter(&mut self, new: &NewProof) -> Result<i64, Refusal> {
+        let id = proofs::insert(&mut self.tx, new).await?;
+        let entry = LogRow {
+            id: 0,
+            change: Change::Register,
+            network: new.network.clone(),
+            height: new.from_height,
+            at: self.now,
+            kind: Some(new.kind),
+            subject: new.subject,
+            action_id: Some(new.action_id),
+            nullifier: Some(new.nullifier),
+            expires_at: Some(new.expires_at),
+            reason: None,
+            made_by: new.issuer.clone(),
+        };
+        proof_log::append(&mut self.tx, &entry).await?;
+        Ok(id)
+    }
+
+    /// The proof that a revocation means. One that was issued after it is not meant.
+    async fn revocable(&mut self, said: &Revocation, by: &str) -> Result<ProofRow, Refusal> {
+        let Revocation { network, kind, subject, action_id, .. } = said;
+        let open = proofs::open_of_subject(&mut self.tx, network, *kind, *subject, *action_id).await?;
+        let row = open.filter(|row| row.issued_at <= millis(said.issued_at)).ok_or(Refusal::NotFound)?;
+        self.check_owner(&row, by).await?;
+        Ok(row)
+    }
+
+    /// An issuer speaks of its own proofs, and of those whose issuer is believed no longer.
+    async fn check_owner(&mut self, row: &ProofRow, by: &str) -> Result<(), Refusal> {
+        let foreign =
+            row.issuer != by && proof_issuers::is_listed(&mut self.tx, row.kind, &row.issuer).await?;
+        if foreign { Err(Refusal::IssuerNotAllowed) } else { Ok(()) }
+    }
+
+    /// Revokes an open proof; in which block.
+    pub(crate) async fn revoke(&mut self, row: &ProofRow, reason: &str, by: &str) -> Result<i64, Refusal> {
+        let height = self.next(&row.network)?;
+        self.leave(row, height, (Change::Revoke, Ended::Revoked), Some(reason), by).await?;
+        self.let_go(row).await?;
+        Ok(height)
+    }
+
+    /// Ends an open proof and enters that in the log.
+    async fn leave(
+        &mut self,
+        row: &ProofRow,
+        height: i64,
+        (change, ended): (Change, Ended),
+        reason: Option<&str>,
+        by: &str,
+    ) -> Result<(), Refusal> {
+        if !proofs::end(&mut self.tx, row.id, height, ended).await? {
+            return Err(Refusal::NotFound);
+        }
+        let entry = LogRow {
+            id: 0,
+            change,
+            network: row.network.clone(),
+            height,
+            at: self.now,
+            kind: Some(row.kind),
+            subject: row.subject,
+            action_id: Some(row.action_id),
+            nullifier: Some(row.nullifier),
+            expires_at: Some(row.expires_at),
+            reason: reason.map(str::to_owned),
+            made_by: by.to_owned(),
+        };
+        Ok(proof_log::append(&mut self.tx, &entry).await?)
+    }
+
+    /// Frees the nullifier of a proof that just ended, unless another network's proof still needs it.
+    async fn let_go(&mut self, ended: &ProofRow) -> Result<(), Refusal> {
+        let mark = (ended.kind, ended.action_id, ended.nullifier);
+        let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
+        if !open.iter().any(|row| row.subject == ended.subject) {
+            proofs::release(&mut self.tx, mark, ended.subject).await?;
+        }
+        Ok(())
+    }
+
+    async fn rebind(&mut self, said: &Rebinding, by: &str) -> Result<(Outcome, NetworkName), Refusal> {
+        let mark = (said.kind, said.action_id, said.nullifier);
+        let mut moving = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
+        let (now, signed_at) = (self.now, millis(said.issued_at));
+        moving.retain(|row| row.subject == said.from && row.expires_at > now && row.issued_at <= signed_at);
+        let first = moving.first().ok_or(Refusal::NotFound)?;
+        let (network, until) = (first.network.clone(), moving.iter().map(|row| row.expires_at).max());
+        for row in &moving {
+            self.check_owner(row, by).await?;
+            self.check_place(row, said.to).await?;
+        }
+        proofs::release(&mut self.tx, mark, said.from).await?;
+        if !proofs::take(&mut self.tx, mark, said.to, until.unwrap_or(now), now).await? {
+            return Err(Refusal::AlreadyRegistered);
+        }
+        let mut first = None;
+        for row in &moving {
+            let placed = self.move_to(row, said.to, by).await?;
+            first.get_or_insert(placed);
+        }
+        let (height, id) = first.ok_or(Refusal::NotFound)?;
+        Ok((Outcome { status: "rebound", new: true, height, proof: Some(id) }, network))
+    }
+
+    /// The new address must not hold a live proof of another human there.
+    async fn check_place(&mut self, row: &ProofRow, to: Subject) -> Result<(), Refusal> {
+        let there = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
+        let taken = there.is_some_and(|there| there.expires_at > self.now);
+        if taken { Err(Refusal::AlreadyRegistered) } else { Ok(()) }
+    }
+
+    async fn move_to(&mut self, row: &ProofRow, to: Subject, by: &str) -> Result<(i64, i64), Refusal> {
+        let height = self.next(&row.network)?;
+        self.leave(row, height, (Change::Rebind, Ended::Rebound), None, by).await?;
+        let old = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
+        if let Some(expired) = old {
+            proofs::end(&mut self.tx, expired.id, height, Ended::Replaced).await?;
+        }
+        let new = NewProof {
+            network: row.network.clone(),
+            kind: row.kind,
+            subject: to,
+            action_id: row.action_id,
+            nullifier: row.nullifier,
+            issuer: row.issuer.clone(),
+            issued_at: row.issued_at,
+            expires_at: row.expires_at,
+            from_height: height,
+            registered_at: self.now,
+        };
+        Ok((height, self.enter(&new).await?))
+    }
+
+    /// The block in which a change on a network happens.
+    pub(crate) fn next(&self, network: &NetworkName) -> Result<i64, Refusal> {
+        self.heads
+            .next(&self.clocks, network)
+            .ok_or_else(|| Refusal::Unavailable(format!("the newest block of {network} is not known").into()))
+    }
+}
+
+const fn millis(seconds: i64) -> UnixMillis {
+    UnixMillis(seconds.saturating_mul(1000))
+}
+
+fn check_fields(statement: &Statement, now: UnixMillis, networks: &Networks) -> Result<(), Refusal> {
+    let issued_at = statement.issued_at();
+    if issued_at < 0 {
+        return Err(field("issued_at", "Unix seconds"));
+    }
+    if issued_at > now.seconds() + CLOCK_SKEW_SECS {
+        return Err(field("issued_at", "lies in the future"));
+    }
+    match statement {
+        Statement::Register(said) => check_registration(said, networks),
+        Statement::Revoke(said) => check_place(&said.network, said.kind, said.subject, networks),
+        Statement::Rebind(said) if said.from == said.to => Err(field("to", "is the same address as from")),
+        Statement::Rebind(_) => Ok(()),
+    }
+}
+
+fn check_registration(said: &Registration, networks: &Networks) -> Result<(), Refusal> {
+    check_place(&said.network, said.kind, said.subject, networks)?;
+    if said.expires_at <= said.issued_at {
+        return Err(field("expires_at", "must be later than issued_at"));
+    }
+    if said.expires_at - said.issued_at > MAX_LIFETIME_SECS {
+        return Err(field("expires_at", "must be at most one year (31536001 seconds) after issued_at"));
+    }
+    if said.nullifier == ProofNullifier(pyxis_core::field::FieldElement::small(0)) {
+        return Err(field("nullifier", "must not be 0"));
+    }
+    if said.kind == Kind::ResidenceUs && said.action_id != DEFAULT_ACTION {
+        return Err(field("action_id", "must be 123456789: residence is not asked for by action"));
+    }
+    Ok(())
+}
+
+fn check_place(
+    network: &NetworkName,
+    kind: Kind,
+    subject: Subject,
+    networks: &Networks,
+) -> Result<(), Refusal> {
+    let Some(network) = networks.named(network.as_str()) else {
+        return Err(field("network", "there is no such network"));
+    };
+    match (network.takes(kind, subject), network.checks(kind)) {
+        (true, _) => Ok(()),
+        (false, true) => Err(field("subject", "is not an address of this network")),
+        (false, false) => Err(field("network", "has no checks of this kind")),
+    }
+}
+
+const fn field(field: &'static str, reason: &'static str) -> Refusal {
+    Refusal::Field { field, reason }
+}

@@ -1,0 +1,291 @@
+//! Statements as JSON: what `POST /registry/proofs` takes, and each line of an import.
+
+use pyxis_core::entropy::hex;
+use pyxis_core::proof::{
+    Kind, NetworkName, Rebinding, Registration, Revocation, Statement, Subject, is_plain_text,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::issuer::unhex;
+use super::{Issuer, Signed};
+
+/// Why a JSON text is no signed statement.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidStatement {
+    /// Not JSON, or not of the shape.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// A field cannot be.
+    #[error("{field}: {reason}")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What it must be.
+        reason: String,
+    },
+}
+
+/// The fields of every statement; which of them must be there depends on `type`.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    #[serde(rename = "type", default)]
+    what: What,
+    issuer: String,
+    signature: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    action_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nullifier: Option<String>,
+    issued_at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    nonce: String,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    #[default]
+    Register,
+    Revoke,
+    Rebind,
+}
+
+/// Reads a signed statement.
+pub fn parse(text: &[u8]) -> Result<Signed, InvalidStatement> {
+    let wire: Wire = serde_json::from_slice(text)?;
+    let issuer: Issuer = read("issuer", &wire.issuer)?;
+    let signature =
+        unhex(&wire.signature).ok_or_else(|| invalid("signature", "0x and hexadecimal digits"))?;
+    wire.only_its_own()?;
+    Ok(Signed { statement: wire.statement()?, issuer, signature })
+}
+
+/// A signed statement as [`parse`] reads it.
+pub fn to_json(signed: &Signed) -> Value {
+    let mut wire = Wire {
+        what: What::Register,
+        issuer: signed.issuer.to_string(),
+        signature: format!("0x{}", hex(&signed.signature)),
+        kind: signed.statement.kind().to_string(),
+        network: None,
+        subject: None,
+        from: None,
+        to: None,
+        action_id: String::new(),
+        nullifier: None,
+        issued_at: signed.statement.issued_at(),
+        expires_at: None,
+        reason: None,
+        nonce: String::new(),
+    };
+    match &signed.statement {
+        Statement::Register(said) => {
+            wire.network = Some(said.network.to_string());
+            wire.subject = Some(said.subject.to_string());
+            wire.action_id = said.action_id.to_string();
+            wire.nullifier = Some(said.nullifier.to_string());
+            wire.expires_at = Some(said.expires_at);
+            wire.nonce.clone_from(&said.nonce);
+        }
+        Statement::Revoke(said) => {
+            wire.what = What::Revoke;
+            wire.network = Some(said.network.to_string());
+            wire.subject = Some(said.subject.to_string());
+            wire.action_id = said.action_id.to_string();
+            wire.reason = Some(said.reason.clone());
+            wire.nonce.clone_from(&said.nonce);
+        }
+        Statement::Rebind(said) => {
+            wire.what = What::Rebind;
+            wire.from = Some(said.from.to_string());
+            wire.to = Some(said.to.to_string());
+            wire.action_id = said.action_id.to_string();
+            wire.nullifier = Some(said.nullifier.to_string());
+            wire.nonce.clone_from(&said.nonce);
+        }
+    }
+    serde_json::to_value(wire).unwrap_or_default()
+}
+
+impl Wire {
+    /// A field of another type of statement would not be signed.
+    fn only_its_own(&self) -> Result<(), InvalidStatement> {
+        let own: &[&str] = match self.what {
+            What::Register => &["network", "subject", "nullifier", "expires_at"],
+            What::Revoke => &["network", "subject", "reason"],
+            What::Rebind => &["from", "to", "nullifier"],
+        };
+        let given = [
+            ("network", self.network.is_some()),
+            ("subject", self.subject.is_some()),
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+            ("nullifier", self.nullifier.is_some()),
+            ("expires_at", self.expires_at.is_some()),
+            ("reason", self.reason.is_some()),
+        ];
+        for (field, given) in given {
+            match (given, own.contains(&field)) {
+                (true, false) => return Err(invalid(field, "does not belong to this type of statement")),
+                (false, true) => return Err(invalid(field, "is missing")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn statement(self) -> Result<Statement, InvalidStatement> {
+        let kind = Kind::from_name(&self.kind).ok_or_else(|| {
+            let known: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
+            invalid("kind", &format!("one of {}", known.join(", ")))
+        })?;
+        let action_id = read("action_id", &self.action_id)?;
+        let (issued_at, nonce) = (self.issued_at, plain("nonce", self.nonce)?);
+        let text = Option::unwrap_or_default;
+        Ok(match self.what {
+            What::Register => Statement::Register(Registration {
+                kind,
+                network: read::<NetworkName>("network", &text(self.network))?,
+                subject: read::<Subject>("subject", &text(self.subject))?,
+                action_id,
+                nullifier: read("nullifier", &text(self.nullifier))?,
+                issued_at,
+                expires_at: self.expires_at.unwrap_or_default(),
+                nonce,
+            }),
+            What::Revoke => Statement::Revoke(Revocation {
+                kind,
+                network: read::<NetworkName>("network", &text(self.network))?,
+                subject: read::<Subject>("subject", &text(self.subject))?,
+                action_id,
+                reason: plain("reason", text(self.reason))?,
+                issued_at,
+                nonce,
+            }),
+            What::Rebind => Statement::Rebind(Rebinding {
+                kind,
+                from: read::<Subject>("from", &text(self.from))?,
+                to: read::<Subject>("to", &text(self.to))?,
+                action_id,
+                nullifier: read("nullifier", &text(self.nullifier))?,
+                issued_at,
+                nonce,
+            }),
+        })
+    }
+}
+
+fn read<T: std::str::FromStr<Err: std::fmt::Display>>(
+    field: &'static str,
+    text: &str,
+) -> Result<T, InvalidStatement> {
+    text.parse().map_err(|error: T::Err| invalid(field, &error.to_string()))
+}
+
+fn plain(field: &'static str, text: String) -> Result<String, InvalidStatement> {
+    if is_plain_text(&text) {
+        Ok(text)
+    } else {
+        Err(invalid(field, "1 to 256 bytes of printable text on one line"))
+    }
+}
+
+fn invalid(field: &'static str, reason: &str) -> InvalidStatement {
+    InvalidStatement::Field { field, reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::address::EvmAddress;
+    use pyxis_core::proof::DEFAULT_ACTION;
+    use pyxis_core::secret::SecretBytes;
+
+    use super::super::IssuerKey;
+    use super::*;
+
+    fn statements() -> [Statement; 3] {
+        let (kind, action_id, nonce) = (Kind::Phone, DEFAULT_ACTION, "n".to_owned());
+        let network: NetworkName = "optimism".parse().unwrap();
+        let (one, two): (Subject, Subject) = (EvmAddress([1; 20]).into(), EvmAddress([2; 20]).into());
+        let nullifier = "77".parse().unwrap();
+        [
+            Statement::Register(Registration {
+                kind,
+                network: network.clone(),
+                subject: one,
+                action_id,
+                nullifier,
+                issued_at: 5,
+                expires_at: 6,
+                nonce: nonce.clone(),
+            }),
+            Statement::Revoke(Revocation {
+                kind,
+                network,
+                subject: one,
+                action_id,
+                reason: "lost".to_owned(),
+                issued_at: 5,
+                nonce: nonce.clone(),
+            }),
+            Statement::Rebind(Rebinding {
+                kind,
+                from: one,
+                to: two,
+                action_id,
+                nullifier,
+                issued_at: 5,
+                nonce,
+            }),
+        ]
+    }
+
+    #[test]
+    fn every_statement_reads_back_and_is_still_signed() {
+        let key = IssuerKey::from_seed(&SecretBytes::new(vec![7; 32])).unwrap();
+        for statement in statements() {
+            let text = to_json(&key.sign(statement.clone())).to_string();
+            let read = parse(text.as_bytes()).unwrap();
+            assert_eq!(read.statement, statement);
+            assert!(read.issuer.signed(&read.statement, &read.signature));
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_wrong_missing_or_not_its_own_is_named() {
+        let key = IssuerKey::from_seed(&SecretBytes::new(vec![7; 32])).unwrap();
+        let whole = to_json(&key.sign(statements()[0].clone()));
+        for (field, value, said) in [
+            ("kind", Value::from("passport"), "kind: one of gov-id"),
+            ("action_id", Value::from("1e3"), "action_id: "),
+            ("action_id", Value::from(1), "invalid type"),
+            ("nullifier", Value::Null, "nullifier: is missing"),
+            ("subject", Value::from("0x2"), "subject: not an address"),
+            ("network", Value::from("Opt imism"), "network: "),
+            ("nonce", Value::from("a\nb"), "nonce: "),
+            ("issuer", Value::from("0x12"), "issuer: "),
+            ("signature", Value::from("zz"), "signature: "),
+            ("reason", Value::from("x"), "reason: does not belong"),
+            ("extra", Value::from(1), "unknown field"),
+        ] {
+            let mut text = whole.clone();
+            text[field] = value;
+            let error = parse(text.to_string().as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(said), "{field}: {error}");
+        }
+        assert!(parse(b"{").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! The endpoints of Spec 2 and what was added to them.
+
+mod parameters;
+mod registry;
+mod residence;
+mod snapshot;
+mod sybil;
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderName, HeaderValue, Method};
+use tower_http::cors::{Any, CorsLayer};
+
+use crate::state::State;
+
+/// Every route of verification, those of managers among them.
+pub fn router(state: State) -> Router {
+    Router::new()
+        .route("/sybil-resistance/{credential_type}/{network}", get(sybil::check))
+        .route("/residence/country/{country}/{network}", get(residence::check))
+        .route(
+            "/snapshot-strategies/residence/country/{country}",
+            get(snapshot::residence).post(snapshot::residence_posted),
+        )
+        .route(
+            "/snapshot-strategies/sybil-resistance/{credential_type}",
+            get(snapshot::sybil).post(snapshot::sybil_posted),
+        )
+        .route("/registry/proofs", post(registry::submit))
+        .layer(cors())
+        .merge(crate::api::router())
+        .with_state(state)
+}
+
+/// Any page may ask: there is nothing to steal.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_headers([CONTENT_TYPE, HeaderName::from_static("x-api-key")])
+        .expose_headers([RETRY_AFTER])
+}
+
+/// An answer that is JSON already.
+fn json(body: impl Into<Bytes>) -> Response {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    let mut response = Response::new(axum::body::Body::from(body.into()));
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// An answer, or what there is instead of one.
+fn answer(outcome: crate::error::Result<String>) -> Response {
+    outcome.map_or_else(IntoResponse::into_response, json)
+}

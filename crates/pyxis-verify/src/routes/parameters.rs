@@ -1,0 +1,122 @@
+//! Parameters, read strictly. Their order in a handler is the order of the errors (decisions, Errors).
+
+use std::borrow::Cow;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::proof::{ActionId, Kind};
+
+use crate::error::{Error, Result};
+use crate::heights::Snapshot;
+use crate::network::{Network, Networks};
+
+/// The parameters of a query.
+pub(super) struct Query<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
+
+impl<'q> Query<'q> {
+    pub(super) fn read(query: Option<&'q str>) -> Self {
+        Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
+    }
+
+    /// The value of a parameter; where it stands several times, the last. An empty one is none.
+    pub(super) fn find(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| &**value);
+        found.filter(|value| !value.is_empty())
+    }
+
+    /// A parameter that must be there; `told` is how the error names it.
+    pub(super) fn need(&self, name: &str, told: &'static str) -> Result<&str> {
+        self.find(name).ok_or(Error::Missing(told))
+    }
+
+    /// Whether the reason is asked for.
+    pub(super) fn explain(&self) -> bool {
+        matches!(self.find("explain"), Some("true" | "1"))
+    }
+}
+
+/// `0x` and 40 hexadecimal digits in any case, whatever the checksum.
+pub(super) fn address(text: &str) -> Result<EvmAddress> {
+    text.parse().map_err(|_| Error::InvalidUser)
+}
+
+/// A decimal number below the order of the field.
+pub(super) fn action(text: &str) -> Result<ActionId> {
+    text.parse().map_err(|_| Error::InvalidAction)
+}
+
+/// A block number, or `latest`.
+pub(super) fn snapshot(text: &str) -> Result<Snapshot> {
+    if text == "latest" {
+        return Ok(Snapshot::Latest);
+    }
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let height = digits.then(|| text.parse().ok()).flatten();
+    // The present state stands for a height of its own.
+    height.filter(|height| *height < i64::MAX).map(Snapshot::Block).ok_or(Error::InvalidSnapshot)
+}
+
+/// A kind that shows that somebody is unique.
+pub(super) fn sybil_kind(name: &str) -> Result<Kind> {
+    Kind::from_name(name).filter(|kind| kind.is_sybil_resistance()).ok_or(Error::UnknownKind)
+}
+
+/// One of those that have a voting strategy: electronic passports have none (Spec 2, Endpoints).
+pub(super) fn sybil_strategy(name: &str) -> Result<Kind> {
+    let kind = sybil_kind(name)?;
+    if kind == Kind::Epassport { Err(Error::UnknownKind) } else { Ok(kind) }
+}
+
+/// The only supported country (Spec 2).
+pub(super) fn country(name: &str) -> Result<Kind> {
+    if name == "us" { Ok(Kind::ResidenceUs) } else { Err(Error::UnknownCountry) }
+}
+
+/// A network that has checks of a kind, by its name.
+pub(super) fn network<'n>(networks: &'n Networks, name: &str, kind: Kind) -> Result<&'n Network> {
+    let found = networks.named(name).filter(|network| network.chain_id.is_some() && network.checks(kind));
+    found.ok_or(Error::UnsupportedNetwork)
+}
+
+/// The same by its chain id.
+pub(super) fn chain<'n>(networks: &'n Networks, id: &str, kind: Kind) -> Result<&'n Network> {
+    let digits = id.bytes().all(|byte| byte.is_ascii_digit());
+    let id = digits.then(|| id.parse().ok()).flatten();
+    let found = id.and_then(|id| networks.of_chain(id)).filter(|network| network.checks(kind));
+    found.ok_or(Error::UnsupportedNetwork)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_parameter_is_missing_and_the_last_one_counts() {
+        let query = Query::read(Some("user=&user=a&user=b&action-id="));
+        assert_eq!(query.find("user"), Some("b"));
+        assert!(matches!(query.need("action-id", "action-id"), Err(Error::Missing("action-id"))));
+        assert!(Query::read(Some("explain=true")).explain() && !Query::read(None).explain());
+    }
+
+    #[test]
+    fn a_snapshot_is_a_block_number_or_latest() {
+        assert_eq!(snapshot("latest").unwrap(), Snapshot::Latest);
+        assert_eq!(snapshot("0").unwrap(), Snapshot::Block(0));
+        assert_eq!(snapshot("00012").unwrap(), Snapshot::Block(12));
+        for text in ["", "Latest", "-1", "+1", "1.5", "0x10", " 1", "9223372036854775807", &"9".repeat(30)] {
+            assert!(matches!(snapshot(text), Err(Error::InvalidSnapshot)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_chain_id_is_a_plain_number_of_a_network_with_the_check() {
+        let networks = Networks::default();
+        assert_eq!(chain(&networks, "10", Kind::GovId).unwrap().name.as_str(), "optimism");
+        for id in ["", "1", "+10", "0xa", "optimism", "84532", "99999999999999999999999"] {
+            assert!(
+                matches!(chain(&networks, id, Kind::ResidenceUs), Err(Error::UnsupportedNetwork)),
+                "{id}"
+            );
+        }
+        assert!(matches!(network(&networks, "sui", Kind::CleanHands), Err(Error::UnsupportedNetwork)));
+    }
+}

@@ -1,0 +1,170 @@
+//! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height (Spec 2, Voting-strategy
+//! response). The voting tool keeps what it gets for ever, so where nothing is known, nothing is said.
+
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::response::Response;
+use pyxis_core::proof::{Kind, Subject};
+use pyxis_http::json::Raw;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::answer;
+use super::parameters::{self, Query};
+use crate::checker::{self, Ask, Verdict};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    score: Vec<Scored<'a>>,
+}
+
+#[derive(Serialize)]
+struct Scored<'a> {
+    address: &'a str,
+    score: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+/// The body as the voting tool posts it: what else it holds is the tool's own.
+#[derive(Default, Deserialize)]
+struct Posted {
+    #[serde(default)]
+    options: Option<Options>,
+    #[serde(default)]
+    network: Option<Value>,
+    #[serde(default)]
+    snapshot: Option<Value>,
+    #[serde(default)]
+    addresses: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Options {
+    #[serde(default, rename = "additionalParameters")]
+    additional_parameters: Option<String>,
+}
+
+/// What was asked, wherever it stood.
+struct Asked<'a> {
+    network: Option<&'a str>,
+    snapshot: Option<&'a str>,
+    addresses: Vec<&'a str>,
+    action_id: Option<&'a str>,
+    explain: bool,
+}
+
+pub(super) async fn sybil(
+    Extract(state): Extract<State>,
+    Path(kind): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    answer(from_query(&state, parameters::sybil_strategy(&kind), query.as_deref()).await)
+}
+
+pub(super) async fn residence(
+    Extract(state): Extract<State>,
+    Path(country): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    answer(from_query(&state, parameters::country(&country), query.as_deref()).await)
+}
+
+pub(super) async fn sybil_posted(
+    Extract(state): Extract<State>,
+    Path(kind): Path<String>,
+    RawQuery(query): RawQuery,
+    body: Raw,
+) -> Response {
+    answer(from_body(&state, parameters::sybil_strategy(&kind), query.as_deref(), &body).await)
+}
+
+pub(super) async fn residence_posted(
+    Extract(state): Extract<State>,
+    Path(country): Path<String>,
+    RawQuery(query): RawQuery,
+    body: Raw,
+) -> Response {
+    answer(from_body(&state, parameters::country(&country), query.as_deref(), &body).await)
+}
+
+async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
+    let kind = kind?;
+    let query = Query::read(query);
+    let asked = Asked {
+        network: query.find("network"),
+        snapshot: query.find("snapshot"),
+        addresses: query.find("addresses").map(|list| list.split(',').collect()).unwrap_or_default(),
+        action_id: query.find("action-id"),
+        explain: query.explain(),
+    };
+    score(state, kind, &asked).await
+}
+
+async fn from_body(
+    state: &State,
+    kind: Result<Kind>,
+    query: Option<&str>,
+    Raw(body): &Raw,
+) -> Result<String> {
+    let kind = kind?;
+    let posted: Posted =
+        serde_json::from_slice(body).map_err(|error| Error::InvalidBody(error.to_string()))?;
+    let (network, snapshot) = (text(posted.network), text(posted.snapshot));
+    let additional = posted.options.and_then(|options| options.additional_parameters);
+    let (query, additional) = (Query::read(query), Query::read(additional.as_deref()));
+    let addresses = posted.addresses.unwrap_or_default();
+    let asked = Asked {
+        network: network.as_deref(),
+        snapshot: snapshot.as_deref(),
+        addresses: addresses.iter().map(String::as_str).collect(),
+        action_id: additional.find("action-id").or_else(|| query.find("action-id")),
+        explain: additional.explain() || query.explain(),
+    };
+    score(state, kind, &asked).await
+}
+
+/// A number as the tool writes it, or its text.
+fn text(value: Option<Value>) -> Option<String> {
+    match value? {
+        Value::Null => None,
+        Value::String(text) => Some(text).filter(|text| !text.is_empty()),
+        other => Some(other.to_string()),
+    }
+}
+
+async fn score(state: &State, kind: Kind, asked: &Asked<'_>) -> Result<String> {
+    let network = asked.network.ok_or(Error::Missing("network"))?;
+    let snapshot = asked.snapshot.ok_or(Error::Missing("snapshot"))?;
+    if asked.addresses.is_empty() {
+        return Err(Error::Missing("addresses"));
+    }
+    let action_id = match kind {
+        Kind::ResidenceUs => None,
+        _ => Some(asked.action_id.ok_or(Error::Missing("action-id"))?),
+    };
+    let most = state.config.max_addresses;
+    if asked.addresses.len() > most {
+        return Err(Error::TooManyAddresses(most));
+    }
+    let subjects = asked.addresses.iter().map(|text| parameters::address(text).map(Subject::from));
+    let subjects: Vec<Subject> = subjects.collect::<Result<_>>()?;
+    let action_id = action_id.map(parameters::action).transpose()?;
+    let snapshot = parameters::snapshot(snapshot)?;
+    let network = parameters::chain(state.networks(), network, kind)?;
+    let ask = Ask { network, kind, action_id, snapshot };
+    let verdicts = checker::check_many(state, ask, &subjects, asked.explain).await?;
+    render(asked, &verdicts)
+}
+
+fn render(asked: &Asked<'_>, verdicts: &[Verdict]) -> Result<String> {
+    let pairs = asked.addresses.iter().zip(verdicts);
+    let score = pairs.map(|(address, verdict)| Scored {
+        address,
+        score: verdict.is_valid().into(),
+        reason: asked.explain.then(|| verdict.reason()),
+    });
+    let shown = Shown { score: score.collect() };
+    serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
+}

@@ -1,0 +1,55 @@
+//! `GET /sybil-resistance/{credential_type}/{network}` (Spec 2, rules 1 and 2).
+
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::response::Response;
+use serde::Serialize;
+
+use super::parameters::{self, Query};
+use super::{answer, json};
+use crate::checker::{self, Ask, Verdict};
+use crate::error::{Error, Result};
+use crate::heights::Snapshot;
+use crate::state::State;
+
+#[derive(Serialize)]
+struct Shown {
+    result: bool,
+    #[serde(rename = "expirationDate", skip_serializing_if = "Option::is_none")]
+    expiration_date: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+pub(super) async fn check(
+    Extract(state): Extract<State>,
+    Path((kind, network)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    match ask(&state, &kind, &network, &Query::read(query.as_deref())).await {
+        Ok((Verdict::Invalid(_), false)) => json("{\"result\":false}"),
+        Ok((verdict, explain)) => answer(body(verdict, explain)),
+        Err(error) => answer(Err(error)),
+    }
+}
+
+async fn ask(state: &State, kind: &str, network: &str, query: &Query<'_>) -> Result<(Verdict, bool)> {
+    let kind = parameters::sybil_kind(kind)?;
+    let user = query.need("user", "user address")?;
+    let action_id = query.need("action-id", "action-id")?;
+    let user = parameters::address(user)?;
+    let action_id = Some(parameters::action(action_id)?);
+    let network = parameters::network(state.networks(), network, kind)?;
+    let ask = Ask { network, kind, action_id, snapshot: Snapshot::Latest };
+    let explain = query.explain();
+    Ok((checker::check(state, ask, user.into(), explain).await?, explain))
+}
+
+fn body(verdict: Verdict, explain: bool) -> Result<String> {
+    let expiration_date = match verdict {
+        Verdict::Valid(until) => until.map(pyxis_core::clock::UnixMillis::seconds),
+        Verdict::Invalid(_) => None,
+    };
+    let reason = explain.then(|| verdict.reason());
+    let shown = Shown { result: verdict.is_valid(), expiration_date, reason };
+    serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
+}

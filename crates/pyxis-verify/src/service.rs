@@ -1,0 +1,41 @@
+//! What managers do with verification. The admin API, the dashboard and the command line are three ways to
+//! call these functions. Every change is on the audit trail.
+//!
+//! The registry belongs to the installation, so the managers of its first workspace manage it.
+
+pub mod blocklist;
+mod error;
+pub mod issuers;
+pub mod networks;
+pub mod proofs;
+
+use pyxis_core::actor::Actor;
+use pyxis_core::proof::is_plain_text;
+use pyxis_store::{Tx, audit, workspaces};
+use serde_json::Value;
+
+use crate::state::State;
+
+pub use error::{Error, Result};
+
+/// Records a change and commits it. `detail` must hold no secret.
+async fn commit(state: &State, actor: &Actor, tx: Tx, kind: &'static str, detail: &Value) -> Result<()> {
+    let (keys, now) = (&state.audit_keys, state.now());
+    Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
+}
+
+/// Whether an actor manages the installation.
+async fn check_home(state: &State, actor: &Actor) -> Result<()> {
+    let first = workspaces::list(&state.store).await?.into_iter().next();
+    let home = first.is_some_and(|first| first.id == actor.workspace);
+    if home { Ok(()) } else { Err(Error::Forbidden) }
+}
+
+/// Text for people, on one line.
+fn check_text(field: &'static str, text: &str) -> Result<()> {
+    if is_plain_text(text) {
+        Ok(())
+    } else {
+        Err(Error::field(field, "1 to 256 bytes of printable text on one line"))
+    }
+}

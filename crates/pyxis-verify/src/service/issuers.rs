@@ -1,0 +1,52 @@
+//! Issuers whose statements are believed, kind by kind.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::proof::Kind;
+use pyxis_store::proof_issuers::{self, ProofIssuerRow};
+use serde_json::json;
+
+use super::{Error, Result, check_home, check_text, commit};
+use crate::registry::Issuer;
+use crate::state::State;
+
+/// Lists an issuer for a kind, or renames it; whether that changed anything.
+pub async fn add(
+    state: &State,
+    actor: &Actor,
+    kind: Kind,
+    issuer: Issuer,
+    name: &str,
+) -> Result<(ProofIssuerRow, bool)> {
+    check_home(state, actor).await?;
+    check_text("name", name)?;
+    let mut tx = state.store.begin().await?;
+    let text = issuer.to_string();
+    let known = proof_issuers::list(&mut tx).await?;
+    let known = known.into_iter().find(|row| row.kind == kind && row.issuer == text);
+    let created_at = known.as_ref().map_or_else(|| state.now(), |row| row.created_at);
+    let row = ProofIssuerRow { kind, issuer: text, name: name.to_owned(), created_at };
+    if known.as_ref() == Some(&row) {
+        return Ok((row, false));
+    }
+    proof_issuers::put(&mut tx, &row).await?;
+    let detail = json!({ "kind": kind.as_str(), "issuer": row.issuer, "name": row.name });
+    commit(state, actor, tx, "proof_issuer.add", &detail).await?;
+    Ok((row, true))
+}
+
+/// Every issuer, by kind.
+pub async fn list(state: &State) -> Result<Vec<ProofIssuerRow>> {
+    Ok(proof_issuers::list(&state.store).await?)
+}
+
+/// Takes an issuer off the list of a kind. Proofs that it registered stay until they expire or are revoked.
+pub async fn remove(state: &State, actor: &Actor, kind: Kind, issuer: Issuer) -> Result<()> {
+    check_home(state, actor).await?;
+    let mut tx = state.store.begin().await?;
+    let issuer = issuer.to_string();
+    if !proof_issuers::remove(&mut tx, kind, &issuer).await? {
+        return Err(Error::NotFound("issuer"));
+    }
+    let detail = json!({ "kind": kind.as_str(), "issuer": issuer });
+    commit(state, actor, tx, "proof_issuer.remove", &detail).await
+}

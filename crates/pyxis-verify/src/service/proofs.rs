@@ -1,0 +1,95 @@
+//! Proofs as managers see them.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{ActionId, Kind, NetworkName, Subject};
+use pyxis_store::block_clocks;
+use pyxis_store::proof_log::{self, LogRow};
+use pyxis_store::proofs::{self, DayCount, Filter, ProofRow};
+use serde_json::json;
+
+use super::{Error, Result, check_home, check_text, commit};
+use crate::checker::{self, Ask, Verdict};
+use crate::heights::{self, Snapshot};
+use crate::registry::Register;
+use crate::state::State;
+
+/// Which proof.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where it counts.
+    pub network: NetworkName,
+    /// What was proved.
+    pub kind: Kind,
+    /// By whom.
+    pub subject: Subject,
+    /// For which use.
+    pub action_id: ActionId,
+}
+
+/// Revokes a proof, whoever issued it; in which block.
+pub async fn revoke(state: &State, actor: &Actor, place: &Place, reason: &str) -> Result<i64> {
+    check_home(state, actor).await?;
+    check_text("reason", reason)?;
+    let heads = heights::heads(state).await?;
+    let mut tx = state.store.begin().await?;
+    let clocks = block_clocks::lock(&mut tx).await?;
+    let Place { network, kind, subject, action_id } = place;
+    let open = proofs::open_of_subject(&mut tx, network, *kind, *subject, *action_id).await?;
+    let row = open.ok_or(Error::NotFound("proof"))?;
+    let mut register = Register { tx, heads, clocks, now: state.now(), networks: state.networks() };
+    let height = register.revoke(&row, reason, &actor.id).await?;
+    let detail = json!({
+        "network": network.as_str(),
+        "kind": kind.as_str(),
+        "address": subject.to_string(),
+        "action_id": action_id.to_string(),
+        "reason": reason,
+        "height": height,
+    });
+    commit(state, actor, register.tx, "proof.revoke", &detail).await?;
+    Ok(height)
+}
+
+/// Proofs, newest first.
+pub async fn list(state: &State, filter: &Filter, limit: u32) -> Result<Vec<ProofRow>> {
+    Ok(proofs::list(&state.store, filter, limit).await?)
+}
+
+/// The log after an entry, oldest first.
+pub async fn log(state: &State, after: i64, limit: u32) -> Result<Vec<LogRow>> {
+    Ok(proof_log::page(&state.store, after, limit).await?)
+}
+
+/// Registrations of each kind and day since a moment.
+pub async fn per_day(state: &State, since: UnixMillis) -> Result<Vec<DayCount>> {
+    Ok(proofs::per_day(&state.store, since).await?)
+}
+
+/// What one address holds somewhere.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Where.
+    pub network: NetworkName,
+    /// Of what.
+    pub kind: Kind,
+    /// Whether it does, and why not; or why nothing is known.
+    pub verdict: Result<Verdict, String>,
+}
+
+/// Every kind on every network at once, for one address now.
+pub async fn check(state: &State, subject: Subject, action_id: ActionId) -> Vec<Checked> {
+    let mut all = Vec::new();
+    for network in state.networks().iter() {
+        if network.chain_id.is_some() != matches!(subject, Subject::Evm(_)) {
+            continue;
+        }
+        for kind in Kind::ALL.into_iter().filter(|kind| network.checks(*kind)) {
+            let action_id = (kind != Kind::ResidenceUs).then_some(action_id);
+            let ask = Ask { network, kind, action_id, snapshot: Snapshot::Latest };
+            let verdict = checker::check(state, ask, subject, true).await.map_err(|error| error.to_string());
+            all.push(Checked { network: network.name.clone(), kind, verdict });
+        }
+    }
+    all
+}

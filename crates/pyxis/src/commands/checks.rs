@@ -1,0 +1,57 @@
+//! `pyxis check`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{ActionId, Kind, Subject};
+use pyxis_verify::checker::{self, Ask, Verdict};
+use pyxis_verify::heights::Snapshot;
+use serde_json::json;
+
+use super::{open, out};
+use crate::app::App;
+use crate::cli::{CheckCommand, Global, What};
+
+pub(super) async fn run(global: &Global, command: CheckCommand) -> Result<ExitCode> {
+    let app = open(global).await?;
+    match command {
+        CheckCommand::Sybil { address, what: What { kind, action_id }, network, at } => {
+            if !kind.is_sybil_resistance() {
+                bail!("{kind} is no sybil-resistance check");
+            }
+            check(&app, global, (address, kind, Some(action_id)), &network, at).await
+        }
+        CheckCommand::Residence { address, network, at } => {
+            check(&app, global, (address, Kind::ResidenceUs, None), &network, at).await
+        }
+        CheckCommand::CleanHands { .. } => bail!("no attestation index is configured"),
+    }
+}
+
+async fn check(
+    app: &App,
+    global: &Global,
+    (subject, kind, action_id): (Subject, Kind, Option<ActionId>),
+    network: &str,
+    at: Option<i64>,
+) -> Result<ExitCode> {
+    let found = app.verify.networks().named(network).filter(|network| network.checks(kind));
+    let network = found.with_context(|| format!("{network} has no checks of this kind"))?;
+    let snapshot = at.map_or(Snapshot::Latest, Snapshot::Block);
+    let verdict =
+        checker::check(&app.verify, Ask { network, kind, action_id, snapshot }, subject, true).await?;
+    let until = match verdict {
+        Verdict::Valid(until) => until.map(UnixMillis::seconds),
+        Verdict::Invalid(_) => None,
+    };
+    if global.json {
+        out::json(&json!({
+            "result": verdict.is_valid(), "expirationDate": until, "reason": verdict.reason(),
+        }));
+    } else {
+        let until = until.map(|until| format!(", until {}", UnixMillis(until * 1000).to_rfc3339()));
+        out::line(format_args!("{} ({}{})", verdict.is_valid(), verdict.reason(), until.unwrap_or_default()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

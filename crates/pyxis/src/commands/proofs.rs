@@ -1,0 +1,187 @@
+//! `pyxis proofs`.
+
+mod import;
+mod key;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use pyxis_core::entropy::{self, OsEntropy};
+use pyxis_core::proof::{NetworkName, ProofNullifier, Rebinding, Registration, Statement, Subject};
+use pyxis_gateway::Actor;
+use pyxis_store::proofs::{Ended, Filter, ProofRow};
+use pyxis_verify::registry;
+use pyxis_verify::service::{blocklist, issuers, proofs};
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, out};
+use crate::app::App;
+use crate::cli::{Global, Kinds, ProofIssuerCommand, ProofsCommand, What};
+
+pub(super) async fn run(global: &Global, command: ProofsCommand) -> Result<ExitCode> {
+    match command {
+        ProofsCommand::Keygen { file } => return key::generate(global, &file),
+        ProofsCommand::Sign { address, what, network, nullifier, days, key } => {
+            return sign(&key, (address, what), network, nullifier, days);
+        }
+        _ => {}
+    }
+    let (app, actor) = acting(global).await?;
+    let changed = manage(&app, &actor, global, command).await?;
+    app.gateway.audit.stop().await?;
+    Ok(changed)
+}
+
+async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsCommand) -> Result<ExitCode> {
+    let state = &app.verify;
+    match command {
+        ProofsCommand::Import { file, rejects } => {
+            return import::run(state, global.json, &file, rejects).await;
+        }
+        ProofsCommand::List { address, limit } => {
+            let filter = Filter { subject: address, ..Filter::default() };
+            let rows: Vec<Value> = proofs::list(state, &filter, limit).await?.iter().map(shown).collect();
+            let columns =
+                ["id", "network", "kind", "address", "action_id", "from_height", "until_height", "ended"];
+            out::table(global.json, &columns, &rows);
+        }
+        ProofsCommand::Revoke { address, what, network, reason } => {
+            let What { kind, action_id } = what;
+            let place = proofs::Place { network, kind, subject: address, action_id };
+            let height = proofs::revoke(state, actor, &place, &reason).await?;
+            tell(global, &json!({ "status": "revoked", "height": height }), "revoked");
+        }
+        ProofsCommand::Rebind { from, to, what, nullifier, key } => {
+            return rebind(app, global, &key, (from, to), what, nullifier).await;
+        }
+        ProofsCommand::Issuer(command) => return issuer(app, actor, global, command).await,
+        ProofsCommand::Block { address, network, reason } => {
+            let new = blocklist::block(state, actor, address, network.as_deref(), &reason).await?;
+            tell(global, &json!({ "address": address.to_string(), "networks": new }), "blocked");
+            return Ok(if new > 0 { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) });
+        }
+        ProofsCommand::Unblock { address, network } => {
+            let lifted = blocklist::unblock(state, actor, address, network.as_deref()).await?;
+            tell(global, &json!({ "address": address.to_string(), "networks": lifted }), "blocked no longer");
+        }
+        // These need no database.
+        ProofsCommand::Keygen { .. } | ProofsCommand::Sign { .. } => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(global: &Global, value: &Value, said: &str) {
+    if global.json {
+        out::json(value);
+    } else {
+        out::line(said);
+    }
+}
+
+fn shown(row: &ProofRow) -> Value {
+    json!({
+        "id": row.id,
+        "network": row.network.as_str(),
+        "kind": row.kind.as_str(),
+        "address": row.subject.to_string(),
+        "action_id": row.action_id.to_string(),
+        "nullifier": row.nullifier.to_string(),
+        "issuer": row.issuer,
+        "issued_at": row.issued_at.to_rfc3339(),
+        "expires_at": row.expires_at.to_rfc3339(),
+        "from_height": row.from_height,
+        "until_height": row.until_height,
+        "ended": row.ended.map(Ended::as_str),
+    })
+}
+
+fn sign(
+    key: &str,
+    (subject, what): (Subject, What),
+    network: NetworkName,
+    nullifier: ProofNullifier,
+    days: u16,
+) -> Result<ExitCode> {
+    let key = key::read(key)?;
+    let issued_at = key::now().seconds();
+    let statement = Statement::Register(Registration {
+        kind: what.kind,
+        network,
+        subject,
+        action_id: what.action_id,
+        nullifier,
+        issued_at,
+        expires_at: issued_at + i64::from(days) * 24 * 3600,
+        nonce: entropy::token::<16>(&OsEntropy, ""),
+    });
+    out::json(&registry::to_json(&key.sign(statement)));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn rebind(
+    app: &App,
+    global: &Global,
+    key: &str,
+    (from, to): (Subject, Subject),
+    what: What,
+    nullifier: ProofNullifier,
+) -> Result<ExitCode> {
+    let key = key::read(key)?;
+    let statement = Statement::Rebind(Rebinding {
+        kind: what.kind,
+        from,
+        to,
+        action_id: what.action_id,
+        nullifier,
+        issued_at: key::now().seconds(),
+        nonce: entropy::token::<16>(&OsEntropy, ""),
+    });
+    match registry::submit(&app.verify, &key.sign(statement)).await {
+        Ok(outcome) => {
+            let value = json!({ "status": outcome.status, "height": outcome.height, "id": outcome.proof });
+            tell(global, &value, "rebound");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(refusal) => bail!("{}: {refusal}", refusal.code()),
+    }
+}
+
+async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerCommand) -> Result<ExitCode> {
+    let state = &app.verify;
+    let mut changed = true;
+    match command {
+        ProofIssuerCommand::Add { issuer, kinds: Kinds(kinds), name } => {
+            changed = false;
+            for kind in kinds {
+                changed |= issuers::add(state, actor, kind, issuer, &name).await?.1;
+            }
+            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), "believed");
+        }
+        ProofIssuerCommand::List => {
+            let row = |row: &pyxis_store::proof_issuers::ProofIssuerRow| {
+                json!({
+                    "kind": row.kind.as_str(),
+                    "issuer": row.issuer,
+                    "name": row.name,
+                    "created_at": row.created_at.to_rfc3339(),
+                })
+            };
+            let rows: Vec<Value> = issuers::list(state).await?.iter().map(row).collect();
+            out::table(global.json, &["kind", "name", "issuer", "created_at"], &rows);
+        }
+        ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds) } => {
+            let text = issuer.to_string();
+            let listed: Vec<_> = issuers::list(state).await?;
+            let listed = listed.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
+            let listed: Vec<_> = listed.map(|row| row.kind).collect();
+            if listed.is_empty() {
+                bail!("no such issuer is believed");
+            }
+            for kind in listed {
+                issuers::remove(state, actor, kind, issuer).await?;
+            }
+            tell(global, &json!({ "removed": text }), "believed no longer");
+        }
+    }
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}

@@ -1,0 +1,152 @@
+//! `pyxis proofs import`: a statement that took effect before changes nothing, so an interrupted import is
+//! simply run again.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+use pyxis_verify::State;
+use pyxis_verify::registry::{self, Outcome, Refusal, Signed};
+use serde_json::json;
+
+use super::super::{NOTHING_TO_DO, out};
+
+/// Statements of one transaction.
+const BATCH: usize = 500;
+
+/// What an import did.
+#[derive(Default)]
+struct Done {
+    lines: u64,
+    bytes: u64,
+    accepted: u64,
+    unchanged: u64,
+    rejected: u64,
+}
+
+/// Where what was refused goes; the file is made with its first line.
+struct Rejects {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+pub(super) async fn run(
+    state: &State,
+    as_json: bool,
+    path: &Path,
+    rejects: Option<PathBuf>,
+) -> Result<ExitCode> {
+    let standard = path == Path::new("-");
+    let name = if standard { Path::new("proofs") } else { path };
+    let beside = || PathBuf::from(format!("{}.rejects.jsonl", name.display()));
+    let mut rejects = Rejects { path: rejects.unwrap_or_else(beside), file: None };
+    let mut source: Box<dyn BufRead> = if standard {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Box::new(BufReader::with_capacity(1 << 20, file))
+    };
+    let bar = out::progress_of_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
+    let done = read_all(state, &mut *source, &mut rejects, &bar).await?;
+    bar.finish_and_clear();
+    tell(as_json, &done, &rejects);
+    Ok(if done.rejected > 0 {
+        ExitCode::FAILURE
+    } else if done.accepted == 0 {
+        ExitCode::from(NOTHING_TO_DO)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+async fn read_all(
+    state: &State,
+    source: &mut dyn BufRead,
+    rejects: &mut Rejects,
+    bar: &ProgressBar,
+) -> Result<Done> {
+    let mut done = Done::default();
+    let mut batch: Vec<(u64, Signed)> = Vec::with_capacity(BATCH);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = source.read_until(b'\n', &mut line)?;
+        if read > 0 {
+            done.lines += 1;
+            done.bytes += read as u64;
+            if !line.trim_ascii().is_empty() {
+                match registry::parse(&line) {
+                    Ok(signed) => batch.push((done.lines, signed)),
+                    Err(error) => rejects.note(&mut done, None, "invalid", &error.to_string())?,
+                }
+            }
+        }
+        if batch.len() == BATCH || read == 0 {
+            keep(state, &mut batch, &mut done, rejects).await?;
+            bar.set_position(done.bytes);
+            bar.set_message(format!("{} registered, {} rejected", done.accepted, done.rejected));
+        }
+        if read == 0 {
+            return Ok(done);
+        }
+    }
+}
+
+async fn keep(
+    state: &State,
+    batch: &mut Vec<(u64, Signed)>,
+    done: &mut Done,
+    rejects: &mut Rejects,
+) -> Result<()> {
+    let (lines, signed): (Vec<u64>, Vec<Signed>) = std::mem::take(batch).into_iter().unzip();
+    if signed.is_empty() {
+        return Ok(());
+    }
+    let outcomes: Vec<Result<Outcome, Refusal>> = registry::submit_all(state, &signed).await?;
+    for (line, outcome) in lines.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(Outcome { new: true, .. }) => done.accepted += 1,
+            Ok(_) => done.unchanged += 1,
+            Err(refusal) => rejects.note(done, Some(line), refusal.code(), &refusal.to_string())?,
+        }
+    }
+    Ok(())
+}
+
+impl Rejects {
+    fn note(&mut self, done: &mut Done, line: Option<u64>, code: &str, detail: &str) -> Result<()> {
+        if self.file.is_none() {
+            let cannot = || format!("cannot write {}", self.path.display());
+            self.file = Some(File::create(&self.path).with_context(cannot)?);
+        }
+        let said = json!({ "line": line.unwrap_or(done.lines), "code": code, "detail": detail });
+        if let Some(file) = &mut self.file {
+            writeln!(file, "{said}")?;
+        }
+        done.rejected += 1;
+        Ok(())
+    }
+}
+
+fn tell(as_json: bool, done: &Done, rejects: &Rejects) {
+    let path = rejects.file.as_ref().map(|_| rejects.path.display().to_string());
+    if as_json {
+        return out::json(&json!({
+            "lines": done.lines,
+            "accepted": done.accepted,
+            "unchanged": done.unchanged,
+            "rejected": done.rejected,
+            "rejects": path,
+        }));
+    }
+    out::line(format_args!(
+        "{} lines: {} registered, {} were so already, {} rejected",
+        done.lines, done.accepted, done.unchanged, done.rejected
+    ));
+    if let Some(path) = path {
+        out::line(format_args!("why they were rejected: {path}"));
+    }
+}

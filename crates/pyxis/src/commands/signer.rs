@@ -1,0 +1,112 @@
+//! `pyxis signer`: the sidecar. It opens no database and needs no data directory.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::clock::SystemClock;
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::secret::SecretString;
+use pyxis_http::serve;
+use pyxis_signer::{Credentials, Parts, Signer, State};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::{out, settings};
+use crate::app;
+use crate::cli::Global;
+use crate::config::Config;
+use crate::config::env::{Env, ProcessEnv};
+use crate::serve::stop_signal;
+
+const DEFAULT_PORT: u16 = 8080;
+
+pub(super) async fn run(global: &Global, listen: &str) -> Result<ExitCode> {
+    let config = settings(&global.flags())?;
+    let state = state(&config, &ProcessEnv)?;
+    let address = address(listen, &ProcessEnv)?;
+    let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() && state.token.is_none() {
+        tracing::warn!(%address, "anyone who reaches this address can sign: set OAUTH_SIGNER_TOKEN");
+    }
+    announce(global.json, address, &state);
+    let finished = serve::serve(listener, Signer::new(state), stop_signal()).await;
+    if !finished {
+        tracing::warn!("some requests did not finish in time and were cut");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state(config: &Config, env: &impl Env) -> Result<State> {
+    let found = Credentials::discover(env.starting_with("OAUTH_CRED_"))?;
+    for variable in &found.stray {
+        tracing::warn!(%variable, "belongs to no credential: there is no such OAUTH_CRED_*_CONSUMER_KEY");
+    }
+    if found.credentials.names().is_empty() {
+        tracing::warn!("no credential: set the four OAUTH_CRED_<NAME>_* variables of each");
+    }
+    Ok(State::new(Parts {
+        credentials: found.credentials,
+        token: env.var("OAUTH_SIGNER_TOKEN").map(SecretString::new),
+        allow_http: allow_http(env)?,
+        net: app::client(config)?,
+        first_byte: config.forward_timeout,
+        idle: config.stream_idle,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(OsEntropy),
+    }))
+}
+
+fn address(listen: &str, env: &impl Env) -> Result<SocketAddr> {
+    if let Ok(host) = listen.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(host, port(env)?));
+    }
+    listen.parse().with_context(|| format!("--listen is {listen:?}: an IP address, with or without a port"))
+}
+
+fn port(env: &impl Env) -> Result<u16> {
+    let Some(text) = env.var("OAUTH_SIGNER_PORT") else { return Ok(DEFAULT_PORT) };
+    text.trim().parse().with_context(|| format!("OAUTH_SIGNER_PORT is {text:?}: a port from 0 to 65535"))
+}
+
+fn allow_http(env: &impl Env) -> Result<bool> {
+    match env.var("OAUTH_SIGNER_ALLOW_HTTP").as_deref() {
+        None | Some("false" | "0") => Ok(false),
+        Some("true" | "1") => Ok(true),
+        Some(_) => bail!("OAUTH_SIGNER_ALLOW_HTTP is true or false"),
+    }
+}
+
+/// The first line of output: where the signer listens.
+fn announce(as_json: bool, address: SocketAddr, state: &State) {
+    if as_json {
+        out::json(&json!({
+            "address": address.to_string(),
+            "host": address.ip().to_string(),
+            "port": address.port(),
+            "credentials": state.credentials.names(),
+        }));
+    } else {
+        out::line(format_args!("listening on http://{address}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_port_is_8080_unless_a_variable_says_another() {
+        let env = |value: &str| BTreeMap::from([("OAUTH_SIGNER_PORT".to_owned(), value.to_owned())]);
+        let at = |listen: &str, env: &BTreeMap<String, String>| {
+            address(listen, env).map(|address| address.to_string())
+        };
+        assert_eq!(at("127.0.0.1", &BTreeMap::new()).unwrap(), "127.0.0.1:8080");
+        assert_eq!(at("::1", &env("9000")).unwrap(), "[::1]:9000");
+        assert_eq!(at("0.0.0.0:1", &env("9000")).unwrap(), "0.0.0.0:1");
+        assert!(at("127.0.0.1", &env("http")).unwrap_err().to_string().contains("OAUTH_SIGNER_PORT"));
+    }
+}

@@ -1,0 +1,8 @@
+//! The signing sidecar, as a process, in front of an upstream that verifies signatures.
+
+mod answers;
+mod process;
+mod proxied;
+mod requests;
+mod start;
+mod verifier;

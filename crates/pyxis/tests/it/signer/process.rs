@@ -1,0 +1,93 @@
+//! A running `pyxis signer`.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use pyxis_testkit::upstream::Upstream;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::verifier::{CONSUMER_KEY, CONSUMER_SECRET, TOKEN, TOKEN_SECRET};
+use crate::support::Client;
+use crate::support::client::{Address, Call};
+
+/// A command with nothing in its environment but `env`.
+pub(super) fn command(directory: &TempDir, env: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pyxis"));
+    command.args(["signer", "--json"]).current_dir(directory.path()).stdin(Stdio::null()).env_clear();
+    command.env("OAUTH_SIGNER_PORT", "0").envs(env.iter().copied());
+    command
+}
+
+/// The variables of the credential that the verifier knows.
+pub(super) fn my_app() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("OAUTH_CRED_MY_APP_CONSUMER_KEY", CONSUMER_KEY),
+        ("OAUTH_CRED_MY_APP_CONSUMER_SECRET", CONSUMER_SECRET),
+        ("OAUTH_CRED_MY_APP_ACCESS_TOKEN", TOKEN),
+        ("OAUTH_CRED_MY_APP_ACCESS_TOKEN_SECRET", TOKEN_SECRET),
+    ]
+}
+
+/// The process ends with this value.
+pub(super) struct Signer {
+    child: Child,
+    pub(super) greeting: Value,
+    pub(super) directory: TempDir,
+    client: Client,
+}
+
+impl Signer {
+    /// A signer that may reach loopback by plain http, with these variables besides.
+    pub(super) fn start(more: &[(&str, &str)]) -> Self {
+        let mut env = my_app();
+        env.extend([("OAUTH_SIGNER_ALLOW_HTTP", "true"), ("PX_EGRESS_ALLOW", "127.0.0.0/8")]);
+        env.extend(more);
+        Self::start_with(&env)
+    }
+
+    pub(super) fn start_with(env: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = command(&directory, env).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let greeting: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("first line: {line:?}"));
+        let address = greeting["address"].as_str().unwrap().parse().unwrap();
+        Self { child, greeting, directory, client: Client::new(Address::new(address)) }
+    }
+
+    /// Where it listens.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.greeting["address"].as_str().unwrap())
+    }
+
+    /// Anything.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A request to sign: by POST, as the proxy does.
+    pub(super) fn call(&self, method: &str, target: &str) -> Call {
+        let call = self.client.call("POST", "/").header("x-oauth-credential", "my-app");
+        call.header("x-oauth-target", target).header("x-px-method", method)
+    }
+
+    /// The same for a path of `upstream`.
+    pub(super) fn to(&self, upstream: &Upstream, method: &str, path: &str) -> Call {
+        self.call(method, &upstream.url(path))
+    }
+
+    /// Resident memory in KiB.
+    pub(super) fn resident_kib(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+impl Drop for Signer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

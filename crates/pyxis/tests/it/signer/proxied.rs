@@ -1,0 +1,79 @@
+//! Agent, proxy, signer, upstream: `connector: sidecar` from end to end.
+
+use serde_json::json;
+
+use super::process::Signer;
+use super::verifier;
+use crate::support::{Setup, World};
+
+/// A world with the sidecar credential `my-app`, whose requests the verifying upstream gets.
+async fn world(signer: &Signer, hosts: &[String]) -> World {
+    let world = World::bare(Setup::new()).await;
+    let fields = json!({
+        "connector": "sidecar", "api_base": signer.url(), "allowed_hosts": hosts, "secret": "sesame",
+    });
+    world.credential("my-app", &fields).await;
+    world
+}
+
+#[tokio::test]
+async fn a_request_is_judged_by_its_real_target_and_arrives_signed() {
+    let (signer, upstream) = (Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]), verifier::upstream().await);
+    let world = world(&signer, &[upstream.addr().to_string()]).await;
+    let policy = json!({"auto_approve_urls": ["/free"], "auto_approve_methods": ["GET"]});
+    world.owner.set_policy("my-app", &policy).await;
+
+    let call = world.agent.forward("my-app", "GET", &upstream.url("/x?b=2&a=1%20"));
+    assert_eq!(call.send().await.forwarded(200).text(), "verified");
+    let call = world.agent.forward("my-app", "POST", &upstream.url("/free/x"));
+    let call = call.header("content-type", "application/x-www-form-urlencoded");
+    call.body("status=a%20b").send().await.forwarded(200);
+
+    let call = world.agent.forward("my-app", "POST", &upstream.url("/paid")).body("{}");
+    let txn = call.send().await.txn();
+    assert_eq!(upstream.requests().len(), 2);
+    world.owner.approve(&txn).await;
+    let outcome = world.agent.outcome(&txn).await;
+    assert_eq!(
+        (&outcome["upstream_status"], &outcome["response"]["body"]),
+        (&json!(200), &json!("verified"))
+    );
+
+    world
+        .agent
+        .forward("my-app", "GET", "https://elsewhere.example/")
+        .send()
+        .await
+        .problem(403, "host_not_allowed");
+    assert_eq!(upstream.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn an_agent_that_speaks_to_the_signer_itself_gains_nothing() {
+    let (signer, upstream) = (Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]), verifier::upstream().await);
+    let other = verifier::upstream().await;
+    let world = world(&signer, &[upstream.addr().to_string()]).await;
+    let call = world.agent.forward("my-app", "GET", &upstream.url("/mine"));
+    let call = call.header("x-oauth-target", &other.url("/")).header("x-oauth-credential", "other");
+    call.header("x_oauth_target", &other.url("/")).send().await.forwarded(200);
+    let call = world.agent.forward("my-app", "GET", &upstream.url("/mine")).header("x-px-method", "DELETE");
+    call.send().await.problem(400, "duplicate_header");
+    assert_eq!(other.requests().len(), 0);
+    let requests = upstream.received(1).await;
+    assert_eq!((requests.len(), requests[0].method.as_str()), (1, "GET"));
+    for name in ["x-oauth-target", "x-oauth-credential", "x_oauth_target", "x-px-method"] {
+        assert_eq!(requests[0].header(name), None, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_signers_token_reaches_neither_agent_nor_upstream() {
+    let (signer, upstream) = (Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]), verifier::upstream().await);
+    let world = world(&signer, &[upstream.addr().to_string()]).await;
+    let call =
+        world.agent.forward("my-app", "GET", &upstream.url("/")).header("authorization", "Bearer mine");
+    let answer = call.send().await.forwarded(200);
+    assert!(!format!("{answer:?}").contains("sesame"));
+    let request = upstream.received(1).await.remove(0);
+    assert!(!format!("{request:?}").contains("sesame") && !format!("{request:?}").contains("Bearer"));
+}

@@ -1,0 +1,118 @@
+//! Spec 2, Endpoints and rules 1 and 2: the checks, and the order of their errors (decisions, Errors).
+
+use pyxis_core::proof::{Kind, Registration};
+use serde_json::json;
+
+use super::stage::{ACTION, Stage, address, registration};
+use crate::support::{Setup, both_engines};
+
+both_engines! {
+    async fn a_proof_answers_its_kind_network_and_action_only(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let said = registration(1, Kind::GovId, 7);
+        let expires_at = said.expires_at;
+        stage.register(said).await;
+        let user = address(1);
+        let asked = |kind: &str, network: &str, action: &str| {
+            format!("/sybil-resistance/{kind}/{network}?user={user}&action-id={action}")
+        };
+        let valid = stage.get(&asked("gov-id", "optimism", ACTION)).await.expect(200);
+        assert_eq!(valid.json(), json!({"result": true, "expirationDate": expires_at}));
+        assert_eq!(valid.header("content-type"), Some("application/json"));
+        assert_eq!(stage.ask(&asked("gov-id", "optimism", "000123456789")).await["result"], true);
+        for path in [
+            asked("phone", "optimism", ACTION),
+            asked("epassport", "optimism", ACTION),
+            asked("gov-id", "base-sepolia", ACTION),
+            asked("gov-id", "optimism", "1"),
+        ] {
+            assert_eq!(stage.ask(&path).await, json!({"result": false}), "{path}");
+        }
+        let upper = format!("0x{}", user.to_string()[2..].to_uppercase());
+        let path = format!("/sybil-resistance/gov-id/optimism?user={upper}&action-id={ACTION}");
+        assert_eq!(stage.ask(&path).await["result"], true);
+        let explained = stage.ask(&format!("{}&explain=true", asked("gov-id", "optimism", "1"))).await;
+        assert_eq!(explained, json!({"result": false, "reason": "other_action"}));
+    }
+
+    async fn residence_names_no_expiry(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        stage.register(registration(1, Kind::ResidenceUs, 7)).await;
+        let goerli = Registration { network: "optimism-goerli".parse().unwrap(), ..registration(1, Kind::ResidenceUs, 7) };
+        stage.register(goerli).await;
+        for network in ["optimism", "optimism-goerli"] {
+            let path = format!("/residence/country/us/{network}?user=");
+            assert_eq!(stage.ask(&format!("{path}{}", address(1))).await, json!({"result": true}));
+            assert_eq!(stage.ask(&format!("{path}{}", address(2))).await, json!({"result": false}));
+        }
+        let explained = stage.ask(&format!("/residence/country/us/optimism?user={}&explain=true", address(2))).await;
+        assert_eq!(explained, json!({"result": false, "reason": "none"}));
+    }
+}
+
+#[tokio::test]
+async fn errors_come_in_their_order_with_their_words() {
+    let stage = Stage::with(Setup::new()).await;
+    let user = address(1);
+    for (path, status, said) in [
+        ("/sybil-resistance/passport/nowhere".to_owned(), 404, "Unknown credential type"),
+        ("/sybil-resistance/clean-hands/optimism".to_owned(), 404, "Unknown credential type"),
+        (
+            "/sybil-resistance/gov-id/nowhere".to_owned(),
+            400,
+            "Request query params do not include user address",
+        ),
+        (
+            "/sybil-resistance/gov-id/nowhere?user=&action-id=1".to_owned(),
+            400,
+            "Request query params do not include user address",
+        ),
+        (
+            "/sybil-resistance/gov-id/nowhere?user=x".to_owned(),
+            400,
+            "Request query params do not include action-id",
+        ),
+        ("/sybil-resistance/gov-id/nowhere?user=x&action-id=x".to_owned(), 400, "Invalid user address"),
+        (format!("/sybil-resistance/gov-id/nowhere?user={user}&action-id=x"), 400, "Invalid action-id"),
+        (format!("/sybil-resistance/gov-id/nowhere?user={user}&action-id=1"), 400, "Unsupported network"),
+        (
+            format!("/sybil-resistance/gov-id/optimism-goerli?user={user}&action-id=1"),
+            400,
+            "Unsupported network",
+        ),
+        (
+            format!("/sybil-resistance/gov-id/optimism?user={user}&action-id={}", "9".repeat(78)),
+            400,
+            "Invalid action-id",
+        ),
+        ("/residence/country/de/nowhere".to_owned(), 404, "Unknown country"),
+        ("/residence/country/us/nowhere".to_owned(), 400, "Request query params do not include user address"),
+        ("/residence/country/us/nowhere?user=0x1".to_owned(), 400, "Invalid user address"),
+        (format!("/residence/country/us/base-sepolia?user={user}"), 400, "Unsupported network"),
+    ] {
+        let answer = stage.get(&path).await.expect(status);
+        assert_eq!(answer.json(), json!({"error": said}), "{path}");
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+    }
+}
+
+#[tokio::test]
+async fn any_page_may_ask() {
+    let stage = Stage::with(Setup::new()).await;
+    let path = format!("/sybil-resistance/gov-id/optimism?user={}&action-id=1", address(1));
+    let answer = stage.anyone.get(&path).header("origin", "https://app.example").send().await.expect(200);
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let refused =
+        stage.anyone.get("/residence/country/de/x").header("origin", "https://app.example").send().await;
+    assert_eq!(refused.expect(404).header("access-control-allow-origin"), Some("*"));
+}
+
+#[tokio::test]
+async fn verification_can_be_served_alone_or_not_at_all() {
+    let path = format!("/residence/country/us/optimism?user={}", address(1));
+    let alone = crate::support::App::start(Setup::new().env("PX_SURFACES", "verification")).await;
+    alone.anonymous().get(&path).send().await.expect(200);
+    alone.anonymous().get("/app/inbox").send().await.expect(404);
+    let without = crate::support::App::start(Setup::new().env("PX_SURFACES", "scoring")).await;
+    without.anonymous().get(&path).send().await.problem(404, "not_found");
+}

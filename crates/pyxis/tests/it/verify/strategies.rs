@@ -1,0 +1,139 @@
+//! Spec 2, Voting-strategy response: one integer for each address, at a height.
+
+use pyxis_core::proof::{Kind, Revocation, Statement};
+use serde_json::{Value, json};
+
+use super::stage::{ACTION, Stage, address, now, registration};
+use crate::support::{Setup, both_engines, until};
+
+const GOV_ID: &str = "/snapshot-strategies/sybil-resistance/gov-id";
+
+fn asked(snapshot: &str, addresses: &[String]) -> String {
+    format!("{GOV_ID}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
+}
+
+/// The spelling with a checksum (ERC-55).
+fn checksummed(number: u8) -> String {
+    let plain = address(number).to_string();
+    let hash = pyxis_evm::keccak(&plain.as_bytes()[2..]);
+    let digit = |(position, digit): (usize, char)| {
+        let nibble = hash[position / 2] >> (4 * (1 - position % 2)) & 15;
+        if nibble >= 8 { digit.to_ascii_uppercase() } else { digit }
+    };
+    format!("0x{}", plain[2..].chars().enumerate().map(digit).collect::<String>())
+}
+
+both_engines! {
+    async fn five_hundred_checksummed_addresses_in_one_request(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        for number in [1, 0xab, 0xcd] {
+            stage.register(registration(number, Kind::GovId, number.into())).await;
+        }
+        // Duplicates, and addresses that nobody knows.
+        let numbers = || (0..500).map(|number| u8::try_from(number % 250).unwrap());
+        let addresses: Vec<String> = numbers().map(checksummed).collect();
+        let answer = stage.ask(&asked("latest", &addresses)).await;
+        let wanted = numbers().zip(&addresses).map(|(number, address)| {
+            json!({"address": address, "score": u8::from(matches!(number, 1 | 0xab | 0xcd))})
+        });
+        assert_eq!(answer, json!({"score": wanted.collect::<Vec<_>>()}));
+        let body = json!({
+            "options": {"api": "x", "symbol": "", "decimals": 0, "additionalParameters": format!("action-id={ACTION}")},
+            "network": "10", "snapshot": "latest", "addresses": addresses,
+        });
+        assert_eq!(stage.anyone.post(GOV_ID, &body).send().await.expect(200).json(), answer);
+        let numeric = json!({
+            "options": {"additionalParameters": format!("action-id={ACTION}")},
+            "network": 10, "snapshot": 0, "addresses": [checksummed(1)],
+        });
+        let old = stage.anyone.post(GOV_ID, &numeric).send().await.expect(200).json();
+        assert_eq!(old["score"][0], json!({"address": checksummed(1), "score": 0}));
+    }
+
+    async fn what_was_answered_about_a_block_stands(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let one = vec![address(1).to_string()];
+        let head = stage.head().await;
+        assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
+        // Within the same second, but the block is answered for.
+        let height = stage.register(registration(1, Kind::GovId, 7)).await["height"].as_i64().unwrap();
+        assert!(height > head);
+        assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
+        assert_eq!(stage.ask(&asked("latest", &one)).await["score"][0]["score"], 1);
+        let reached = async || (stage.head().await >= height).then_some(());
+        until("the block of the registration", reached).await;
+        assert_eq!(stage.ask(&asked(&height.to_string(), &one)).await["score"][0]["score"], 1);
+        let revocation = Revocation {
+            kind: Kind::GovId,
+            network: "optimism".parse().unwrap(),
+            subject: address(1).into(),
+            action_id: ACTION.parse().unwrap(),
+            reason: "stolen".to_owned(),
+            issued_at: now(),
+            nonce: "r".to_owned(),
+        };
+        let revoked = stage.submit(Statement::Revoke(revocation)).await.expect(201).json();
+        assert!(revoked["height"].as_i64().unwrap() > height);
+        assert_eq!(stage.ask(&asked(&height.to_string(), &one)).await["score"][0]["score"], 1);
+        let latest = stage.ask(&format!("{}&explain=true", asked("latest", &one))).await;
+        assert_eq!(latest["score"][0], json!({"address": one[0], "score": 0, "reason": "revoked"}));
+    }
+
+    async fn a_thousand_addresses_are_answered_and_one_more_is_refused(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let some: Vec<String> = (0..1000).map(|number| address(u8::try_from(number % 256).unwrap()).to_string()).collect();
+        let answer = stage.ask(&asked("latest", &some)).await;
+        assert_eq!(answer["score"].as_array().map(Vec::len), Some(1000));
+        let encoded = asked("latest", &some).replace(',', "%2C");
+        assert_eq!(stage.ask(&encoded).await, answer);
+        let more = [some, vec![address(1).to_string()]].concat();
+        let refused = stage.get(&asked("latest", &more)).await.expect(400).json();
+        assert_eq!(refused, json!({"error": "Too many addresses: at most 1000"}));
+    }
+}
+
+#[tokio::test]
+async fn errors_of_strategies_come_with_their_words() {
+    let stage = Stage::with(Setup::new()).await;
+    let user = address(1);
+    let whole =
+        [("network", "10"), ("snapshot", "1"), ("addresses", &user.to_string()), ("action-id", ACTION)]
+            .map(|(name, value)| (name, value.to_owned()));
+    let with = |name: &str, value: Option<&str>| {
+        let pairs = whole.iter().filter(|(key, _)| *key != name || value.is_some()).map(|(key, known)| {
+            format!("{key}={}", if *key == name { value.unwrap_or_default() } else { known })
+        });
+        format!("?{}", pairs.collect::<Vec<_>>().join("&"))
+    };
+    stage.get(&format!("{GOV_ID}{}", with("", None))).await.expect(200);
+    let huge = "9".repeat(30);
+    for (name, value, said) in [
+        ("network", None, "Request query params do not include network"),
+        ("snapshot", None, "Request query params do not include snapshot"),
+        ("addresses", None, "Request query params do not include addresses"),
+        ("action-id", None, "Request query params do not include action-id"),
+        ("addresses", Some("0x1"), "Invalid user address"),
+        ("addresses", Some(","), "Invalid user address"),
+        ("action-id", Some("0x1"), "Invalid action-id"),
+        ("snapshot", Some("soon"), "Snapshot is invalid"),
+        ("snapshot", Some("999999999"), "Snapshot is invalid"),
+        ("snapshot", Some(&huge), "Snapshot is invalid"),
+        ("network", Some("1"), "Unsupported network"),
+        ("network", Some("optimism"), "Unsupported network"),
+        ("network", Some("420"), "Unsupported network"),
+    ] {
+        let answer = stage.get(&format!("{GOV_ID}{}", with(name, value))).await.expect(400);
+        assert_eq!(answer.json(), json!({"error": said}), "{name} {value:?}");
+    }
+    for path in ["sybil-resistance/epassport", "sybil-resistance/none", "residence/country/de"] {
+        stage.get(&format!("/snapshot-strategies/{path}{}", with("", None))).await.expect(404);
+        let posted = stage.anyone.post(&format!("/snapshot-strategies/{path}"), &json!({})).send().await;
+        posted.expect(404);
+    }
+    let residence = "/snapshot-strategies/residence/country/us?network=420&snapshot=1&addresses=";
+    assert_eq!(stage.ask(&format!("{residence}{user}")).await["score"][0]["score"], 0);
+    for body in [Value::Null, json!([]), json!({"addresses": [1]})] {
+        let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(400).json();
+        assert!(answer["error"].is_string(), "{body}: {answer}");
+    }
+}
