@@ -116,6 +116,8 @@ async fn a_passkey_is_registered_named_used_and_removed() {
     let (_, mut owner) = world.with_owner().await;
     let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
     assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
+    // They are listed in the order in which they came.
+    world.later(Duration::from_secs(1));
     register(&mut owner, &mut phone, "phone").await;
     let page = owner.get(ACCOUNT).await.text;
     assert!(page.contains("value=\"laptop\"") && page.contains("value=\"phone\""), "{page}");
