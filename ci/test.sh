@@ -15,10 +15,10 @@ if [[ -t 1 ]]; then color=always; fi
 
 tests() {
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run --workspace --locked --color "$color"
+        ci/chain.sh cargo nextest run --workspace --locked --color "$color"
     else
         echo "cargo-nextest is missing; running cargo test"
-        cargo test --workspace --locked --no-fail-fast --color "$color"
+        ci/chain.sh cargo test --workspace --locked --no-fail-fast --color "$color"
     fi
 }
 

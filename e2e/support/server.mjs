@@ -37,6 +37,13 @@ export class Server {
     return server;
   }
 
+  /** Runs a command of the program on this installation; what it printed. */
+  async command(...args) {
+    const options = { cwd: this.#directory, env: this.#env };
+    const { stdout } = await promisify(execFile)(PROGRAM, args, options);
+    return stdout;
+  }
+
   async #bootstrap() {
     const options = { cwd: this.#directory, env: this.#env };
     const { stdout } = await promisify(execFile)(PROGRAM, ["bootstrap", "--json"], options);

@@ -8,6 +8,7 @@ use pyxis_core::id::RequestId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway as gateway;
 use pyxis_scoring::service as scoring;
+use pyxis_verify::service as verification;
 
 use crate::notice::see_other;
 use crate::view::error::ErrorPage;
@@ -48,6 +49,9 @@ pub enum Error {
     /// A service of scoring said no.
     #[error(transparent)]
     Scoring(#[from] scoring::Error),
+    /// A service of verification said no.
+    #[error(transparent)]
+    Verification(#[from] verification::Error),
     /// A template failed.
     #[error("the page cannot be rendered")]
     Render(#[from] askama::Error),
@@ -111,6 +115,7 @@ fn page_of(error: &Error) -> ErrorPage {
         }
         Error::Service(error) => page_of_service(error),
         Error::Scoring(error) => page_of_scoring(error),
+        Error::Verification(error) => page_of_verification(error),
         Error::Render(_) | Error::SignedOut { .. } | Error::Ended => ErrorPage::internal(None),
     }
 }
@@ -143,6 +148,20 @@ fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
             ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
         }
         E::Busy => ErrorPage::refused(503, "Others are changing the same. Nothing was changed; try again."),
+        E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
+        E::Internal(_) => ErrorPage::internal(None),
+    }
+}
+
+fn page_of_verification(error: &verification::Error) -> ErrorPage {
+    use verification::Error as E;
+    match error {
+        E::NotFound(_) => ErrorPage::not_found(None),
+        E::Forbidden => ErrorPage::forbidden(None),
+        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
+        E::InvalidField { field, detail } => {
+            ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
+        }
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
     }

@@ -1,5 +1,5 @@
 //! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings, and those of
-//! scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers.
+//! scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers; and one of verification.
 //!
 //! Two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
 //! (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns numbers and
@@ -27,10 +27,11 @@ pub mod text;
 mod upload;
 pub mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyxis_gateway as gateway;
 use pyxis_scoring as scoring;
+use pyxis_verify as verify;
 use tokio::sync::{Semaphore, watch};
 
 pub use error::Error;
@@ -47,6 +48,7 @@ pub struct State(Arc<Inner>);
 pub struct Inner {
     gateway: gateway::State,
     scoring: Option<scoring::State>,
+    verify: OnceLock<verify::State>,
     cookies: cookies::Cookies,
     health: health::AuditCheck,
     streams: Arc<Semaphore>,
@@ -65,11 +67,19 @@ impl State {
         Self(Arc::new(Inner {
             gateway,
             scoring,
+            verify: OnceLock::new(),
             cookies,
             health: health::AuditCheck::default(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             stopping,
         }))
+    }
+
+    /// With the page of verification, where the same process serves that.
+    #[must_use]
+    pub fn with_verification(self, verify: verify::State) -> Self {
+        self.verify.get_or_init(|| verify);
+        self
     }
 }
 

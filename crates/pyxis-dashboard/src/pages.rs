@@ -26,6 +26,7 @@ mod scoring;
 pub(crate) mod settings;
 mod signing;
 mod usage;
+pub(crate) mod verification;
 pub(crate) mod webhooks;
 mod words;
 

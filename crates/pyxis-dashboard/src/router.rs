@@ -6,7 +6,7 @@ use axum::routing::{get, post};
 
 use crate::pages::{
     agents, api_keys, audit, brand, catalogue, credentials, decisions, entrance, explorer, inbox, issuers,
-    notifications, people, policies, scorers, settings, webhooks,
+    notifications, people, policies, scorers, settings, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -109,6 +109,7 @@ fn record() -> Router<State> {
         .route("/app/audit", get(audit::page))
         .route("/app/audit/export.csv", get(audit::export_csv))
         .route("/app/audit/export.jsonl", get(audit::export_jsonl))
+        .route("/app/verification", get(verification::page))
         .route("/app/settings", get(settings::page).post(settings::save))
 }
 

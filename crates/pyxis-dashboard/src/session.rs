@@ -49,6 +49,7 @@ impl SignedIn {
             workspace: workspace.name,
             manager: user.role.is_manager(),
             scoring: state.scoring.is_some(),
+            verification: state.verify.get().is_some(),
             pending: view::pending(&state.gateway, self.person.workspace()).await?,
             flash: self.flash.clone(),
         })

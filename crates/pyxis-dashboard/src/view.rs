@@ -21,6 +21,7 @@ pub mod routes;
 pub mod scorers;
 pub mod settings;
 pub mod sign_in;
+pub mod verification;
 pub mod webhooks;
 
 use pyxis_core::clock::UnixMillis;
@@ -42,6 +43,8 @@ pub struct Shell {
     pub manager: bool,
     /// Whether this server scores, so that there are pages for it.
     pub scoring: bool,
+    /// Whether this server answers verification checks.
+    pub verification: bool,
     /// Pending approvals, for the badge.
     pub pending: u64,
     /// What the last action did, shown once at the top.
@@ -88,6 +91,8 @@ pub enum Section {
     Catalogue,
     /// Who is believed.
     Issuers,
+    /// What addresses have proved.
+    Verification,
 }
 
 /// A moment: how far away, and exactly.

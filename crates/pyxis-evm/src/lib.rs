@@ -1,8 +1,14 @@
 //! EVM chains: what other crates need to read them, and to sign and check what their contracts check.
 
+pub mod abi;
+mod chain;
+mod error;
+mod rpc;
 mod signature;
 pub mod typed_data;
 
+pub use chain::{Block, Call, Chain, Returned, Settings};
+pub use error::Error;
 pub use signature::{SigningKey, recover};
 
 use sha3::{Digest, Keccak256};

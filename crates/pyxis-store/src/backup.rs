@@ -64,6 +64,7 @@ pub const TABLES: &[&str] = &[
     "proof_log",
     "proof_statements",
     "attestation_keys",
+    "visits",
     "audit_records",
     "audit_head",
     "audit_checkpoints",

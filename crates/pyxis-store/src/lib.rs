@@ -54,6 +54,7 @@ pub mod sign_in_links;
 pub mod stamps;
 pub mod usage;
 pub mod users;
+pub mod visits;
 pub mod votes;
 pub mod webhooks;
 pub mod workspaces;

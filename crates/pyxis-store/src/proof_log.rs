@@ -15,6 +15,8 @@ stored_enum! {
         Revoke = "revoke",
         /// A proof left this address for another, which the next entries register.
         Rebind = "rebind",
+        /// A proof that had expired ended for good, because another address registered its nullifier.
+        Expire = "expire",
         /// An address was blocked.
         Block = "block",
         /// It is blocked no longer.

@@ -1,6 +1,7 @@
 //! Fakes and real servers for tests; never part of the program
 #![expect(clippy::missing_panics_doc, reason = "a fake panics where the test that drives it is wrong")]
 
+pub mod anvil;
 pub mod issuer;
 pub mod matrix;
 pub mod netns;

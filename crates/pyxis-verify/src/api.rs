@@ -2,6 +2,7 @@
 //!
 //! Routes only read the request, call one service function and shape the answer.
 
+mod attestation_keys;
 mod blocklist;
 mod issuers;
 mod networks;
@@ -38,6 +39,7 @@ pub(crate) fn router() -> Router<State> {
         .route("/admin/proofs/revoke", post(proofs::revoke))
         .route("/admin/proof-issuers", get(issuers::list).post(issuers::add))
         .route("/admin/proof-issuers/{kind}/{issuer}", delete(issuers::remove))
+        .route("/admin/attestation-keys/{scheme}/rotate", post(attestation_keys::rotate))
         .route("/admin/blocklist", get(blocklist::list).post(blocklist::block))
         .route("/admin/blocklist/{address}", delete(blocklist::unblock))
 }

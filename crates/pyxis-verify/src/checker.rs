@@ -4,8 +4,9 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::proofs::{self, Ended, ProofRow, Question};
 
+use crate::contracts::{Asked, Contracts};
 use crate::error::Result;
-use crate::heights::{self, Snapshot};
+use crate::heights::{self, Block, Snapshot};
 use crate::network::Network;
 use crate::state::State;
 
@@ -35,6 +36,17 @@ impl Verdict {
     /// Whether there is a live proof.
     pub const fn is_valid(self) -> bool {
         matches!(self, Self::Valid(_))
+    }
+
+    /// This or that: one proof is enough. Of two that are none, the reason that says more.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Valid(one), Self::Valid(two)) => Self::Valid(one.max(two)),
+            (Self::Valid(_), Self::Invalid(_)) => self,
+            (Self::Invalid(reason), Self::Invalid(_)) if reason != Reason::None => self,
+            (Self::Invalid(_), _) => other,
+        }
     }
 
     /// What `explain` says of it.
@@ -80,47 +92,101 @@ impl Reason {
     }
 }
 
-async fn question(state: &State, ask: Ask<'_>) -> Result<Question> {
-    let block = heights::at(state, ask.network, ask.snapshot).await?;
-    Ok(Question {
+fn question(ask: Ask<'_>, block: Block) -> Question {
+    Question {
         network: ask.network.name.clone(),
         kind: ask.kind,
         action_id: ask.action_id,
         height: block.height,
         at: block.at,
-    })
+    }
 }
 
 /// Answers about one address. The reason is only looked for with `explain`; else it is
 /// [`Reason::None`].
 pub async fn check(state: &State, ask: Ask<'_>, subject: Subject, explain: bool) -> Result<Verdict> {
-    let question = question(state, ask).await?;
-    if explain {
-        let told = explained(state, &question, &[subject]).await?;
-        return Ok(told.first().copied().unwrap_or(Verdict::Invalid(Reason::None)));
+    if explain || !ask.network.registry || ask.network.contracts_for(ask.kind).is_some() {
+        let verdicts = check_many(state, ask, &[subject], explain).await?;
+        return Ok(verdicts.first().copied().unwrap_or(Verdict::Invalid(Reason::None)));
     }
+    let question = question(ask, heights::at(state, ask.network, ask.snapshot).await?);
     let until = proofs::live_until(&state.store, &question, subject).await?;
     Ok(until.map_or(Verdict::Invalid(Reason::None), |until| Verdict::Valid(Some(until))))
 }
 
-/// The same about many, in their order. Without `explain` no expiry is told.
+/// The same about many, in their order. Without `explain` the registry tells no expiry, unless it is one
+/// address.
 pub async fn check_many(
     state: &State,
     ask: Ask<'_>,
     subjects: &[Subject],
     explain: bool,
 ) -> Result<Vec<Verdict>> {
-    let question = question(state, ask).await?;
-    if explain {
-        return explained(state, &question, subjects).await;
+    let block = heights::at(state, ask.network, ask.snapshot).await?;
+    let question = question(ask, block);
+    let mut verdicts = if !ask.network.registry {
+        vec![Verdict::Invalid(Reason::None); subjects.len()]
+    } else if explain || subjects.len() == 1 {
+        explained(state, &question, subjects).await?
+    } else {
+        plain(state, &question, subjects).await?
+    };
+    if let Some(contracts) = ask.network.contracts_for(ask.kind) {
+        add_contracts(state, (ask, contracts), &question, subjects, &mut verdicts).await?;
     }
-    let mut live = proofs::live_among(&state.store, &question, subjects).await?;
+    Ok(verdicts)
+}
+
+async fn plain(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {
+    let mut live = proofs::live_among(&state.store, question, subjects).await?;
     live.sort_unstable();
     let verdict = |subject: &Subject| match live.binary_search(subject) {
         Ok(_) => Verdict::Valid(None),
         Err(_) => Verdict::Invalid(Reason::None),
     };
     Ok(subjects.iter().map(verdict).collect())
+}
+
+/// Asks contracts about those whom the registry does not know: true from either is true. The blocklist holds
+/// for both.
+async fn add_contracts(
+    state: &State,
+    (ask, contracts): (Ask<'_>, &Contracts),
+    question: &Question,
+    subjects: &[Subject],
+    verdicts: &mut [Verdict],
+) -> Result<()> {
+    let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
+    let (mut places, mut users) = (Vec::new(), Vec::new());
+    for (place, (subject, verdict)) in subjects.iter().zip(verdicts.iter_mut()).enumerate() {
+        match subject {
+            _ if blocked.contains(subject) => *verdict = Verdict::Invalid(Reason::Blocked),
+            Subject::Evm(user) if !verdict.is_valid() => {
+                places.push(place);
+                users.push(*user);
+            }
+            _ => {}
+        }
+    }
+    if users.is_empty() {
+        return Ok(());
+    }
+    // All of them in one state, also of the present.
+    let block = match ask.snapshot {
+        Snapshot::Latest => heights::head(state, ask.network).await?,
+        Snapshot::Block(_) => Block { height: question.height, at: question.at },
+    };
+    let asked = Asked {
+        kind: ask.kind,
+        action: ask.action_id.map(|action| action.0.to_be_bytes()),
+        block: u64::try_from(block.height).unwrap_or(0),
+        at: block.at,
+    };
+    let said = state.chains.ask(ask.network, contracts, &asked, &users).await?;
+    for (place, said) in places.into_iter().zip(said) {
+        verdicts[place] = verdicts[place].or(said);
+    }
+    Ok(())
 }
 
 async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {

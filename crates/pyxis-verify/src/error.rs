@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use pyxis_store::StoreError;
 use serde_json::json;
@@ -40,6 +40,24 @@ pub enum Error {
     /// More addresses than are answered at once.
     #[error("too many addresses: more than {0}")]
     TooManyAddresses(usize),
+    /// Not a page number or size.
+    #[error("invalid page")]
+    InvalidPage,
+    /// No key, or another one, where a key is asked for.
+    #[error("invalid API key")]
+    InvalidKey,
+    /// Too many requests of this client in this minute.
+    #[error("rate limited")]
+    RateLimited {
+        /// Seconds until the next minute.
+        wait: i64,
+    },
+    /// The external index does not answer, so nothing can be said.
+    #[error("the attestation index does not answer")]
+    Index(#[source] BoxError),
+    /// No external index, or no attester, is configured.
+    #[error("no attestation index is configured")]
+    NotConfigured,
     /// A body that is not what was asked for.
     #[error("invalid body: {0}")]
     InvalidBody(String),
@@ -70,8 +88,12 @@ impl Error {
             | Self::InvalidSnapshot
             | Self::UnsupportedNetwork
             | Self::TooManyAddresses(_)
+            | Self::InvalidPage
             | Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::InvalidKey => StatusCode::UNAUTHORIZED,
+            Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::Index(_) => StatusCode::BAD_GATEWAY,
+            Self::Unavailable(_) | Self::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -86,6 +108,11 @@ impl Error {
             Self::InvalidSnapshot => "Snapshot is invalid".into(),
             Self::UnsupportedNetwork => "Unsupported network".into(),
             Self::TooManyAddresses(most) => format!("Too many addresses: at most {most}").into(),
+            Self::InvalidPage => "Invalid page".into(),
+            Self::InvalidKey => "Invalid API key".into(),
+            Self::RateLimited { .. } => "Too many requests".into(),
+            Self::Index(_) => "The attestation index does not answer. Try again later.".into(),
+            Self::NotConfigured => "No attestation index is configured".into(),
             Self::InvalidBody(reason) => format!("Invalid body: {reason}").into(),
             Self::Unavailable(_) => "The source of proofs does not answer. Try again later.".into(),
             Self::Internal(_) => "Internal server error".into(),
@@ -103,6 +130,9 @@ impl IntoResponse for Error {
         let body = json!({ "error": self.said() }).to_string();
         let mut response = (status, body).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Self::RateLimited { wait } = &self {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from((*wait).max(1)));
+        }
         response
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
+use pyxis_evm::Chain;
 use pyxis_store::block_clocks::{self, ClockRow};
 
 use crate::error::{Error, Result};
@@ -92,9 +93,24 @@ pub async fn start(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// The newest block of a network.
+/// The newest block of a network: as its nodes say, or counted here.
 pub async fn head(state: &State, network: &Network) -> Result<Block> {
-    Ok(local(state, &network.name).await?.head(state.now()))
+    match state.chains.of(&network.name) {
+        Some(chain) => chain.head(state.now()).await.map(Block::from).map_err(unavailable),
+        None => Ok(local(state, &network.name).await?.head(state.now())),
+    }
+}
+
+fn unavailable(error: pyxis_evm::Error) -> Error {
+    Error::Unavailable(error.into())
+}
+
+impl From<pyxis_evm::Block> for Block {
+    fn from(block: pyxis_evm::Block) -> Self {
+        let height = i64::try_from(block.number).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(block.timestamp).unwrap_or(i64::MAX / 1000);
+        Self { height, at: UnixMillis(seconds.saturating_mul(1000)) }
+    }
 }
 
 /// The block that a question is about; `height` of the present state is `i64::MAX`. A block is sealed
@@ -104,14 +120,29 @@ pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<
         return Ok(Block { height: i64::MAX, at: state.now() });
     };
     let local = local(state, &network.name).await?;
-    if height > local.head(state.now()).height {
-        return Err(Error::InvalidSnapshot);
-    }
+    let block = match state.chains.of(&network.name) {
+        Some(chain) => mined(state, chain, height).await?,
+        None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
+        None => local.block(height),
+    };
     if height > local.sealed.load(Ordering::Acquire) {
         let sealed = block_clocks::seal(&state.store, &network.name, height).await?;
         local.sealed.fetch_max(sealed.ok_or(Error::UnsupportedNetwork)?, Ordering::AcqRel);
     }
-    Ok(local.block(height))
+    Ok(block)
+}
+
+/// A block of a network with nodes.
+async fn mined(state: &State, chain: &Chain, height: i64) -> Result<Block> {
+    let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
+    if chain.known_head().is_none_or(|head| number > head.number) {
+        // It may have been mined since somebody last looked.
+        let head = chain.newest(state.now()).await.map_err(unavailable)?;
+        if number > head.number {
+            return Err(Error::InvalidSnapshot);
+        }
+    }
+    chain.block(number).await.map(Block::from).map_err(unavailable)
 }
 
 /// The heads of every network, for a change that will hold the clocks.
@@ -121,7 +152,13 @@ pub(crate) struct Heads(BTreeMap<NetworkName, i64>);
 pub(crate) async fn heads(state: &State) -> Result<Heads> {
     let mut heads = BTreeMap::new();
     for network in state.networks().iter() {
-        heads.insert(network.name.clone(), head(state, network).await?.height);
+        match head(state, network).await {
+            Ok(block) => drop(heads.insert(network.name.clone(), block.height)),
+            Err(Error::Unavailable(error)) => {
+                tracing::warn!(%error, network = %network.name, "the newest block is not known");
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(Heads(heads))
 }

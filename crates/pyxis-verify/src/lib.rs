@@ -3,8 +3,12 @@
 //! [`checker`] answers questions, [`registry`] takes in what issuers sign, [`heights`] says which block it
 //! is, `routes` is the public interface, [`service`] is what managers do.
 
+mod admission;
 mod api;
+pub mod attestation;
+mod chains;
 pub mod checker;
+pub mod contracts;
 mod error;
 pub mod heights;
 pub mod network;
@@ -13,6 +17,7 @@ mod routes;
 pub mod service;
 mod state;
 
+pub use admission::Admission;
 pub use error::{BoxError, Error, Result};
 pub use routes::router;
 pub use state::{Config, Parts, State};

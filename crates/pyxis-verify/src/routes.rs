@@ -1,12 +1,15 @@
 //! The endpoints of Spec 2 and what was added to them.
 
+mod attestation;
 mod parameters;
 mod registry;
 mod residence;
+mod scan;
 mod snapshot;
 mod sybil;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -14,11 +17,14 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::{Any, CorsLayer};
 
+use crate::admission;
 use crate::state::State;
+
+pub(crate) use attestation::shown_key;
 
 /// Every route of verification, those of managers among them.
 pub fn router(state: State) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/sybil-resistance/{credential_type}/{network}", get(sybil::check))
         .route("/residence/country/{country}/{network}", get(residence::check))
         .route(
@@ -30,9 +36,17 @@ pub fn router(state: State) -> Router {
             get(snapshot::sybil).post(snapshot::sybil_posted),
         )
         .route("/registry/proofs", post(registry::submit))
-        .layer(cors())
-        .merge(crate::api::router())
-        .with_state(state)
+        .route("/attestation/sbts/clean-hands", get(attestation::on_sui))
+        .route("/attestation/clean-hands/{address}", get(attestation::by_index))
+        .route("/attestation/evm/{credential_type}/{network}", get(attestation::on_evm))
+        .route("/attestation/keys", get(attestation::list_keys))
+        .route("/api/scan/addresses/{address}/attestations", get(scan::attestations));
+    let router = if state.config.admission.is_open() {
+        router
+    } else {
+        router.layer(from_fn_with_state(state.clone(), admission::admit))
+    };
+    router.layer(cors()).merge(crate::api::router()).with_state(state)
 }
 
 /// Any page may ask: there is nothing to steal.

@@ -19,13 +19,19 @@ use crate::state::State;
 pub use error::{Error, Result};
 
 /// Records a change and commits it. `detail` must hold no secret.
-async fn commit(state: &State, actor: &Actor, tx: Tx, kind: &'static str, detail: &Value) -> Result<()> {
+pub(crate) async fn commit(
+    state: &State,
+    actor: &Actor,
+    tx: Tx,
+    kind: &'static str,
+    detail: &Value,
+) -> Result<()> {
     let (keys, now) = (&state.audit_keys, state.now());
     Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
 }
 
 /// Whether an actor manages the installation.
-async fn check_home(state: &State, actor: &Actor) -> Result<()> {
+pub(crate) async fn check_home(state: &State, actor: &Actor) -> Result<()> {
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
     if home { Ok(()) } else { Err(Error::Forbidden) }

@@ -8,7 +8,12 @@ use pyxis_http::Managers;
 use pyxis_net::Client;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
+use pyxis_store::cipher::Keyring;
 
+use crate::admission::Admission;
+use crate::attestation;
+use crate::attestation::index::Index;
+use crate::chains::Chains;
 use crate::heights::Heights;
 use crate::network::Networks;
 
@@ -19,11 +24,20 @@ pub struct Config {
     pub networks: Networks,
     /// Most addresses in one question of a voting strategy.
     pub max_addresses: usize,
+    /// Attestations and the external index.
+    pub attestation: attestation::Config,
+    /// Who may ask, and how often.
+    pub admission: Admission,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { networks: Networks::default(), max_addresses: 1000 }
+        Self {
+            networks: Networks::default(),
+            max_addresses: 1000,
+            attestation: attestation::Config::default(),
+            admission: Admission::default(),
+        }
     }
 }
 
@@ -33,6 +47,8 @@ pub struct Parts {
     pub store: Store,
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
+    /// Keys of attestations are derived from it.
+    pub keyring: Keyring,
     /// Who may manage.
     pub managers: Arc<dyn Managers>,
     /// The way out.
@@ -65,15 +81,29 @@ pub struct Inner {
     pub entropy: Arc<dyn Entropy>,
     /// Settings.
     pub config: Config,
+    pub(crate) keyring: Keyring,
     pub(crate) heights: Heights,
+    pub(crate) chains: Chains,
+    pub(crate) index: Index,
 }
 
 impl State {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, audit_keys, managers, net, clock, entropy, config } = parts;
-        let heights = Heights::default();
-        Self(Arc::new(Inner { store, audit_keys, managers, net, clock, entropy, config, heights }))
+        let Parts { store, audit_keys, keyring, managers, net, clock, entropy, config } = parts;
+        Self(Arc::new(Inner {
+            heights: Heights::default(),
+            chains: Chains::new(&net, &config.networks),
+            index: Index::default(),
+            store,
+            audit_keys,
+            keyring,
+            managers,
+            net,
+            clock,
+            entropy,
+            config,
+        }))
     }
 
     /// The present moment.

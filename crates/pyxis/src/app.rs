@@ -85,10 +85,11 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         store: store.clone(),
         audit_keys: audit_keys.clone(),
         managers: Arc::new(gateway.clone()),
+        keyring: gateway.keyring.clone(),
         net: gateway.net_private.clone(),
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
-        config: verify::Config { networks: config.networks.clone(), max_addresses: config.max_addresses },
+        config: config.verify(),
     });
     Ok(App { config, store, audit_keys, gateway, scoring, verify })
 }

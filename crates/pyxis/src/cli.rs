@@ -14,7 +14,9 @@ pub use delivery::WebhookCommand;
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
-pub use verification::{CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What};
+pub use verification::{
+    AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
+};
 
 /// Is this address one real human, and did a human approve what this agent is about to do?
 #[derive(Debug, Parser)]

@@ -7,6 +7,7 @@ mod chats;
 pub mod env;
 pub mod keys;
 mod parse;
+mod verification;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +18,6 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_store::DatabaseUrl;
-use pyxis_verify::network::Networks;
 
 pub use self::chats::Chats;
 use self::env::Env;
@@ -44,10 +44,8 @@ pub struct Config {
     pub surfaces: Surfaces,
     /// Whether scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
-    /// Networks of verification.
-    pub networks: Networks,
-    /// Most addresses in one question of a voting strategy.
-    pub max_addresses: usize,
+    /// Settings of verification.
+    pub verification: verification::Verification,
     /// Approval window.
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
@@ -131,8 +129,7 @@ impl Config {
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
-            networks: Networks::from_json(&source.text("networks")?).context("PX_NETWORKS")?,
-            max_addresses: source.parsed("max_addresses")?,
+            verification: verification::Verification::read(source)?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),

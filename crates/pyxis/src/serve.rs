@@ -152,6 +152,11 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     if app.config.surfaces.dashboard {
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
         let state = dashboard::State::new(app.gateway.clone(), scoring, stopped);
+        let state = if app.config.surfaces.verification {
+            state.with_verification(app.verify.clone())
+        } else {
+            state
+        };
         router = router.merge(dashboard::router(state));
     }
     let health = Router::new()

@@ -74,6 +74,7 @@ impl Sample {
             workspace: self.t("Acme"),
             manager: true,
             scoring: true,
+            verification: true,
             pending: 3,
             flash: None,
         }

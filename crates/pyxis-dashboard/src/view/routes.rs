@@ -77,6 +77,7 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/people/{id}/link"),
     ("POST", "/app/people/{id}/role"),
     ("GET", "/app/settings"),
+    ("GET", "/app/verification"),
     ("POST", "/app/settings"),
     ("GET", "/assets/stamps/{file}"),
     ("GET", "/app/scorers"),

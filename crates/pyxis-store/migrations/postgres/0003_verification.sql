@@ -98,3 +98,12 @@ CREATE TABLE attestation_keys (
     retired_at BIGINT
 );
 CREATE UNIQUE INDEX attestation_keys_active ON attestation_keys (scheme) WHERE retired_at IS NULL;
+
+-- How often a client without a key asked in a minute.
+CREATE TABLE visits (
+    client TEXT NOT NULL,
+    window_start_at BIGINT NOT NULL,
+    count BIGINT NOT NULL,
+    PRIMARY KEY (client, window_start_at)
+);
+CREATE INDEX visits_by_age ON visits (window_start_at);

@@ -98,3 +98,12 @@ CREATE TABLE attestation_keys (
     retired_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX attestation_keys_active ON attestation_keys (scheme) WHERE retired_at IS NULL;
+
+-- How often a client without a key asked in a minute.
+CREATE TABLE visits (
+    client TEXT NOT NULL,
+    window_start_at INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (client, window_start_at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX visits_by_age ON visits (window_start_at);

@@ -10,8 +10,9 @@ use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, Filter, NewProof, Question};
+use pyxis_store::visits;
 
-use crate::support::{NOW, at, at_once, contract, exactly_one};
+use crate::support::{NOW, at, at_once, contract, exactly_one, query_strings};
 
 fn network() -> NetworkName {
     "optimism".parse().unwrap()
@@ -228,6 +229,19 @@ contract! {
         assert!(proof_issuers::remove(store, Kind::Phone, "0xaa").await.unwrap());
         assert!(!proof_issuers::remove(store, Kind::Phone, "0xaa").await.unwrap());
         assert!(!proof_issuers::is_listed(store, Kind::Phone, "0xaa").await.unwrap());
+    }
+
+    async fn visits_are_counted_exactly_and_forgotten_with_the_next_window(world: &World) {
+        let admitted = at_once(12, |_| {
+            let store = world.store.clone();
+            async move { visits::admit(&store, "192.0.2.1", NOW, 5).await.unwrap() }
+        })
+        .await;
+        assert_eq!(admitted.into_iter().filter(|admitted| *admitted).count(), 5);
+        assert!(visits::admit(&world.store, "192.0.2.2", NOW, 5).await.unwrap());
+        assert!(visits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert!(!visits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert_eq!(query_strings(world, "SELECT client FROM visits").await, ["192.0.2.1"]);
     }
 
     async fn one_key_of_a_scheme_signs_at_a_time(world: &World) {

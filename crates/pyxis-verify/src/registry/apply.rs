@@ -113,7 +113,7 @@ impl Register<'_> {
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         for row in open.iter().filter(|row| row.subject != said.subject) {
             let height = self.next(&row.network)?;
-            proofs::end(&mut self.tx, row.id, height, Ended::Expired).await?;
+            self.leave(row, height, (Change::Expire, Ended::Expired), None, "expiry").await?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub async fn list(state: &State) -> Vec<Standing<'_>> {
         all.push(Standing {
             network,
             kinds: Kind::ALL.into_iter().filter(|kind| network.checks(*kind)).collect(),
-            clock: "local",
+            clock: if network.rpc.is_some() { "rpc" } else { "local" },
             head: head.map(|block| (block, begun.elapsed())).map_err(|error| error.to_string()),
         });
     }

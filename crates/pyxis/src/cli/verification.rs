@@ -83,6 +83,9 @@ pub enum ProofsCommand {
     /// Issuers whose statements are believed.
     #[command(subcommand)]
     Issuer(ProofIssuerCommand),
+    /// The keys that sign attestations.
+    #[command(subcommand)]
+    Keys(AttestationKeysCommand),
     /// Block an address: its proofs count nowhere from now on. Exit 3 if it is blocked.
     Block {
         /// The address.
@@ -113,6 +116,19 @@ pub struct What {
     /// The action, for example 123456789.
     #[arg(long)]
     pub action_id: ActionId,
+}
+
+/// `pyxis proofs keys …`
+#[derive(Debug, Subcommand)]
+pub enum AttestationKeysCommand {
+    /// List keys, newest first.
+    List,
+    /// End a key and let a new one sign.
+    Rotate {
+        /// ed25519 (Sui) or eip712 (EVM).
+        #[arg(value_parser = ["ed25519", "eip712"])]
+        scheme: String,
+    },
 }
 
 /// `pyxis proofs issuer …`

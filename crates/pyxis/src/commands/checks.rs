@@ -3,8 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
+use pyxis_store::blocklist;
+use pyxis_verify::attestation::index;
 use pyxis_verify::checker::{self, Ask, Verdict};
 use pyxis_verify::heights::Snapshot;
 use serde_json::json;
@@ -25,8 +28,30 @@ pub(super) async fn run(global: &Global, command: CheckCommand) -> Result<ExitCo
         CheckCommand::Residence { address, network, at } => {
             check(&app, global, (address, Kind::ResidenceUs, None), &network, at).await
         }
-        CheckCommand::CleanHands { .. } => bail!("no attestation index is configured"),
+        CheckCommand::CleanHands { address } => clean_hands(&app, global, address).await,
     }
+}
+
+async fn clean_hands(app: &App, global: &Global, address: EvmAddress) -> Result<ExitCode> {
+    let blocked = !blocklist::of_subject(&app.store, address.into()).await?.is_empty();
+    let found = if blocked { None } else { index::clean_hands(&app.verify, address).await? };
+    let reason = match (&found, blocked) {
+        (Some(_), _) => "valid",
+        (None, true) => "blocked",
+        (None, false) => "none",
+    };
+    if global.json {
+        let found = found.as_ref();
+        out::json(&json!({
+            "result": found.is_some(),
+            "validUntil": found.map(|found| found.valid_until),
+            "attestationId": found.and_then(|found| found.attestation_id.clone()),
+            "reason": reason,
+        }));
+    } else {
+        out::line(format_args!("{} ({reason})", found.is_some()));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn check(

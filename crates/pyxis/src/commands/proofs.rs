@@ -5,18 +5,21 @@ mod key;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, OsEntropy};
 use pyxis_core::proof::{NetworkName, ProofNullifier, Rebinding, Registration, Statement, Subject};
 use pyxis_gateway::Actor;
+use pyxis_store::attestation_keys::{KeyRow, Scheme};
 use pyxis_store::proofs::{Ended, Filter, ProofRow};
+use pyxis_verify::attestation::keys;
 use pyxis_verify::registry;
 use pyxis_verify::service::{blocklist, issuers, proofs};
 use serde_json::{Value, json};
 
 use super::{NOTHING_TO_DO, acting, out};
 use crate::app::App;
-use crate::cli::{Global, Kinds, ProofIssuerCommand, ProofsCommand, What};
+use crate::cli::{AttestationKeysCommand, Global, Kinds, ProofIssuerCommand, ProofsCommand, What};
 
 pub(super) async fn run(global: &Global, command: ProofsCommand) -> Result<ExitCode> {
     match command {
@@ -55,6 +58,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
             return rebind(app, global, &key, (from, to), what, nullifier).await;
         }
         ProofsCommand::Issuer(command) => return issuer(app, actor, global, command).await,
+        ProofsCommand::Keys(command) => return attestation_keys(app, actor, global, command).await,
         ProofsCommand::Block { address, network, reason } => {
             let new = blocklist::block(state, actor, address, network.as_deref(), &reason).await?;
             tell(global, &json!({ "address": address.to_string(), "networks": new }), "blocked");
@@ -144,6 +148,32 @@ async fn rebind(
         }
         Err(refusal) => bail!("{}: {refusal}", refusal.code()),
     }
+}
+
+async fn attestation_keys(
+    app: &App,
+    actor: &Actor,
+    global: &Global,
+    command: AttestationKeysCommand,
+) -> Result<ExitCode> {
+    let shown = |row: &KeyRow| {
+        json!({
+            "id": row.id,
+            "scheme": row.scheme.as_str(),
+            "public_key": row.public_key,
+            "created_at": row.created_at.to_rfc3339(),
+            "retired_at": row.retired_at.map(UnixMillis::to_rfc3339),
+        })
+    };
+    let rows: Vec<Value> = match command {
+        AttestationKeysCommand::List => keys::list(&app.verify).await?.iter().map(shown).collect(),
+        AttestationKeysCommand::Rotate { scheme } => {
+            let scheme = Scheme::from_name(&scheme).context("no such scheme")?;
+            vec![shown(&keys::rotate(&app.verify, actor, scheme).await?)]
+        }
+    };
+    out::table(global.json, &["id", "scheme", "public_key", "created_at", "retired_at"], &rows);
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerCommand) -> Result<ExitCode> {

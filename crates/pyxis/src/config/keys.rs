@@ -57,6 +57,33 @@ pub const KEYS: &[Key] = &[
     ),
     key("max_addresses", "1000", "Most addresses in one question of a voting strategy."),
     key(
+        "attestation_scan_url",
+        "",
+        "Base URL of the external attestation index, for `/attestation/clean-hands/…`. It may be this installation's own.",
+    ),
+    key(
+        "authorized_attester",
+        "",
+        "Address of the one attester whose clean-hands attestations count; `/api/scan/…` names it as well.",
+    ),
+    key("clean_hands_schema", "onchain_evm_10_0x8", "Schema of clean-hands attestations."),
+    key(
+        "attestation_lifetime_secs",
+        "3600",
+        "How long a signed attestation holds, unless the proof expires before.",
+    ),
+    key(
+        "attestation_cache_secs",
+        "5",
+        "How long an attestation that the index showed is answered from memory; never longer than it is valid.",
+    ),
+    key(
+        "verify_api_key",
+        "",
+        "A key that the verification checks ask for in `X-API-KEY`; or name a file with `PX_VERIFY_API_KEY_FILE`. Empty: none.",
+    ),
+    key("verify_rate_limit", "0", "Verification requests of one IP address in a minute; 0 for no limit."),
+    key(
         "approval_timeout_secs",
         "3600",
         "How long an approval waits for a decision, unless workspace or policy says otherwise.",

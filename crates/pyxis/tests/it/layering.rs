@@ -22,7 +22,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-signing", "pyxis-store"],
     ),
     ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-signing"]),
-    ("pyxis-dashboard", &["pyxis-core", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-store"]),
+    (
+        "pyxis-dashboard",
+        &["pyxis-core", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-store", "pyxis-verify"],
+    ),
     (
         "pyxis",
         &[

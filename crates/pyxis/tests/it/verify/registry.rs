@@ -112,11 +112,12 @@ both_engines! {
         stage.register(registration(3, Kind::GovId, 8)).await;
         stage.submit(rebinding(1, 3, 7, "taken")).await.expect(409);
         stage.submit(rebinding(1, 2, 99, "none")).await.expect(404);
-        let moved = stage.submit(rebinding(1, 2, 7, "m")).await.expect(201).json();
+        let moving = rebinding(1, 2, 7, "m");
+        let moved = stage.submit(moving.clone()).await.expect(201).json();
         assert_eq!(moved["status"], "rebound");
         assert_eq!(stage.reason(1, Kind::GovId).await, "rebound");
         assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
-        stage.submit(rebinding(1, 2, 7, "m")).await.expect(200);
+        stage.submit(moving).await.expect(200);
         stage.submit(Statement::Register(registration(1, Kind::GovId, 7))).await.expect(409);
         stage.submit(rebinding(2, 1, 7, "back")).await.expect(201);
         assert_eq!(stage.reason(1, Kind::GovId).await, "valid");

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Verification from the registry on SQLite: requests a second of one check, side by side with a bare axum
+# handler that does a point SELECT through the same driver; and how long 1,000 addresses at a past height
+# take. Loopback only.
+#
+#   bench/verify.sh
+#
+#   PX_BENCH_PROOFS=1000000    registered proofs
+#   PX_BENCH_ROUNDS=3          interleaved rounds
+#   PX_BENCH_SECONDS=5         seconds of each
+#   PX_BENCH_CONNECTIONS=64    keep-alive connections
+#
+# Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3).
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+proofs=${PX_BENCH_PROOFS:-1000000}
+rounds=${PX_BENCH_ROUNDS:-3}
+seconds=${PX_BENCH_SECONDS:-5}
+connections=${PX_BENCH_CONNECTIONS:-64}
+require wrk curl python3
+build
+
+mkdir "$work/pyxis"
+"$pyxis" bootstrap --json --data-dir "$work/pyxis" >/dev/null
+"$pyxis" network list --json --data-dir "$work/pyxis" >/dev/null
+python3 "$bench/verify_seed.py" "$work/pyxis/pyxis.db" "$work/bare.db" "$proofs"
+
+start bare "$tools/scores-bare" 127.0.0.1:0 "$work/bare.db"
+bare="http://$address"
+start pyxis "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$work/pyxis"
+served="http://$address"
+
+cat >"$work/ask.lua" <<LUA
+local form = os.getenv("PX_BENCH_FORM")
+function init() math.randomseed(os.time()) end
+function request()
+    return wrk.format("GET", string.format(form, math.random(1, $proofs)))
+end
+LUA
+
+# measure URL FORM: requests a second.
+measure() {
+    PX_BENCH_FORM=$2 wrk -t 2 -c "$connections" -d "${seconds}s" -s "$work/ask.lua" "$1" >"$work/wrk.out"
+    if grep -q 'Non-2xx' "$work/wrk.out"; then cat "$work/wrk.out" >&2; fail "not every answer was 200"; fi
+    awk '/Requests\/sec/ { print $2 }' "$work/wrk.out"
+}
+
+check='/sybil-resistance/gov-id/optimism?user=0x%040x&action-id=123456789'
+got=$(curl -s "$served/sybil-resistance/gov-id/optimism?user=0x$(printf %040x 1)&action-id=123456789")
+[[ $got == '{"result":true,'* ]] || fail "pyxis answers: $got"
+echo "one check of $proofs, requests a second"
+for round in $(seq "$rounds"); do
+    select=$(measure "$bare" '/v2/stamps/1/score/0x%040x')
+    ours=$(measure "$served" "$check")
+    awk -v n="$round" -v s="$select" -v o="$ours" \
+        'BEGIN { printf "%d: bare SELECT %.0f, Pyxis %.0f (%.0f %%)\n", n, s, o, 100 * o / s }'
+done
+
+python3 - "$proofs" >"$work/many" <<'PYTHON'
+import random, sys
+print(",".join(f"0x{random.randint(1, 2 * int(sys.argv[1])):040x}" for _ in range(1000)))
+PYTHON
+path="/snapshot-strategies/sybil-resistance/gov-id?network=10&snapshot=1&action-id=123456789&addresses=$(cat "$work/many")"
+echo "1,000 addresses at a past height, milliseconds"
+for _ in $(seq 20); do
+    curl -s -o /dev/null -w '%{time_total}\n' "$served$path"
+done | sort -n | awk '{ t[NR] = $1 * 1000 } END { printf "fastest %.1f, median %.1f, slowest %.1f\n", t[1], t[int(NR / 2)], t[NR] }'

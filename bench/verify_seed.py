@@ -1,0 +1,37 @@
+"""Fills the registry of a Pyxis on SQLite, and a plain table with as many rows to compare with.
+
+verify_seed.py PYXIS_DB BARE_DB PROOFS
+"""
+
+import sqlite3
+import sys
+import time
+
+pyxis, bare, proofs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+now = int(time.time() * 1000)
+action = (123456789).to_bytes(32, "big")
+year = 365 * 24 * 3600 * 1000
+
+
+def proof(number):
+    return (number.to_bytes(20, "big"), action, number.to_bytes(32, "big"), now, now + year, now)
+
+
+with sqlite3.connect(pyxis) as database:
+    database.executemany(
+        "INSERT INTO proofs (network, kind, subject, action_id, nullifier, issuer, issued_at, expires_at, "
+        "from_height, registered_at) VALUES ('optimism', 'gov-id', ?, ?, ?, '0xbench', ?, ?, 1, ?)",
+        map(proof, range(1, proofs + 1)),
+    )
+    database.execute("ANALYZE")
+
+with sqlite3.connect(bare) as database:
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute(
+        "CREATE TABLE scores (scorer_id INTEGER, address BLOB, body TEXT, PRIMARY KEY (scorer_id, address)) "
+        "STRICT, WITHOUT ROWID"
+    )
+    body = '{"result":true,"expirationDate":%d}' % ((now + year) // 1000)
+    database.executemany(
+        "INSERT INTO scores VALUES (1, ?, ?)", ((number.to_bytes(20, "big"), body) for number in range(1, proofs + 1))
+    )

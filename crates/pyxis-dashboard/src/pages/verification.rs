@@ -1,0 +1,177 @@
+//! The page of verification: networks, issuers, proofs over time, and a check box for one address.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
+use pyxis_verify as verify;
+use pyxis_verify::checker::{Reason, Verdict};
+use pyxis_verify::service::networks::{self, Standing};
+use pyxis_verify::service::proofs::{self, Checked};
+use pyxis_verify::service::{Result as Served, issuers};
+use serde::Deserialize;
+
+use crate::chart::{Bucket, Series, StackedBars};
+use crate::error::html;
+use crate::form::Asked;
+use crate::session::Manager;
+use crate::text;
+use crate::view::When;
+use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
+use crate::{Error, State};
+
+/// The span of the chart.
+const DAYS: i64 = 30;
+const DAY: i64 = 24 * 3600 * 1000;
+const CLASSES: [&str; 6] = ["chart-1", "chart-2", "chart-3", "chart-4", "chart-5", "chart-6"];
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    address: String,
+    #[serde(default)]
+    action_id: String,
+}
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(Wanted { address, action_id }): Asked<Wanted>,
+) -> Result<Response, Error> {
+    let verify = state.verify.get().ok_or(Error::NotFound)?;
+    let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
+    let action_id = if action_id.is_empty() { DEFAULT_ACTION.to_string() } else { action_id };
+    let now = state.gateway.now();
+    let (checked, problem) = match (address.parse::<Subject>(), action_id.parse::<ActionId>()) {
+        _ if address.is_empty() => (Vec::new(), None),
+        (Ok(subject), Ok(action_id)) => (proofs::check(verify, subject, action_id).await, None),
+        (Err(error), _) => (Vec::new(), Some(format!("That is no address: {error}."))),
+        (_, Err(error)) => (Vec::new(), Some(format!("That is no action id: {error}."))),
+    };
+    let base = &state.gateway.config.base_url;
+    html(&VerificationPage {
+        shell: who.shell(&state).await?,
+        address,
+        action_id,
+        problem,
+        checked: checked.iter().map(|line| check_line(line, now)).collect(),
+        networks: networks::list(verify).await.into_iter().map(|one| network_line(one, now)).collect(),
+        chart: chart(verify, now).await?,
+        issuers: issuer_lines(verify).await?,
+        add: "pyxis proofs keygen issuer.key\npyxis proofs issuer add 0x… --kinds all --name 'Our verifier'"
+            .to_owned(),
+        import: format!(
+            "pyxis proofs import proofs.jsonl\n# or one at a time\n\
+             curl -X POST {base}/registry/proofs -H 'Content-Type: application/json' -d @proof.json"
+        ),
+    })
+}
+
+fn check_line(checked: &Checked, now: UnixMillis) -> CheckLine {
+    let (word, icon, class, why) = match &checked.verdict {
+        Ok(Verdict::Valid(until)) => {
+            let why = until.map_or_else(
+                || "A contract says so; it does not say until when.".to_owned(),
+                |until| format!("It expires {}.", text::relative(until, now)),
+            );
+            ("Yes", "check", "green", why)
+        }
+        Ok(Verdict::Invalid(reason)) => ("No", "cross", "grey", because(*reason).to_owned()),
+        Err(error) => ("Not known", "alert", "red", format!("{error}.")),
+    };
+    CheckLine { kind: kind_word(checked.kind), network: checked.network.to_string(), word, icon, class, why }
+}
+
+const fn because(reason: Reason) -> &'static str {
+    match reason {
+        Reason::None => "It never proved this.",
+        Reason::Expired => "Its proof has expired.",
+        Reason::Revoked => "Its proof was revoked.",
+        Reason::Rebound => "The human behind it has another address now.",
+        Reason::OtherAction => "It proved this for another action only.",
+        Reason::OtherIssuer => "Its proof is of an issuer who is not believed.",
+        Reason::Blocked => "The address is blocked.",
+    }
+}
+
+const fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::GovId => "Government ID",
+        Kind::Epassport => "Electronic passport",
+        Kind::Phone => "Phone",
+        Kind::Biometrics => "Biometrics",
+        Kind::ResidenceUs => "US residence",
+        Kind::CleanHands => "Clean hands",
+    }
+}
+
+fn network_line(standing: Standing<'_>, now: UnixMillis) -> NetworkLine {
+    let kinds: Vec<&str> = standing.kinds.iter().map(|kind| kind_word(*kind)).collect();
+    let counted = if standing.clock == "rpc" { "blocks of its nodes" } else { "blocks counted here" };
+    let (head, problem) = match standing.head {
+        Ok((block, took)) => {
+            let at = When::new(block.at, now);
+            (Some(Head { height: block.height, at, latency: latency(took) }), String::new())
+        }
+        Err(error) => (None, format!("{error}.")),
+    };
+    NetworkLine {
+        name: standing.network.name.to_string(),
+        chain_id: standing.network.chain_id,
+        kinds: kinds.join(", "),
+        source: format!("{}, {counted}", standing.network.sources().join(" and ")),
+        head,
+        problem,
+    }
+}
+
+fn latency(took: Duration) -> String {
+    if took < Duration::from_millis(1) { "under 1 ms".to_owned() } else { format!("{} ms", took.as_millis()) }
+}
+
+/// Registrations of each kind, day by day.
+async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
+    let today = now.0.div_euclid(DAY);
+    let first = today - DAYS + 1;
+    let counts = proofs::per_day(verify, UnixMillis(first * DAY)).await?;
+    let mut buckets: Vec<Bucket> = (first..=today)
+        .map(|day| {
+            let absolute = text::absolute(UnixMillis(day * DAY));
+            let label = absolute.get(..10).unwrap_or(&absolute).to_owned();
+            Bucket { label, counts: vec![0; Kind::ALL.len()] }
+        })
+        .collect();
+    let mut total = 0;
+    for (kind, day, count) in counts {
+        let place = usize::try_from(day - first).ok().and_then(|place| buckets.get_mut(place));
+        let series = Kind::ALL.iter().position(|other| *other == kind);
+        if let (Some(bucket), Some(series)) = (place, series) {
+            let count = u64::try_from(count).unwrap_or(0);
+            bucket.counts[series] += count;
+            total += count;
+        }
+    }
+    let series = Kind::ALL
+        .iter()
+        .zip(CLASSES)
+        .map(|(kind, class)| Series { name: kind_word(*kind).to_owned(), class });
+    let description =
+        format!("{} registered in {DAYS} days, by kind and day.", text::counted(total, "proof"));
+    Ok(StackedBars::new("Proofs of the last 30 days", description, series.collect(), buckets))
+}
+
+async fn issuer_lines(verify: &verify::State) -> Served<Vec<ProofIssuerLine>> {
+    let mut all: BTreeMap<(String, String), Vec<&'static str>> = BTreeMap::new();
+    for row in issuers::list(verify).await? {
+        all.entry((row.name, row.issuer)).or_default().push(kind_word(row.kind));
+    }
+    let line = |((name, issuer), kinds): ((String, String), Vec<&str>)| ProofIssuerLine {
+        name,
+        kinds: kinds.join(", "),
+        issuer,
+    };
+    Ok(all.into_iter().map(line).collect())
+}

@@ -1,0 +1,175 @@
+//! The ABI of the few calls that are made: static arguments, and returns read strictly.
+
+use pyxis_core::address::EvmAddress;
+
+use crate::{Word, keccak};
+
+/// The first four bytes of the hash of a signature, followed by words.
+pub fn call(signature: &str, arguments: &[Word]) -> Vec<u8> {
+    [&keccak(signature.as_bytes())[..4], arguments.as_flattened()].concat()
+}
+
+/// The selector of `Error(string)`.
+const ERROR: [u8; 4] = [0x08, 0xc3, 0x79, 0xa0];
+
+/// The words of a return.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'d>(&'d [u8]);
+
+impl<'d> Words<'d> {
+    /// Over returned data.
+    pub const fn new(data: &'d [u8]) -> Self {
+        Self(data)
+    }
+
+    /// The word at an index.
+    pub fn word(self, index: usize) -> Option<Word> {
+        self.0.get(index.checked_mul(32)?..)?.first_chunk().copied()
+    }
+
+    /// A number that fits 64 bits.
+    pub fn number(self, index: usize) -> Option<u64> {
+        let word = self.word(index)?;
+        let (high, low) = word.split_at(24);
+        high.iter().all(|byte| *byte == 0).then_some(())?;
+        low.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
+    }
+
+    /// A boolean: 0 or 1 and nothing else.
+    pub fn boolean(self, index: usize) -> Option<bool> {
+        match self.number(index)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    /// What begins at the offset that stands at an index.
+    pub fn tail(self, index: usize) -> Option<Self> {
+        self.0.get(usize::try_from(self.number(index)?).ok()?..).map(Self)
+    }
+
+    /// The items of an array that begins here, with its length first: how many, and where they stand.
+    pub fn array(self) -> Option<(usize, Self)> {
+        let length = usize::try_from(self.number(0)?).ok()?;
+        let items = self.0.get(32..)?;
+        // Every item is at least a word, so a length beyond the data is a lie.
+        (length <= items.len() / 32).then_some((length, Self(items)))
+    }
+
+    /// The bytes that begin here, with their length first.
+    pub fn bytes(self) -> Option<&'d [u8]> {
+        let length = usize::try_from(self.number(0)?).ok()?;
+        self.0.get(32..)?.get(..length)
+    }
+}
+
+/// The text of `Error(string)`; `None` for other data.
+pub fn revert_reason(data: &[u8]) -> Option<String> {
+    let words = Words::new(data.strip_prefix(&ERROR)?);
+    words.tail(0)?.bytes().and_then(|text| String::from_utf8(text.to_vec()).ok())
+}
+
+/// `aggregate3((address,bool,bytes)[])` of Multicall3, where every call may fail by itself.
+pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
+    let mut data = keccak(b"aggregate3((address,bool,bytes)[])")[..4].to_vec();
+    let mut push = |number: usize| data.extend_from_slice(&word(number));
+    push(32);
+    push(calls.len());
+    let mut offset = 32 * calls.len();
+    for (_, call) in calls {
+        push(offset);
+        offset += 4 * 32 + call.len().next_multiple_of(32);
+    }
+    for (to, call) in calls {
+        data.extend_from_slice(&crate::typed_data::address(*to));
+        data.extend_from_slice(&word(1));
+        data.extend_from_slice(&word(96));
+        data.extend_from_slice(&word(call.len()));
+        data.extend_from_slice(call);
+        data.resize(data.len() + call.len().next_multiple_of(32) - call.len(), 0);
+    }
+    data
+}
+
+/// The `(bool success, bytes returnData)[]` of `aggregate3`.
+pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, Vec<u8>)>> {
+    let (length, items) = Words::new(data).tail(0)?.array()?;
+    let item = |index| {
+        let item = items.tail(index)?;
+        Some((item.boolean(0)?, item.tail(1)?.bytes()?.to_vec()))
+    };
+    (length == count).then(|| (0..length).map(item).collect())?
+}
+
+fn word(number: usize) -> Word {
+    crate::typed_data::number(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_its_selector_and_its_words() {
+        let data = call("transfer(address,uint256)", &[[0; 32], word(1)]);
+        assert_eq!(data[..4], [0xa9, 0x05, 0x9c, 0xbb]);
+        assert_eq!(data.len(), 68);
+    }
+
+    #[test]
+    fn the_reason_of_a_revert_is_read() {
+        let text = b"SBT has been revoked";
+        let mut data = ERROR.to_vec();
+        data.extend_from_slice(&word(32));
+        data.extend_from_slice(&word(text.len()));
+        data.extend_from_slice(text);
+        data.resize(4 + 96, 0);
+        assert_eq!(revert_reason(&data).as_deref(), Some("SBT has been revoked"));
+        for cut in [0, 3, 4, 36, 68, 80] {
+            assert_eq!(revert_reason(&data[..cut]), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_claims_more_than_it_has_is_not_read() {
+        let words =
+            |numbers: &[u64]| numbers.iter().flat_map(|n| crate::typed_data::number(*n)).collect::<Vec<u8>>();
+        assert!(Words::new(&words(&[u64::MAX])).tail(0).is_none());
+        assert!(Words::new(&words(&[u64::MAX])).array().is_none());
+        assert!(Words::new(&words(&[33])).bytes().is_none());
+        assert_eq!(Words::new(&words(&[2])).boolean(0), None);
+        assert_eq!(Words::new(&[0xff; 32]).number(0), None);
+        assert_eq!(Words::new(&words(&[7])).word(1), None);
+    }
+
+    #[test]
+    fn aggregated_calls_read_back() {
+        let to = EvmAddress([0xcc; 20]);
+        let data = aggregate3(&[(to, &[1, 2, 3]), (to, &[])]);
+        assert_eq!(data[..4], [0x82, 0xad, 0x56, 0xcb]);
+        // (true, 0x01) and (false, ""), as a contract returns them.
+        let returned: Vec<u8> = [
+            word(32),
+            word(2),
+            word(64),
+            word(192),
+            word(1),
+            word(64),
+            word(1),
+            {
+                let mut word = [0; 32];
+                word[0] = 1;
+                word
+            },
+            word(0),
+            word(64),
+            word(0),
+        ]
+        .concat();
+        assert_eq!(aggregated(&returned, 2), Some(vec![(true, vec![1]), (false, vec![])]));
+        assert_eq!(aggregated(&returned, 3), None);
+        assert_eq!(aggregated(&returned[..200], 2), None);
+        assert_eq!(aggregated(&[], 2), None);
+    }
+}

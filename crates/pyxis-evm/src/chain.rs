@@ -1,0 +1,234 @@
+//! A network as its nodes show it: the newest block, older blocks, and calls pinned to a block.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::hex;
+use pyxis_net::Client;
+use serde_json::{Value, json};
+
+use crate::rpc::{Nodes, Outcome, Request1};
+use crate::{Error, abi};
+
+/// Calls of one request without Multicall3, and with it.
+const BATCH: usize = 100;
+const AGGREGATED: usize = 250;
+/// How long the newest block is not asked for again.
+const FRESH: Duration = Duration::from_secs(1);
+/// Timestamps that are kept.
+const TIMESTAMPS: u64 = 10_000;
+
+/// How to reach a network.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// JSON-RPC URLs, in the order of preference.
+    pub urls: Vec<String>,
+    /// For each request.
+    pub timeout: Duration,
+    /// Where Multicall3 is; without it calls go out as JSON-RPC batches.
+    pub multicall: Option<EvmAddress>,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its number.
+    pub number: u64,
+    /// Its timestamp, Unix seconds.
+    pub timestamp: u64,
+}
+
+/// A call of a contract.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The contract.
+    pub to: EvmAddress,
+    /// Selector and arguments.
+    pub data: Vec<u8>,
+}
+
+/// What a contract answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// Data, perhaps none.
+    Data(Vec<u8>),
+    /// It reverted, with this reason if it gave one.
+    Reverted(Option<String>),
+}
+
+/// A network.
+pub struct Chain {
+    nodes: Nodes,
+    multicall: Option<EvmAddress>,
+    head: Mutex<Option<(Block, UnixMillis)>>,
+    timestamps: Cache<u64, u64>,
+}
+
+impl Chain {
+    /// Asks nobody yet. Addresses of the operator's own network are allowed.
+    pub fn new(net: &Client, settings: Settings) -> Self {
+        let Settings { urls, timeout, multicall } = settings;
+        Self {
+            nodes: Nodes::new(net.private(), urls, timeout),
+            multicall,
+            head: Mutex::new(None),
+            timestamps: Cache::new(TIMESTAMPS),
+        }
+    }
+
+    /// The newest block, at most a second old. It never goes back.
+    pub async fn head(&self, now: UnixMillis) -> Result<Block, Error> {
+        let known = *self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((block, at)) = known
+            && now >= at
+            && now.since(at) < FRESH
+        {
+            return Ok(block);
+        }
+        self.newest(now).await
+    }
+
+    /// The newest block, asked for now.
+    pub async fn newest(&self, now: UnixMillis) -> Result<Block, Error> {
+        let block = self.ask_block("latest".into()).await?;
+        let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = head.map_or(block, |(old, _)| if old.number > block.number { old } else { block });
+        *head = Some((newest, now));
+        Ok(newest)
+    }
+
+    /// The newest block that is known to exist, without asking.
+    pub fn known_head(&self) -> Option<Block> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner).map(|(block, _)| block)
+    }
+
+    /// A block that exists. Its timestamp is kept.
+    pub async fn block(&self, number: u64) -> Result<Block, Error> {
+        if let Some(timestamp) = self.timestamps.get(&number) {
+            return Ok(Block { number, timestamp });
+        }
+        let block = self.ask_block(format!("{number:#x}")).await?;
+        if block.number != number {
+            return Err(Error::Malformed("another block than was asked for"));
+        }
+        self.timestamps.insert(number, block.timestamp);
+        Ok(block)
+    }
+
+    async fn ask_block(&self, which: String) -> Result<Block, Error> {
+        let call = Request1 { method: "eth_getBlockByNumber", params: json!([which, false]) };
+        let [Outcome::Result(block)] = &self.nodes.batch(&[call]).await?[..] else {
+            return Err(Error::Malformed("no block"));
+        };
+        let field = |name: &str| quantity(&block[name]).ok_or(Error::Malformed("no block of that number"));
+        Ok(Block { number: field("number")?, timestamp: field("timestamp")? })
+    }
+
+    /// Calls contracts in the state after a block, all in one state; the answers in the same order. An error
+    /// of any of them that is not the contract's own revert is an error of all.
+    pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<Returned>, Error> {
+        if let Some(multicall) = self.multicall
+            && calls.len() > 1
+            && let Some(answers) = self.aggregate(multicall, block, calls).await?
+        {
+            return Ok(answers);
+        }
+        let mut answers = Vec::with_capacity(calls.len());
+        for chunk in calls.chunks(BATCH) {
+            let requests: Vec<Request1> =
+                chunk.iter().map(|call| eth_call(call.to, &call.data, block)).collect();
+            for outcome in self.nodes.batch(&requests).await? {
+                answers.push(returned(outcome)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The same in few calls; `None` where there was no Multicall3 at that block yet.
+    async fn aggregate(
+        &self,
+        multicall: EvmAddress,
+        block: u64,
+        calls: &[Call],
+    ) -> Result<Option<Vec<Returned>>, Error> {
+        let chunks: Vec<&[Call]> = calls.chunks(AGGREGATED).collect();
+        let request = |chunk: &&[Call]| {
+            let calls: Vec<_> = chunk.iter().map(|call| (call.to, &call.data[..])).collect();
+            eth_call(multicall, &abi::aggregate3(&calls), block)
+        };
+        let requests: Vec<Request1> = chunks.iter().map(request).collect();
+        let mut answers = Vec::with_capacity(calls.len());
+        for (outcome, chunk) in self.nodes.batch(&requests).await?.into_iter().zip(chunks) {
+            let Returned::Data(data) = returned(outcome)? else {
+                return Err(Error::Malformed("Multicall3 reverted"));
+            };
+            if data.is_empty() {
+                return Ok(None);
+            }
+            let all = abi::aggregated(&data, chunk.len()).ok_or(Error::Malformed("not of Multicall3"))?;
+            answers.extend(all.into_iter().map(|(success, data)| {
+                if success { Returned::Data(data) } else { Returned::Reverted(abi::revert_reason(&data)) }
+            }));
+        }
+        Ok(Some(answers))
+    }
+}
+
+fn eth_call(to: EvmAddress, data: &[u8], block: u64) -> Request1 {
+    let call = json!({ "to": to.to_string(), "data": format!("0x{}", hex(data)) });
+    Request1 { method: "eth_call", params: json!([call, format!("{block:#x}")]) }
+}
+
+fn returned(outcome: Outcome) -> Result<Returned, Error> {
+    match outcome {
+        Outcome::Result(Value::String(text)) => {
+            unhex(&text).map(Returned::Data).ok_or(Error::Malformed("not hexadecimal"))
+        }
+        Outcome::Result(_) => Err(Error::Malformed("not a string")),
+        Outcome::Reverted { data, message } => {
+            let told = data.as_deref().and_then(unhex).and_then(|data| abi::revert_reason(&data));
+            // Some nodes only say it in words.
+            let said = || message.split_once("execution reverted: ").map(|(_, said)| said.to_owned());
+            Ok(Returned::Reverted(told.or_else(said)))
+        }
+    }
+}
+
+fn quantity(value: &Value) -> Option<u64> {
+    u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.strip_prefix("0x")?.as_bytes().as_chunks::<2>();
+    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let bytes = pairs.iter().map(|[high, low]| Some(nibble(*high)? << 4 | nibble(*low)?));
+    bytes.collect::<Option<_>>().filter(|_| rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_revert_comes_from_its_data_or_from_the_nodes_words() {
+        let reverted = |data: Option<&str>, message: &str| {
+            returned(Outcome::Reverted { data: data.map(str::to_owned), message: message.to_owned() })
+                .unwrap()
+        };
+        let said = "execution reverted: SBT has been revoked";
+        assert_eq!(reverted(None, said), Returned::Reverted(Some("SBT has been revoked".to_owned())));
+        assert_eq!(reverted(Some("0x"), "execution reverted"), Returned::Reverted(None));
+    }
+
+    #[test]
+    fn only_hexadecimal_is_data() {
+        assert_eq!(returned(Outcome::Result("0x0aFF".into())).unwrap(), Returned::Data(vec![10, 255]));
+        assert_eq!(returned(Outcome::Result("0x".into())).unwrap(), Returned::Data(vec![]));
+        for value in [json!("0x0"), json!("ff"), json!("0xzz"), json!(1), json!(null)] {
+            assert!(returned(Outcome::Result(value.clone())).is_err(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! JSON-RPC over one POST: batches, failover to the next node, and reverts told apart from failures.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request};
+use pyxis_net::{Client, body};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Error;
+
+/// Largest answer, in bytes.
+const MAX_ANSWER: usize = 32 << 20;
+/// Longest piece of a node's words that is kept.
+const MAX_WORDS: usize = 200;
+/// What geth and its kin answer when a contract reverts.
+const REVERTED: i64 = 3;
+
+/// A method and its parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Request1 {
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+}
+
+/// What one call of a batch came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Result(Value),
+    /// The contract reverted: its data, and what the node said.
+    Reverted {
+        data: Option<String>,
+        message: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Sent<'a> {
+    jsonrpc: &'static str,
+    id: usize,
+    method: &'static str,
+    params: &'a Value,
+}
+
+#[derive(Deserialize)]
+struct Received {
+    id: Option<usize>,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<Failure>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    code: i64,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    data: Value,
+}
+
+/// The nodes of a network, in the order of preference.
+pub(crate) struct Nodes {
+    net: Client,
+    urls: Vec<String>,
+    timeout: Duration,
+    /// The one that answered last.
+    preferred: AtomicUsize,
+}
+
+impl Nodes {
+    pub(crate) fn new(net: Client, urls: Vec<String>, timeout: Duration) -> Self {
+        Self { net, urls, timeout, preferred: AtomicUsize::new(0) }
+    }
+
+    /// Asks the node that answered last, then the others, until one answers every call.
+    pub(crate) async fn batch(&self, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        let mut failure = Error::Url;
+        for offset in 0..self.urls.len() {
+            let index = (first + offset) % self.urls.len();
+            match self.ask(&self.urls[index], calls).await {
+                Ok(outcomes) => {
+                    self.preferred.store(index, Ordering::Relaxed);
+                    return Ok(outcomes);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, node = index, "a node failed");
+                    failure = error;
+                }
+            }
+        }
+        Err(failure)
+    }
+
+    async fn ask(&self, url: &str, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
+        let sent: Vec<Sent<'_>> = calls
+            .iter()
+            .enumerate()
+            .map(|(id, call)| Sent { jsonrpc: "2.0", id, method: call.method, params: &call.params })
+            .collect();
+        // Some nodes refuse a batch of one.
+        let text = match &*sent {
+            [only] => serde_json::to_vec(only),
+            all => serde_json::to_vec(all),
+        };
+        let text = text.map_err(|_| Error::Malformed("the request cannot be written"))?;
+        let request = Request::post(url).header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let request = request.body(body::full(text)).map_err(|_| Error::Url)?;
+        let answer = tokio::time::timeout(self.timeout, self.send(request)).await;
+        read(&answer.map_err(|_| Error::Timeout)??, calls.len())
+    }
+
+    async fn send(&self, request: Request<pyxis_net::Body>) -> Result<bytes::Bytes, Error> {
+        let response = self.net.send(request, self.timeout).await?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(Error::Status(status.as_u16()));
+        }
+        Ok(body::read_capped(response.into_body(), MAX_ANSWER).await?)
+    }
+}
+
+/// Puts the answers into the order of the calls; every call must have its own.
+fn read(text: &[u8], count: usize) -> Result<Vec<Outcome>, Error> {
+    let malformed = |_| Error::Malformed("not JSON-RPC");
+    let received: Vec<Received> = if text.trim_ascii_start().starts_with(b"[") {
+        serde_json::from_slice(text).map_err(malformed)?
+    } else {
+        // One call, or a refusal of the whole batch.
+        vec![serde_json::from_slice(text).map_err(malformed)?]
+    };
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; count];
+    for one in received {
+        let outcome = outcome(one.result, one.error)?;
+        let place = one.id.and_then(|id| outcomes.get_mut(id));
+        *place.ok_or(Error::Malformed("an answer to no call"))? = Some(outcome);
+    }
+    outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
+}
+
+fn outcome(result: Option<Value>, error: Option<Failure>) -> Result<Outcome, Error> {
+    let Some(failure) = error else {
+        return result.map(Outcome::Result).ok_or(Error::Malformed("neither result nor error"));
+    };
+    let message: String = failure.message.chars().take(MAX_WORDS).collect();
+    let reverted = failure.code == REVERTED || message.to_ascii_lowercase().contains("execution reverted");
+    if !reverted {
+        return Err(Error::Refused { code: failure.code, message });
+    }
+    let data = match failure.data {
+        Value::String(text) => Some(text),
+        _ => None,
+    };
+    Ok(Outcome::Reverted { data, message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_put_into_the_order_of_the_calls() {
+        let text = br#"[{"id":1,"result":"b"},{"id":0,"result":"a"}]"#;
+        let read = read(text, 2).unwrap();
+        assert_eq!(read, [Outcome::Result("a".into()), Outcome::Result("b".into())]);
+        assert_eq!(
+            super::read(br#"{"id":0,"result":null}"#, 1).unwrap_err().to_string(),
+            "the node's answer cannot be read: neither result nor error"
+        );
+    }
+
+    #[test]
+    fn a_revert_is_an_answer_and_any_other_error_is_none() {
+        let reverted =
+            br#"{"id":0,"error":{"code":3,"message":"execution reverted: no","data":"0x08c379a0"}}"#;
+        let wanted =
+            Outcome::Reverted { data: Some("0x08c379a0".into()), message: "execution reverted: no".into() };
+        assert_eq!(read(reverted, 1).unwrap(), [wanted]);
+        for text in [
+            r#"{"id":0,"error":{"code":-32005,"message":"rate limited"}}"#,
+            r#"{"id":0,"error":{"code":-32000,"message":"header not found"}}"#,
+            r#"{"id":null,"error":{"code":-32600,"message":"batch too large"}}"#,
+            r#"[{"id":0,"result":"a"}]"#,
+            r#"[{"id":7,"result":"a"},{"id":0,"result":"a"}]"#,
+            "[]",
+            "nonsense",
+            "",
+        ] {
+            assert!(read(text.as_bytes(), 2).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Who may ask, and how often: anybody, unless the operator says otherwise (decisions, Endpoints).
+
+use std::time::Duration;
+
+use axum::extract::{Request, State as Extract};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use ipnet::IpNet;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::secret::SecretString;
+use pyxis_http::client_ip::{Peer, client_ip};
+use pyxis_store::visits;
+
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// The window of the rate limit.
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// Settings.
+#[derive(Clone, Debug, Default)]
+pub struct Admission {
+    /// The key that is asked for.
+    pub api_key: Option<SecretString>,
+    /// Requests of one IP address in a minute; 0 for no limit.
+    pub per_minute: u32,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Admission {
+    pub(crate) fn is_open(&self) -> bool {
+        self.api_key.is_none() && self.per_minute == 0
+    }
+}
+
+pub(crate) async fn admit(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
+    // A request as a whole cannot be lent to two threads.
+    let (headers, peer) = (request.headers().clone(), request.extensions().get::<Peer>().copied());
+    match check(&state, &headers, peer).await {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn check(state: &State, headers: &HeaderMap, peer: Option<Peer>) -> Result<()> {
+    let admission = &state.config.admission;
+    if let Some(key) = &admission.api_key {
+        let given = headers.get("x-api-key").map(http::HeaderValue::as_bytes);
+        if !given.is_some_and(|given| key.matches(given)) {
+            return Err(Error::InvalidKey);
+        }
+    }
+    let Some(Peer(peer)) = peer.filter(|_| admission.per_minute > 0) else {
+        return Ok(());
+    };
+    let client = client_ip(peer, headers, &admission.trusted_proxies).to_string();
+    let (now, window) = (state.now(), i64::try_from(WINDOW.as_millis()).unwrap_or(i64::MAX));
+    let start = UnixMillis(now.0 - now.0.rem_euclid(window));
+    if visits::admit(&state.store, &client, start, admission.per_minute.into()).await? {
+        return Ok(());
+    }
+    Err(Error::RateLimited { wait: start.plus(WINDOW).since(now).as_secs().try_into().unwrap_or(60) })
+}

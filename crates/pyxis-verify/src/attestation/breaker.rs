@@ -1,0 +1,60 @@
+//! A circuit breaker: whoever failed several times in a row is left alone for a while.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+
+/// Failures in a row that open it.
+const FAILURES: u32 = 5;
+/// How long it stays open.
+const REST: Duration = Duration::from_secs(5);
+
+/// Counts failures in a row.
+#[derive(Debug, Default)]
+pub struct Breaker {
+    failures: AtomicU32,
+    open_until: AtomicI64,
+}
+
+impl Breaker {
+    /// Whether to ask at all.
+    pub fn admits(&self, now: UnixMillis) -> bool {
+        now.0 >= self.open_until.load(Ordering::Relaxed)
+    }
+
+    /// Notes how it went. After a rest a single failure opens it again.
+    pub fn note(&self, success: bool, now: UnixMillis) {
+        if success {
+            self.failures.store(0, Ordering::Relaxed);
+        } else if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES {
+            self.open_until.store(now.plus(REST).0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_opens_after_failures_in_a_row_and_tries_again_after_a_rest() {
+        let (breaker, now) = (Breaker::default(), UnixMillis(1000));
+        for _ in 0..4 {
+            breaker.note(false, now);
+        }
+        breaker.note(true, now);
+        for _ in 0..5 {
+            assert!(breaker.admits(now));
+            breaker.note(false, now);
+        }
+        assert!(!breaker.admits(now.plus(REST).minus(Duration::from_millis(1))));
+        let later = now.plus(REST);
+        assert!(breaker.admits(later));
+        breaker.note(false, later);
+        assert!(!breaker.admits(later));
+        breaker.note(true, later.plus(REST));
+        breaker.note(false, later.plus(REST));
+        assert!(breaker.admits(later.plus(REST)));
+    }
+}

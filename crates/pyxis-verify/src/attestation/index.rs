@@ -1,0 +1,267 @@
+//! The external attestation index: every page of it, and rule 3 exactly (Spec 2, rule 3).
+
+use std::time::Duration;
+
+use http::{Method, Request, StatusCode};
+use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_net::body;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::breaker::Breaker;
+use crate::error::{BoxError, Error, Result};
+use crate::state::State;
+
+/// How long the index may take for one page.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Largest page, in bytes.
+const MAX_PAGE: usize = 4 << 20;
+/// Most pages of an address.
+const MAX_PAGES: u64 = 200;
+/// Addresses that are remembered.
+const REMEMBERED: u64 = 10_000;
+
+/// An attestation as the index has it; what it is missing makes it invalid, not an error.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Attestation {
+    /// Its name in the index.
+    pub attestation_id: Value,
+    /// The schema.
+    pub full_schema_id: Value,
+    /// Who attests.
+    pub attester: Value,
+    /// Whether the address is its receiver.
+    pub is_receiver: Value,
+    /// Whether it was revoked.
+    pub revoked: Value,
+    /// Unix seconds, as a number or as its text.
+    pub valid_until: Value,
+}
+
+/// What an attestation must be.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The schema.
+    pub schema: String,
+    /// The one authorized attester.
+    pub attester: EvmAddress,
+}
+
+/// A valid attestation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Unix seconds.
+    pub valid_until: i64,
+    /// Its name in the index.
+    pub attestation_id: Option<String>,
+}
+
+/// Rule 3: the attestation, if it is valid at `now`.
+pub fn valid(attestation: &Attestation, rule: &Rule, now: UnixMillis) -> Option<Found> {
+    let attester: EvmAddress = attestation.attester.as_str()?.parse().ok()?;
+    let until = seconds(&attestation.valid_until)?;
+    let holds = attestation.full_schema_id == rule.schema.as_str()
+        && attester == rule.attester
+        && attestation.is_receiver == Value::Bool(true)
+        && attestation.revoked == Value::Bool(false)
+        && until > now.seconds();
+    holds.then(|| Found { valid_until: until, attestation_id: name(&attestation.attestation_id) })
+}
+
+fn seconds(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)),
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() => {
+            // Whatever is later than any clock shows is just that.
+            Some(text.parse().unwrap_or(i64::MAX))
+        }
+        _ => None,
+    }
+}
+
+fn name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// What is known of the index.
+pub struct Index {
+    breaker: Breaker,
+    known: Cache<EvmAddress, (Found, UnixMillis)>,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self { breaker: Breaker::default(), known: Cache::new(REMEMBERED) }
+    }
+}
+
+/// Whether an address has a valid clean-hands attestation: the one that is valid longest. A failure of the
+/// index is an error, never `None`.
+pub async fn clean_hands(state: &State, address: EvmAddress) -> Result<Option<Found>> {
+    let config = &state.config.attestation;
+    let (Some(url), Some(attester)) = (&config.scan_url, config.attester) else {
+        return Err(Error::NotConfigured);
+    };
+    let now = state.now();
+    let remembered = state.index.known.get(&address).filter(|(found, at)| {
+        now.since(*at) < config.remember && now >= *at && found.valid_until > now.seconds()
+    });
+    if let Some((found, _)) = remembered {
+        return Ok(Some(found));
+    }
+    if !state.index.breaker.admits(now) {
+        return Err(Error::Index("it failed several times in a row, and is left alone for a while".into()));
+    }
+    let read = all(state, url, address).await;
+    state.index.breaker.note(read.is_ok(), state.now());
+    let rule = Rule { schema: config.schema.clone(), attester };
+    let rows = read.map_err(Error::Index)?;
+    let valid = rows.iter().filter_map(|row| valid(row, &rule, now));
+    let found = valid.max_by_key(|found| found.valid_until);
+    match &found {
+        Some(found) => state.index.known.insert(address, (found.clone(), now)),
+        None => state.index.known.invalidate(&address),
+    }
+    Ok(found)
+}
+
+/// Every attestation of an address.
+async fn all(state: &State, url: &str, address: EvmAddress) -> Result<Vec<Attestation>, BoxError> {
+    let mut rows = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let Some(page) = page(state, url, address, number).await? else {
+            // Nobody ever attested anything to this address.
+            return if number == 1 { Ok(rows) } else { Err("the index lost the address half way".into()) };
+        };
+        let read = page.rows.len() as u64;
+        rows.extend(page.rows);
+        let so_far = rows.len() as u64;
+        match (page.total, page.size) {
+            (Some(total), _) if so_far >= total => return Ok(rows),
+            (Some(_), _) if read == 0 => {
+                return Err("the index gave fewer attestations than it counts".into());
+            }
+            (None, Some(size)) if read >= size && read > 0 => {}
+            (None, _) => return Ok(rows),
+            (Some(_), _) => {}
+        }
+    }
+    Err("the index has more pages than are read".into())
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    success: Option<bool>,
+    data: Page,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default, deserialize_with = "count")]
+    total: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    size: Option<u64>,
+    rows: Vec<Attestation>,
+}
+
+/// A number, or its text.
+fn count<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(None),
+        Value::String(text) => text.parse().map(Some).map_err(serde::de::Error::custom),
+        value => value.as_u64().map(Some).ok_or_else(|| serde::de::Error::custom("not a count")),
+    }
+}
+
+/// One page; `None` for 404.
+async fn page(state: &State, url: &str, address: EvmAddress, number: u64) -> Result<Option<Page>, BoxError> {
+    let uri =
+        format!("{}/api/scan/addresses/{address}/attestations?page={number}", url.trim_end_matches('/'));
+    let request =
+        Request::builder().method(Method::GET).uri(uri).header(http::header::ACCEPT, "application/json");
+    let request = request.body(body::empty())?;
+    let reading = async {
+        let response = state.net.send(request, PATIENCE).await?;
+        let status = response.status();
+        Ok::<_, BoxError>((status, body::read_capped(response.into_body(), MAX_PAGE).await?))
+    };
+    let (status, bytes) = tokio::time::timeout(PATIENCE, reading).await??;
+    match status {
+        StatusCode::NOT_FOUND => Ok(None),
+        StatusCode::OK => {
+            let envelope: Envelope = serde_json::from_slice(&bytes)?;
+            if envelope.success == Some(false) {
+                return Err("the index says that it failed".into());
+            }
+            Ok(Some(envelope.data))
+        }
+        other => Err(format!("the index answered {other}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+
+    fn rule() -> Rule {
+        Rule { schema: "onchain_evm_10_0x8".to_owned(), attester: EvmAddress([0xab; 20]) }
+    }
+
+    fn row(change: impl FnOnce(&mut Value)) -> Attestation {
+        let mut row = json!({
+            "attestationId": "a1",
+            "fullSchemaId": "onchain_evm_10_0x8",
+            "attester": format!("0x{}", "AB".repeat(20)),
+            "isReceiver": true,
+            "revoked": false,
+            "validUntil": 1_767_225_601,
+        });
+        change(&mut row);
+        serde_json::from_value(row).unwrap()
+    }
+
+    #[test]
+    fn a_row_that_keeps_every_part_of_the_rule_is_valid() {
+        let found = Found { valid_until: 1_767_225_601, attestation_id: Some("a1".to_owned()) };
+        assert_eq!(valid(&row(|_| {}), &rule(), NOW), Some(found.clone()));
+        assert_eq!(valid(&row(|row| row["validUntil"] = json!("1767225601")), &rule(), NOW), Some(found));
+    }
+
+    #[test]
+    fn a_row_that_breaks_one_part_of_the_rule_is_not() {
+        for (member, value) in [
+            ("fullSchemaId", json!("onchain_evm_10_0x9")),
+            ("fullSchemaId", json!("ONCHAIN_EVM_10_0X8")),
+            ("attester", json!(format!("0x{}", "ac".repeat(20)))),
+            ("attester", json!("somebody")),
+            ("isReceiver", json!(false)),
+            ("isReceiver", json!("true")),
+            ("isReceiver", json!(null)),
+            ("revoked", json!(true)),
+            ("revoked", json!(null)),
+            ("revoked", json!(0)),
+            ("validUntil", json!(1_767_225_600)),
+            ("validUntil", json!("1767225600")),
+            ("validUntil", json!(0)),
+            ("validUntil", json!("soon")),
+            ("validUntil", json!("")),
+            ("validUntil", json!(null)),
+        ] {
+            let row = row(|row| row[member] = value.clone());
+            assert_eq!(valid(&row, &rule(), NOW), None, "{member} {value}");
+        }
+        assert_eq!(valid(&Attestation::default(), &rule(), NOW), None);
+    }
+}

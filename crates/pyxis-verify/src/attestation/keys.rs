@@ -1,0 +1,83 @@
+//! Keys that sign attestations. The private half is derived from the installation's keys by its number, so
+//! every node has it and nothing is stored of it; a rotation takes the next number.
+
+use ed25519_dalek::SigningKey;
+use pyxis_core::actor::Actor;
+use pyxis_core::secret::SecretBytes;
+use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::service;
+use crate::state::State;
+
+/// Attempts to add a key while other nodes do the same.
+const ATTEMPTS: usize = 8;
+
+/// Every key, newest first. Those that sign are made when they are first asked for.
+pub async fn list(state: &State) -> Result<Vec<KeyRow>> {
+    active(state, Scheme::Ed25519).await?;
+    active(state, Scheme::Eip712).await?;
+    Ok(attestation_keys::list(&state.store).await?)
+}
+
+/// The key that signs.
+pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
+    for _ in 0..ATTEMPTS {
+        if let Some(row) = attestation_keys::active(&state.store, scheme).await? {
+            return Ok(row);
+        }
+        let known = attestation_keys::list(&state.store).await?;
+        let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
+        attestation_keys::insert(&state.store, &row).await?;
+    }
+    Err(Error::Unavailable("others keep adding keys".into()))
+}
+
+/// Ends the key that signs and lets a new one sign. What the old one signed can still be checked: it stays
+/// on the list.
+pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Result<KeyRow> {
+    service::check_home(state, actor).await?;
+    let old = active(state, scheme).await?;
+    let mut tx = state.store.begin().await?;
+    let known = attestation_keys::list(&mut tx).await?;
+    let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
+    let retired = attestation_keys::retire(&mut tx, old.id, state.now()).await?;
+    if !retired || !attestation_keys::insert(&mut tx, &row).await? {
+        return Err(service::Error::Conflict("somebody else rotated this key just now"));
+    }
+    let detail = json!({ "scheme": scheme.as_str(), "old": old.public_key, "new": row.public_key });
+    service::commit(state, actor, tx, "attestation_key.rotate", &detail).await?;
+    Ok(row)
+}
+
+fn new(state: &State, scheme: Scheme, id: i64) -> Result<KeyRow> {
+    let public_key = match scheme {
+        Scheme::Ed25519 => {
+            format!("0x{}", pyxis_core::entropy::hex(&ed25519(state, id)?.verifying_key().to_bytes()))
+        }
+        Scheme::Eip712 => secp256k1(state, id)?.address().to_string(),
+    };
+    Ok(KeyRow { id, scheme, public_key, created_at: state.now(), retired_at: None })
+}
+
+fn seed(state: &State, scheme: Scheme, id: i64) -> SecretBytes {
+    state.keyring.derive(&format!("attestation {} {id}", scheme.as_str()))
+}
+
+/// The private half of an Ed25519 key.
+pub(super) fn ed25519(state: &State, id: i64) -> Result<SigningKey> {
+    let seed = seed(state, Scheme::Ed25519, id);
+    let seed: &[u8; 32] = seed.expose().as_slice().try_into().map_err(|_| unusable())?;
+    Ok(SigningKey::from_bytes(seed))
+}
+
+/// The private half of a secp256k1 key.
+pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::SigningKey> {
+    let seed = seed(state, Scheme::Eip712, id);
+    pyxis_evm::SigningKey::from_bytes(seed.expose()).ok_or_else(unusable)
+}
+
+fn unusable() -> Error {
+    Error::Internal("the derived bytes are no key; rotate it".into())
+}

@@ -1,0 +1,83 @@
+//! The networks that have nodes, and what their contracts said about blocks that can no longer change.
+
+use std::collections::BTreeMap;
+
+use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::proof::{Kind, NetworkName};
+use pyxis_evm::{Chain, Word};
+use pyxis_net::Client;
+
+use crate::checker::Verdict;
+use crate::contracts::{self, Asked, Contracts};
+use crate::error::Result;
+use crate::network::{Network, Networks};
+
+/// Answers that are kept.
+const REMEMBERED: u64 = 200_000;
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    network: NetworkName,
+    block: u64,
+    kind: Kind,
+    action: Option<Word>,
+    user: EvmAddress,
+}
+
+/// The networks with nodes.
+pub(crate) struct Chains {
+    chains: BTreeMap<NetworkName, Chain>,
+    answers: Cache<Key, Verdict>,
+}
+
+impl Chains {
+    pub(crate) fn new(net: &Client, networks: &Networks) -> Self {
+        let chain = |network: &Network| {
+            let settings = network.rpc.clone()?;
+            Some((network.name.clone(), Chain::new(net, settings)))
+        };
+        Self { chains: networks.iter().filter_map(chain).collect(), answers: Cache::new(REMEMBERED) }
+    }
+
+    /// The nodes of a network.
+    pub(crate) fn of(&self, network: &NetworkName) -> Option<&Chain> {
+        self.chains.get(network)
+    }
+
+    /// What contracts say about addresses, in their order.
+    pub(crate) async fn ask(
+        &self,
+        network: &Network,
+        contracts: &Contracts,
+        asked: &Asked,
+        users: &[EvmAddress],
+    ) -> Result<Vec<Verdict>> {
+        let Some(chain) = self.of(&network.name) else {
+            return Err(crate::Error::Unavailable("the network has no node".into()));
+        };
+        let key = |user: EvmAddress| Key {
+            network: network.name.clone(),
+            block: asked.block,
+            kind: asked.kind,
+            action: asked.action,
+            user,
+        };
+        let head = chain.known_head().map_or(0, |head| head.number);
+        if asked.block.saturating_add(network.confirmations) > head {
+            return contracts::ask(chain, contracts, asked, users).await;
+        }
+        let known: Vec<Option<Verdict>> = users.iter().map(|user| self.answers.get(&key(*user))).collect();
+        let missing = users.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let missing: Vec<EvmAddress> = missing.map(|(user, _)| *user).collect();
+        let fresh = contracts::ask(chain, contracts, asked, &missing).await?;
+        for (user, verdict) in missing.iter().zip(&fresh) {
+            self.answers.insert(key(*user), *verdict);
+        }
+        let mut fresh = fresh.into_iter();
+        let verdicts = known.into_iter().map(|known| known.or_else(|| fresh.next()));
+        verdicts
+            .collect::<Option<_>>()
+            .ok_or_else(|| crate::Error::Unavailable("an answer is missing".into()))
+    }
+}

@@ -1,0 +1,220 @@
+//! Proofs in contracts: the calls, and what their answers mean (decisions, Where proofs come from).
+
+use std::collections::BTreeMap;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::Kind;
+use pyxis_evm::{Call, Chain, Returned, Word, abi, typed_data};
+
+use crate::checker::{Reason, Verdict};
+use crate::error::{Error, Result};
+
+/// Position of the action id among the public values of a soulbound token.
+const ACTION: usize = 2;
+/// Position of the issuer.
+const ISSUER: usize = 4;
+/// What the hub says of a token that is not there, or no longer valid.
+const ABSENT: &str = "SBT is expired or does not exist";
+/// What it says of a revoked one.
+const REVOKED: &str = "SBT has been revoked";
+
+/// Where the proofs of a network are. What is absent is not asked.
+#[derive(Clone, Debug, Default)]
+pub struct Contracts {
+    /// The older stores, by kind: `isUniqueForAction(address,uint256)`.
+    pub unique: BTreeMap<Kind, EvmAddress>,
+    /// `usResidency(address)`.
+    pub residence: Option<EvmAddress>,
+    /// The hub of soulbound tokens: `getSBT(address,bytes32)`.
+    pub hub: Option<Hub>,
+}
+
+/// The hub of soulbound tokens.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    /// Its address.
+    pub address: EvmAddress,
+    /// For each kind, the circuit of its tokens and the issuer that they must name.
+    pub circuits: BTreeMap<Kind, Circuit>,
+}
+
+/// The tokens of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Circuit {
+    /// The circuit's id.
+    pub id: Word,
+    /// The one issuer that is believed.
+    pub issuer: Word,
+}
+
+/// What is asked of contracts, in the state after a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Of what.
+    pub kind: Kind,
+    /// For which use; `None`: for any.
+    pub action: Option<Word>,
+    /// The block.
+    pub block: u64,
+    /// Its timestamp.
+    pub at: UnixMillis,
+}
+
+/// One of the calls about an address.
+#[derive(Clone, Copy)]
+enum Shape {
+    Boolean,
+    Token(Circuit),
+}
+
+impl Contracts {
+    /// Whether any contract knows of a kind.
+    pub fn know(&self, kind: Kind) -> bool {
+        !self.calls(kind, Some([0; 32]), EvmAddress([0; 20])).is_empty()
+    }
+
+    fn calls(&self, kind: Kind, action: Option<Word>, user: EvmAddress) -> Vec<(Call, Shape)> {
+        let mut calls = Vec::new();
+        let who = typed_data::address(user);
+        if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
+            let data = abi::call("isUniqueForAction(address,uint256)", &[who, action]);
+            calls.push((Call { to: *to, data }, Shape::Boolean));
+        }
+        if let Some(to) = self.residence.filter(|_| kind == Kind::ResidenceUs) {
+            calls.push((Call { to, data: abi::call("usResidency(address)", &[who]) }, Shape::Boolean));
+        }
+        if let Some(hub) = &self.hub
+            && let Some(circuit) = hub.circuits.get(&kind)
+        {
+            let data = abi::call("getSBT(address,bytes32)", &[who, circuit.id]);
+            calls.push((Call { to: hub.address, data }, Shape::Token(*circuit)));
+        }
+        calls
+    }
+}
+
+/// The verdicts about addresses, in their order. Any answer that cannot be understood is an error of all:
+/// nobody is told "no" because a contract could not be read.
+pub async fn ask(
+    chain: &Chain,
+    contracts: &Contracts,
+    asked: &Asked,
+    users: &[EvmAddress],
+) -> Result<Vec<Verdict>> {
+    let each: Vec<Vec<(Call, Shape)>> =
+        users.iter().map(|user| contracts.calls(asked.kind, asked.action, *user)).collect();
+    let calls: Vec<Call> = each.iter().flatten().map(|(call, _)| call.clone()).collect();
+    let answers = chain.call_many(asked.block, &calls).await;
+    let mut answers = answers.map_err(|error| Error::Unavailable(error.into()))?.into_iter();
+    let mut verdicts = Vec::with_capacity(users.len());
+    for calls in &each {
+        let mut verdict = Verdict::Invalid(Reason::None);
+        for (_, shape) in calls {
+            let answer = answers.next().ok_or_else(unreadable)?;
+            verdict = verdict.or(read(asked, *shape, &answer)?);
+        }
+        verdicts.push(verdict);
+    }
+    Ok(verdicts)
+}
+
+fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict> {
+    match (shape, answer) {
+        (Shape::Boolean, Returned::Data(data)) => match abi::Words::new(data).boolean(0) {
+            Some(true) => Ok(Verdict::Valid(None)),
+            Some(false) => Ok(Verdict::Invalid(Reason::None)),
+            None => Err(unreadable()),
+        },
+        (Shape::Token(circuit), Returned::Data(data)) => {
+            token(asked, circuit, abi::Words::new(data)).ok_or_else(unreadable)
+        }
+        (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == ABSENT => {
+            Ok(Verdict::Invalid(Reason::None))
+        }
+        (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == REVOKED => {
+            Ok(Verdict::Invalid(Reason::Revoked))
+        }
+        (_, Returned::Reverted(reason)) => {
+            let said = reason.as_deref().unwrap_or("without a reason");
+            Err(Error::Unavailable(format!("a contract reverted: {said}").into()))
+        }
+    }
+}
+
+/// `(uint256 expiry, uint256[] publicValues, bool revoked)`; `None` if it is not that.
+fn token(asked: &Asked, circuit: Circuit, words: abi::Words<'_>) -> Option<Verdict> {
+    words.word(0)?;
+    let (length, values) = words.tail(1)?.array()?;
+    let revoked = words.boolean(2)?;
+    let value = |index: usize| values.word(index).filter(|_| index < length);
+    let (action, issuer) = (value(ACTION)?, value(ISSUER)?);
+    // An expiry beyond 64 bits is later than anything.
+    let expiry = words.number(0).and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(i64::MAX / 1000);
+    let until = UnixMillis(expiry.saturating_mul(1000));
+    Some(if revoked {
+        Verdict::Invalid(Reason::Revoked)
+    } else if issuer != circuit.issuer {
+        Verdict::Invalid(Reason::OtherIssuer)
+    } else if asked.action.is_some_and(|wanted| wanted != action) {
+        Verdict::Invalid(Reason::OtherAction)
+    } else if until <= asked.at {
+        Verdict::Invalid(Reason::Expired)
+    } else {
+        Verdict::Valid(Some(until))
+    })
+}
+
+fn unreadable() -> Error {
+    Error::Unavailable("a contract's answer cannot be read; is its address right, and was it there?".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(number: u64) -> Word {
+        typed_data::number(number)
+    }
+
+    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<Verdict> {
+        let asked = Asked { kind: Kind::GovId, action: Some(word(5)), block: 1, at: UnixMillis(1_000_000) };
+        let circuit = Circuit { id: word(1), issuer: word(9) };
+        let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
+        data.extend(values.iter().map(|value| word(*value)));
+        read(&asked, Shape::Token(circuit), &Returned::Data(data.concat()))
+    }
+
+    #[test]
+    fn a_token_counts_with_its_action_its_issuer_and_its_time() {
+        assert_eq!(judged(1001, &[0, 0, 5, 0, 9], 0).unwrap(), Verdict::Valid(Some(UnixMillis(1_001_000))));
+        for (expiry, values, revoked, reason) in [
+            (1000, [0, 0, 5, 0, 9], 0, Reason::Expired),
+            (1001, [0, 0, 6, 0, 9], 0, Reason::OtherAction),
+            (1001, [0, 0, 5, 0, 8], 0, Reason::OtherIssuer),
+            (1001, [0, 0, 5, 0, 9], 1, Reason::Revoked),
+        ] {
+            assert_eq!(judged(expiry, &values, revoked).unwrap(), Verdict::Invalid(reason));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_understood_is_never_a_no() {
+        assert!(judged(1001, &[0, 0, 5], 0).is_err());
+        assert!(judged(1001, &[0, 0, 5, 0, 9], 2).is_err());
+        let asked = Asked { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
+        let circuit = Circuit { id: word(1), issuer: word(9) };
+        for answer in [
+            Returned::Data(vec![]),
+            Returned::Data(vec![0; 31]),
+            Returned::Reverted(None),
+            Returned::Reverted(Some("paused".to_owned())),
+        ] {
+            assert!(read(&asked, Shape::Boolean, &answer).is_err(), "{answer:?}");
+            assert!(read(&asked, Shape::Token(circuit), &answer).is_err(), "{answer:?}");
+        }
+        let absent = Returned::Reverted(Some(ABSENT.to_owned()));
+        assert!(read(&asked, Shape::Boolean, &absent).is_err());
+        assert_eq!(read(&asked, Shape::Token(circuit), &absent).unwrap(), Verdict::Invalid(Reason::None));
+    }
+}

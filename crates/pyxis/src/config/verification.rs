@@ -1,0 +1,82 @@
+//! Settings of verification.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::secret::SecretString;
+use pyxis_verify as verify;
+use pyxis_verify::network::Networks;
+
+use super::env::Env;
+use super::{Config, Source};
+
+/// What verification can be told.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// The networks.
+    pub networks: Networks,
+    /// Most addresses in one question of a voting strategy.
+    pub max_addresses: usize,
+    /// Where the external attestation index is.
+    pub scan_url: Option<String>,
+    /// The one authorized attester.
+    pub attester: Option<EvmAddress>,
+    /// The schema of clean-hands attestations.
+    pub schema: String,
+    /// How long an attestation holds.
+    pub lifetime: Duration,
+    /// How long a found attestation is remembered.
+    pub remember: Duration,
+    /// The key that checks ask for.
+    pub api_key: Option<SecretString>,
+    /// Requests of one IP address in a minute.
+    pub per_minute: u32,
+}
+
+impl Verification {
+    pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Self> {
+        let scan_url = source.optional::<String>("attestation_scan_url")?;
+        if let Some(url) = &scan_url {
+            let parsed: Option<http::Uri> = url.parse().ok();
+            let scheme = parsed.as_ref().and_then(http::Uri::scheme_str);
+            if !matches!(scheme, Some("http" | "https")) {
+                anyhow::bail!("PX_ATTESTATION_SCAN_URL: an http or https URL");
+            }
+        }
+        Ok(Self {
+            networks: Networks::from_json(&source.text("networks")?).context("PX_NETWORKS")?,
+            max_addresses: source.parsed("max_addresses")?,
+            scan_url,
+            attester: source.optional("authorized_attester")?,
+            schema: source.text("clean_hands_schema")?,
+            lifetime: Duration::from_secs(source.parsed("attestation_lifetime_secs")?),
+            remember: Duration::from_secs(source.parsed("attestation_cache_secs")?),
+            api_key: source.secret("verify_api_key")?,
+            per_minute: source.parsed("verify_rate_limit")?,
+        })
+    }
+}
+
+impl Config {
+    /// The settings of verification, as it takes them.
+    pub fn verify(&self) -> verify::Config {
+        let given = self.verification.clone();
+        verify::Config {
+            networks: given.networks,
+            max_addresses: given.max_addresses,
+            attestation: verify::attestation::Config {
+                lifetime: given.lifetime,
+                scan_url: given.scan_url,
+                attester: given.attester,
+                schema: given.schema,
+                remember: given.remember,
+            },
+            admission: verify::Admission {
+                api_key: given.api_key,
+                per_minute: given.per_minute,
+                trusted_proxies: self.trusted_proxies.clone(),
+            },
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The EVM source on a real node (decisions, Where proofs come from): state that changes from block to block,
+//! asked at old heights; failures that never become a no.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_evm::{Word, abi, typed_data};
+use pyxis_testkit::anvil::{Anvil, compile};
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
+
+use super::stage::{ACTION, Stage, address, registration};
+use crate::support::Setup;
+
+const CIRCUIT: Word = [7; 32];
+const ISSUER: u64 = 77;
+/// Where compiled contracts are kept.
+const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
+const STRATEGY: &str = "/snapshot-strategies/sybil-resistance/gov-id";
+
+/// A node with the contracts of the tests.
+struct Chain {
+    anvil: Anvil,
+    proofs: EvmAddress,
+    multicall: EvmAddress,
+}
+
+fn word(number: u64) -> Word {
+    typed_data::number(number)
+}
+
+fn action() -> Word {
+    word(123_456_789)
+}
+
+fn source() -> std::path::PathBuf {
+    std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/chain/Proofs.sol")).to_owned()
+}
+
+impl Chain {
+    async fn start(test: &str) -> Option<Self> {
+        let anvil = Anvil::start(test, 10)?;
+        let code = compile(&source(), KEPT.as_ref());
+        let proofs = anvil.deploy(&code["Proofs"]).await;
+        let multicall = anvil.deploy(&code["Multicall"]).await;
+        Some(Self { anvil, proofs, multicall })
+    }
+
+    async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
+        self.anvil.send(self.proofs, &abi::call(signature, arguments)).await
+    }
+
+    async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
+        let expiry = self.anvil.timestamp().await + seconds;
+        let who = typed_data::address(address(number));
+        let arguments = [who, CIRCUIT, word(expiry), action, word(issuer)];
+        self.send("mint(address,bytes32,uint256,uint256,uint256)", &arguments).await
+    }
+
+    /// The settings of optimism with this chain behind it.
+    fn settings(&self, urls: &[String], change: impl FnOnce(&mut Value)) -> String {
+        let mut network = json!({
+            "rpc": urls,
+            "confirmations": 1,
+            "contracts": {
+                "unique": {"phone": self.proofs.to_string()},
+                "residence": self.proofs.to_string(),
+                "hub": {
+                    "address": self.proofs.to_string(),
+                    "circuits": {"gov-id": {
+                        "id": format!("0x{}", pyxis_core::entropy::hex(&CIRCUIT)), "issuer": ISSUER.to_string(),
+                    }},
+                },
+            },
+        });
+        change(&mut network);
+        json!({"optimism": network}).to_string()
+    }
+
+    async fn stage(&self, change: impl FnOnce(&mut Value)) -> Stage {
+        let settings = self.settings(&[self.anvil.url()], change);
+        Stage::with(Setup::new().env("PX_NETWORKS", &settings)).await
+    }
+}
+
+fn asked(snapshot: &str, numbers: std::ops::Range<u8>) -> String {
+    let addresses: Vec<String> = numbers.map(|number| address(number).to_string()).collect();
+    format!("{STRATEGY}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
+}
+
+async fn scores(stage: &Stage, height: u64, numbers: std::ops::Range<u8>) -> Vec<i64> {
+    let answer = stage.ask(&asked(&height.to_string(), numbers)).await;
+    answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect()
+}
+
+/// Mints, revokes and lets expire, and asks about every block afterwards.
+async fn old_heights(chain: &Chain, stage: &Stage) {
+    let minted = chain.mint(1, 10_000, action(), ISSUER).await;
+    chain.mint(2, 10_000, word(5), ISSUER).await;
+    chain.mint(3, 10_000, action(), 99).await;
+    let shortly = chain.mint(4, 60, action(), ISSUER).await;
+    let who = typed_data::address(address(1));
+    let revoked = chain.send("revoke(address,bytes32)", &[who, CIRCUIT]).await;
+    let later = chain.anvil.timestamp().await + 61;
+    chain.anvil.rpc("evm_setNextBlockTimestamp", json!([later])).await;
+    let expired = chain.send("setBroken(bool)", &[word(0)]).await;
+    for _ in 0..2 {
+        assert_eq!(scores(stage, minted - 1, 1..5).await, [0, 0, 0, 0]);
+        assert_eq!(scores(stage, minted, 1..5).await, [1, 0, 0, 0]);
+        assert_eq!(scores(stage, shortly, 1..5).await, [1, 0, 0, 1]);
+        assert_eq!(scores(stage, revoked, 1..5).await, [0, 0, 0, 1]);
+        assert_eq!(scores(stage, expired, 1..5).await, [0, 0, 0, 0]);
+    }
+    let told = stage.ask(&format!("{}&explain=true", asked("latest", 1..5))).await;
+    let reasons: Vec<&str> =
+        told["score"].as_array().unwrap().iter().map(|entry| entry["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["revoked", "other_action", "other_issuer", "none"]);
+    let above = stage.get(&asked(&(expired + 1).to_string(), 1..2)).await.expect(400).json();
+    assert_eq!(above, json!({"error": "Snapshot is invalid"}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contracts_are_asked_at_old_heights_in_batches() {
+    let Some(chain) = Chain::start("contracts in batches").await else { return };
+    let stage = chain.stage(|_| {}).await;
+    old_heights(&chain, &stage).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contracts_are_asked_at_old_heights_through_multicall() {
+    let Some(chain) = Chain::start("contracts through Multicall3").await else { return };
+    let stage = chain.stage(|network| network["multicall"] = json!(chain.multicall.to_string())).await;
+    old_heights(&chain, &stage).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() {
+    let Some(chain) = Chain::start("older stores").await else { return };
+    let stage = chain.stage(|_| {}).await;
+    let who = typed_data::address(address(1));
+    chain.send("setUnique(address,uint256,bool)", &[who, action(), word(1)]).await;
+    let first = chain.anvil.height().await;
+    chain.send("setUnique(address,uint256,bool)", &[who, word(5), word(1)]).await;
+    chain.send("setResident(address,bool)", &[who, word(1)]).await;
+    let phone =
+        |action: &str| format!("/sybil-resistance/phone/optimism?user={}&action-id={action}", address(1));
+    // The newest block is looked for at most once a second.
+    let fresh = async || {
+        let path = format!("/residence/country/us/optimism?user={}", address(1));
+        (stage.ask(&path).await == json!({"result": true})).then_some(())
+    };
+    crate::support::until("the block of the residence", fresh).await;
+    assert_eq!(stage.ask(&phone(ACTION)).await, json!({"result": true}));
+    assert_eq!(stage.ask(&phone("5")).await, json!({"result": true}));
+    assert_eq!(stage.ask(&phone("6")).await, json!({"result": false}));
+    let at = |action: &str| {
+        format!(
+            "/snapshot-strategies/sybil-resistance/phone?network=10&snapshot={first}&addresses={}&action-id={action}",
+            address(1)
+        )
+    };
+    assert_eq!(stage.ask(&at(ACTION)).await["score"][0]["score"], 1);
+    assert_eq!(stage.ask(&at("5")).await["score"][0]["score"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both() {
+    let Some(chain) = Chain::start("both sources").await else { return };
+    let stage = chain.stage(|_| {}).await;
+    chain.mint(1, 10_000, action(), ISSUER).await;
+    let height = chain.anvil.height().await;
+    let registered = stage.register(registration(2, pyxis_core::proof::Kind::GovId, 7)).await;
+    assert!(registered["height"].as_u64().unwrap() <= height);
+    let both = async || (scores(&stage, height, 1..4).await == [1, 1, 0]).then_some(());
+    crate::support::until("both proofs", both).await;
+    let body = json!({"address": address(1).to_string(), "reason": "sold"});
+    stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
+    let blocked = stage.ask(&format!("{}&explain=true", asked("latest", 1..2))).await;
+    assert_eq!(blocked["score"][0]["reason"], "blocked");
+    assert_eq!(scores(&stage, height, 1..4).await, [1, 1, 0], "what was answered stands");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_contract_that_fails_otherwise_is_no_answer() {
+    let Some(chain) = Chain::start("another revert").await else { return };
+    let stage = chain.stage(|_| {}).await;
+    let broken = chain.send("setBroken(bool)", &[word(1)]).await;
+    let refused = stage.get(&asked(&broken.to_string(), 1..3)).await.expect(503).json();
+    assert!(refused["error"].is_string() && refused.get("score").is_none());
+    // Before the contract was there, nothing can be said either.
+    stage.get(&asked("0", 1..3)).await.expect(503);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over() {
+    let Some(mut chain) = Chain::start("a node that dies").await else { return };
+    let minted = chain.mint(1, 10_000, action(), ISSUER).await;
+    // A node that accepts the request and then is gone.
+    let dying = Upstream::http().await;
+    dying.reply_with(|_| Reply::abort());
+    let urls = [dying.url(""), chain.anvil.url()];
+    let stage = Stage::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
+    assert_eq!(scores(&stage, minted, 1..3).await, [1, 0]);
+    assert!(!dying.requests().is_empty());
+    chain.anvil.kill();
+    stage.get(&asked(&(minted - 1).to_string(), 1..3)).await.expect(503);
+    stage.get(&asked("latest", 1..200)).await.expect(503);
+    let networks = stage.owner.get("/admin/networks").send().await.expect(200).json();
+    assert_eq!(networks["networks"][0]["clock"], "rpc");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_contract_on_the_chain_believes_an_attestation() {
+    let Some(chain) = Chain::start("attestation on chain").await else { return };
+    let stage = chain.stage(|_| {}).await;
+    stage.register(registration(1, pyxis_core::proof::Kind::GovId, 7)).await;
+    let path = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(1));
+    let attested = stage.ask(&path).await;
+    let signer: EvmAddress = attested["signer"].as_str().unwrap().parse().unwrap();
+    let output = tempfile::tempdir().unwrap();
+    let code =
+        [&compile(&source(), output.path())["Attestations"][..], &typed_data::address(signer)].concat();
+    let contract = chain.anvil.deploy(&code).await;
+    let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
+    let believed = async |recipient: EvmAddress| {
+        let signature = attested["signature"].as_str().unwrap();
+        let head = [
+            word(192),
+            typed_data::address(recipient),
+            action(),
+            time("issuedAt"),
+            time("expiresAt"),
+            word(256),
+            word(6),
+            padded(b"gov-id"),
+            word(65),
+        ];
+        let data = abi::call("check(string,address,uint256,uint64,uint64,bytes)", &head);
+        let data = format!("0x{}{}{}", pyxis_core::entropy::hex(&data), &signature[2..], "00".repeat(31));
+        let call = json!([{"to": contract.to_string(), "data": data}, "latest"]);
+        chain.anvil.rpc("eth_call", call).await
+    };
+    assert!(believed(address(1)).await.as_str().unwrap().ends_with('1'));
+    assert!(believed(address(2)).await.as_str().unwrap().ends_with('0'));
+}
+
+fn padded(text: &[u8]) -> Word {
+    let mut word = [0; 32];
+    word[..text.len()].copy_from_slice(text);
+    word
+}
