@@ -110,17 +110,16 @@ impl Sample {
     }
 
     pub(super) fn access(self) -> Vec<Rendered> {
+        let mut pages = self.agent_pages();
+        pages.extend(self.credential_pages());
+        pages
+    }
+
+    fn agent_pages(self) -> Vec<Rendered> {
         let wrong_agent = self.problems(&[
             ("name", "An agent of this name exists. Choose another name."),
             ("rate_limit_per_hour", "Not a whole number."),
             ("credential", "No such credential."),
-        ]);
-        let wrong_credential = self.problems(&[
-            ("name", "A credential of this name exists."),
-            ("allowed_hosts", "line 2: * may only stand first, as in *.example.com."),
-            ("secret", "The secret is empty."),
-            ("header_name", "line 1: Host cannot be set."),
-            ("description", "Too long."),
         ]);
         let key = |rotated| {
             render(&AgentKeyPage {
@@ -142,12 +141,6 @@ impl Sample {
             })
         };
         let agents = (0..3).map(|n| self.agent(n)).collect();
-        let good = Verified { good: true, text: self.t("200 from api.example.com in 84 ms") };
-        let bad = Verified {
-            good: false,
-            text: self.t("401 from api.example.com: the API does not take this secret"),
-        };
-        let retry = self.credential_form(wrong_credential);
         vec![
             (
                 "/app/agents",
@@ -179,6 +172,24 @@ impl Sample {
             ("/app/agents/disabled", agent_page(2)),
             ("/app/agents/key", key(false)),
             ("/app/agents/rotated", key(true)),
+        ]
+    }
+
+    fn credential_pages(self) -> Vec<Rendered> {
+        let wrong_credential = self.problems(&[
+            ("name", "A credential of this name exists."),
+            ("allowed_hosts", "line 2: * may only stand first, as in *.example.com."),
+            ("secret", "The secret is empty."),
+            ("header_name", "line 1: Host cannot be set."),
+            ("description", "Too long."),
+        ]);
+        let good = Verified { good: true, text: self.t("200 from api.example.com in 84 ms") };
+        let bad = Verified {
+            good: false,
+            text: self.t("401 from api.example.com: the API does not take this secret"),
+        };
+        let retry = self.credential_form(wrong_credential);
+        vec![
             (
                 "/app/credentials",
                 render(&CredentialsPage {
