@@ -6,7 +6,7 @@ use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 
 use crate::db::{row, sql, stored_enum};
-use crate::{Executor, StoreError};
+use crate::{Engine, Executor, StoreError};
 
 stored_enum! {
     /// A chat platform.
@@ -105,12 +105,16 @@ pub async fn claim(
     until: UnixMillis,
     limit: u32,
 ) -> Result<Vec<ChatMessageRow>, StoreError> {
-    let query = sql(concat!(
-        "UPDATE chat_messages SET next_at = $1 WHERE next_at <= $2 AND id IN (SELECT id FROM chat_messages \
-         WHERE platform = $3 AND next_at <= $2 ORDER BY next_at, id LIMIT $4) RETURNING ",
-        chat_message_columns!()
-    ));
-    executor.returning(query.bind(until).bind(now).bind(platform).bind(i64::from(limit))).await
+    let query = sql("UPDATE chat_messages SET next_at = $1 WHERE next_at <= $2 AND id IN \
+         (SELECT id FROM chat_messages WHERE platform = $3 AND next_at <= $2 ORDER BY next_at, id LIMIT $4");
+    let query = query.bind(until).bind(now).bind(platform).bind(i64::from(limit));
+    // A decision holds its message while it waits for the audit chain: to wait for it here, with other
+    // messages claimed, would make a circle.
+    let query = match executor.engine() {
+        Engine::Sqlite => query,
+        Engine::Postgres => query.then(" FOR UPDATE SKIP LOCKED"),
+    };
+    executor.returning(query.then(concat!(") RETURNING ", chat_message_columns!()))).await
 }
 
 /// Notes that the message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, it

@@ -131,6 +131,11 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("POST", "/app/account/passkeys/{id}/remove"),
     ("POST", "/app/account/tokens"),
     ("POST", "/app/account/tokens/{id}/revoke"),
+    ("GET", "/app/notifications"),
+    ("POST", "/app/notifications/link"),
+    ("POST", "/app/notifications/unlink"),
+    ("POST", "/app/push/subscribe"),
+    ("POST", "/app/push/{id}/unsubscribe"),
 ];
 
 /// Where each role gets on every page, with names of nothing and of what is there. A member without a
