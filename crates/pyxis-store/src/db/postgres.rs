@@ -45,7 +45,7 @@ impl Database {
         let mut hasty = config.clone();
         hasty.options(format!("{options} -c synchronous_commit=off"));
         let relaxed = pool_of(hasty, &tls, 2)?;
-        let shared = Shared::new(pool_of(config.clone(), &tls, shared::LANES)?);
+        let shared = Shared::new(pool_of(config.clone(), &tls, shared::LANES)?, tls.clone());
         Ok(Self { pool, relaxed, shared, config, tls })
     }
 
@@ -61,10 +61,12 @@ impl Database {
         self.pool.get().await.map_err(StoreError::unavailable)
     }
 
-    /// A point read. One that nobody waits for any more goes on to its end, which is near.
+    /// A point read.
     pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
-        let client = self.shared.client().await?;
-        optional(&client, query).await
+        let turn = self.shared.turn().await?;
+        let outcome = optional(turn.client()?, query).await;
+        turn.end();
+        outcome
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {

@@ -176,7 +176,7 @@ both_engines! {
         let new = get(world, &key, &path(wallet(5), "?model=polygon")).await;
         let old = get(world, &key, &format!("/passport/analysis/{}?model_list=polygon", wallet(5))).await;
         assert_eq!((old.status, &old.text), (StatusCode::OK, &new.text));
-        assert_eq!(old.header("deprecation"), "true");
+        assert_eq!(old.header("deprecation"), "@1793491200");
         let successor = format!("</v2/models/score/{}>; rel=\"successor-version\"", wallet(5));
         assert_eq!(old.header("link"), successor);
     }

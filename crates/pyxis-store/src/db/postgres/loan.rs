@@ -50,17 +50,22 @@ impl Drop for Loan {
 /// cancelled and the connection thrown away: a cancellation that comes late itself must not hit what
 /// somebody else runs there.
 async fn close(client: Object, tls: MakeRustlsConnect, closing: &'static str) {
-    let ended = tokio::time::timeout(GRACE, client.batch_execute(closing)).await;
-    match ended {
-        Ok(Ok(())) => return,
-        Ok(Err(_)) => {}
+    if !end(&client, tls, closing).await {
+        drop(Object::take(client));
+    }
+}
+
+/// Waits a little for the end of what was sent, then cancels it; whether it ended by itself.
+pub(super) async fn end(client: &Object, tls: MakeRustlsConnect, closing: &'static str) -> bool {
+    match tokio::time::timeout(GRACE, client.batch_execute(closing)).await {
+        Ok(ended) => return ended.is_ok(),
         Err(_) => match tokio::time::timeout(WAIT, client.cancel_token().cancel_query(tls)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "a statement that nobody waits for goes on"),
             Err(_) => tracing::warn!("a statement that nobody waits for goes on: no connection to cancel it"),
         },
     }
-    drop(Object::take(client));
+    false
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deadpool_postgres::{Object, Pool};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::loan;
 use crate::StoreError;
 
 /// Enough to keep a server of a few cores busy.
@@ -17,6 +19,7 @@ pub(super) const LANES: usize = 4;
 /// A fixed number of connections, dialled when first needed and again when they broke.
 pub(super) struct Shared {
     pool: Pool,
+    tls: MakeRustlsConnect,
     lanes: [Lane; LANES],
     next: AtomicUsize,
 }
@@ -30,12 +33,16 @@ struct Lane {
 
 impl Shared {
     /// `pool` is for these connections alone.
-    pub(super) fn new(pool: Pool) -> Self {
-        Self { pool, lanes: Default::default(), next: AtomicUsize::new(0) }
+    pub(super) fn new(pool: Pool, tls: MakeRustlsConnect) -> Self {
+        Self { pool, tls, lanes: Default::default(), next: AtomicUsize::new(0) }
     }
 
-    /// The connection whose turn it is.
-    pub(super) async fn client(&self) -> Result<Arc<Object>, StoreError> {
+    /// A place on the connection whose turn it is.
+    pub(super) async fn turn(&self) -> Result<Turn<'_>, StoreError> {
+        Ok(Turn { client: Some(self.client().await?), tls: &self.tls })
+    }
+
+    async fn client(&self) -> Result<Arc<Object>, StoreError> {
         let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
         if let Some(client) = lane.live() {
             return Ok(client);
@@ -49,6 +56,37 @@ impl Shared {
         let client = Arc::new(self.pool.get().await.map_err(StoreError::unavailable)?);
         lane.set(Some(Arc::clone(&client)));
         Ok(client)
+    }
+}
+
+/// One read on a shared connection. Dropped before [`Turn::end`], it ends what the server still does for it,
+/// so that a read that waits for a lock does not hold up those behind it.
+pub(super) struct Turn<'a> {
+    /// `None` once the answer is there.
+    client: Option<Arc<Object>>,
+    tls: &'a MakeRustlsConnect,
+}
+
+impl Turn<'_> {
+    pub(super) fn client(&self) -> Result<&Object, StoreError> {
+        self.client.as_deref().ok_or(StoreError::Aborted)
+    }
+
+    /// The answer is there.
+    pub(super) fn end(mut self) {
+        drop(self.client.take());
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        let tls = self.tls.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // Most are answered before a cancellation is due. One that comes late may hit the read behind,
+            // whose caller is told to try again.
+            runtime.spawn(async move { loan::end(&client, tls, "").await });
+        }
     }
 }
 
