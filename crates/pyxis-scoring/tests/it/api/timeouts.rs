@@ -10,7 +10,7 @@ use super::world::{Engine, World, score_path, wallet};
 const TIMED_OUT: &str = "Request timed out.";
 
 fn impatient() -> Config {
-    Config { request_timeout: Duration::from_millis(300), ..Config::default() }
+    Config { request_timeout: Duration::from_secs(1), ..Config::default() }
 }
 
 #[test]
