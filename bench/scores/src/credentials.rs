@@ -22,16 +22,15 @@ const EXPIRES: UnixMillis = UnixMillis(4_070_908_800_000);
 fn main() -> Result<()> {
     let arguments: Vec<String> = args().skip(1).collect();
     let [command, count] = arguments.as_slice() else { bail!("credentials write|recover COUNT") };
-    let count = count.parse().context("COUNT is a number")?;
+    let count: u32 = count.parse().context("COUNT is a number")?;
     let issuer = Eip712Issuer::new(&SeededEntropy::new(1));
     match command.as_str() {
-        "write" => write(&issuer, count),
+        "write" => write(&issuer, count.into()),
         "recover" => recover(&issuer, count),
         _ => bail!("credentials write|recover COUNT"),
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the script reads it")]
 fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
     eprintln!("{}", issuer.did());
     let mut out = BufWriter::new(stdout().lock());
@@ -50,7 +49,6 @@ fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
     Ok(out.flush()?)
 }
 
-#[expect(clippy::print_stdout, reason = "the script reads it")]
 fn recover(issuer: &Eip712Issuer, count: u32) -> Result<()> {
     let signed = (0..64).map(|number| signature(issuer, [number; 32])).collect::<Result<Vec<_>>>()?;
     let began = Instant::now();
