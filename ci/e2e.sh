@@ -23,9 +23,10 @@ command -v node >/dev/null || skip "Node is missing (apt-get install nodejs npm)
 command -v python3 >/dev/null || skip "Python is missing (apt-get install python3)"
 command -v npm >/dev/null || skip "npm is missing (apt-get install npm)"
 
-cargo build --locked --quiet --package pyxis --bin pyxis
-target=${CARGO_TARGET_DIR:-target}
-PX_TEST_PYXIS=$(realpath "$target/debug/pyxis")
+if [[ -z ${PX_TEST_PYXIS:-} ]]; then
+    cargo build --locked --quiet --package pyxis --bin pyxis
+    PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
+fi
 export PX_TEST_PYXIS
 cargo build --locked --quiet --manifest-path examples/rust/Cargo.toml
 PX_TEST_EXAMPLE_RUST=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-score")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ci/schemathesis.sh [SECONDS]: requests of every kind that /openapi.json of a running server describes for
-# scoring, and many that it does not; none may end in a 5xx. Schemathesis comes from PyPI into a folder
-# that is removed afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
+# scoring and verification, and many that it does not; none may end in a 5xx. Schemathesis comes from PyPI
+# into a folder that is removed afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

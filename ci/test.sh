@@ -45,7 +45,14 @@ failed=0
 tests 2>&1 | tee "$output/tests" || failed=1
 
 echo "== browser tests"
+# The Rust tests have just built it; built alone, it would be compiled once more.
+PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
+export PX_TEST_PYXIS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
+
+echo "== requests of every kind"
+ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
+grep -E 'generated|skipped' "$output/requests" || true
 
 closing
 exit "$failed"
