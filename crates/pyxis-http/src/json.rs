@@ -59,9 +59,16 @@ async fn read(request: Request) -> Result<Bytes, Problem> {
     }
 }
 
-/// Reads `T` from JSON text.
+/// Reads `T`, which is written as an object, from JSON text.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let text = if text.is_empty() { b"{}" } else { text };
+    // Without this a list of an object's values in order would do as well.
+    if text.trim_ascii_start().starts_with(b"[") {
+        let detail = "the body must be a JSON object";
+        return Err(
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", ".")
+        );
+    }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -99,6 +106,7 @@ mod tests {
         let wrong = status("{\"count\":\"x\"}");
         assert_eq!(wrong.status(), 422);
         assert!(wrong.detail().contains("count"), "{}", wrong.detail());
+        assert_eq!(status(" [1]").status(), 422);
         let unknown = status("{\"count\":1,\"colour\":2}");
         assert_eq!(unknown.status(), 422);
         assert!(unknown.detail().contains("colour"), "{}", unknown.detail());

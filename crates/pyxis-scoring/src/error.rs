@@ -49,6 +49,17 @@ pub enum Error {
         /// What is wrong with it.
         detail: String,
     },
+    /// A body that is JSON, but has not the members that were asked for.
+    #[error("invalid body: {message}")]
+    Shape {
+        /// Where, from the outside in; empty for the whole of it.
+        path: Vec<String>,
+        /// What is wrong there.
+        message: String,
+    },
+    /// The path has no such method.
+    #[error("method not allowed")]
+    MethodNotAllowed,
     /// Too many requests in this window.
     #[error("rate limited")]
     RateLimited(Budget),
@@ -109,7 +120,8 @@ impl Error {
             Self::NoScorer => StatusCode::NOT_FOUND,
             Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
             Self::Source(_) => StatusCode::BAD_GATEWAY,
-            Self::Parameter(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Parameter(_) | Self::Shape { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body { status, .. } => *status,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
@@ -131,6 +143,12 @@ impl Error {
                 "type": wrong.kind, "loc": [wrong.place, wrong.name], "msg": wrong.message
             }]),
             Self::Body { detail, .. } => detail.as_str().into(),
+            Self::Shape { path, message } => {
+                let place: Vec<&str> =
+                    std::iter::once("body").chain(path.iter().map(String::as_str)).collect();
+                json!([{ "type": "value_error", "loc": place, "msg": message }])
+            }
+            Self::MethodNotAllowed => "Method Not Allowed".into(),
             Self::RateLimited(_) => "You have been rate limited!".into(),
             Self::TimedOut => "Request timed out.".into(),
             Self::Busy | Self::Unavailable(_) => "The service is not available. Try again later.".into(),

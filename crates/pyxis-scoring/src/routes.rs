@@ -46,8 +46,10 @@ pub fn router(state: State) -> Router {
     if state.config.earlier_paths {
         router = router.merge(earlier::router());
     }
-    // Only the open endpoints are for pages of other origins.
-    router.layer(cors()).merge(crate::api::router()).merge(icons).with_state(state)
+    // Only the open endpoints are for pages of other origins. With a fallback of its own a path answers
+    // their preflights; that of the whole program would come in between.
+    let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors());
+    open.merge(crate::api::router()).merge(icons).with_state(state)
 }
 
 /// Any page may read with a key of its own; only servers write.

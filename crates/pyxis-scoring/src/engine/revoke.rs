@@ -7,7 +7,7 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::claims::Held;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::stamps::StampRow;
-use pyxis_store::{Store, Tx, claims, holders, revocations, stamps};
+use pyxis_store::{Store, Tx, claims, holders, revocations, scores, stamps};
 
 use super::ingest::settle_known;
 use super::{ATTEMPTS, nullifiers};
@@ -68,7 +68,21 @@ async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: Un
     stamps::remove(tx, workspace, stamp).await?;
     let held = claims::of_digest(&mut *tx, workspace, &stamp.digest).await?;
     release(tx, workspace, &held).await?;
+    let left = left_by_renewals(tx, workspace, stamp).await?;
+    release(tx, workspace, &left).await?;
     settle_known(tx, workspace, stamp.address, &stamp.nullifiers, now).await
+}
+
+/// The holder's other claims on what the Stamp proves. They stand on credentials that this one replaced and
+/// that would have lasted longer: with the current one gone, they must not outlive it.
+async fn left_by_renewals(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<Vec<Held>> {
+    let mut left = Vec::new();
+    for scorer in scores::scorers_of(&mut *tx, workspace, stamp.address).await? {
+        let claims = claims::of(&mut *tx, workspace, scorer, &stamp.nullifiers).await?;
+        let own = claims.into_iter().filter(|claim| claim.address == stamp.address);
+        left.extend(own.map(|claim| Held { scorer, claim }));
+    }
+    Ok(left)
 }
 
 async fn release_left(

@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_store::StoreError;
 use pyxis_store::usage::Counted;
 
@@ -17,6 +18,8 @@ pub(super) type Answer = Result<Option<i64>, StoreError>;
 /// Requests that are counted together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
+    /// When the newest of them came.
+    pub(super) latest: UnixMillis,
     /// Let in already.
     ahead: i64,
     /// Who waits to be let in.
@@ -43,7 +46,8 @@ pub(super) struct Lane {
 
 impl Lane {
     /// Takes a request in.
-    pub(super) fn enter(&mut self, limit: i64) -> Place {
+    pub(super) fn enter(&mut self, limit: i64, now: UnixMillis) -> Place {
+        self.next.latest = self.next.latest.max(now);
         if let Some(used) = self.ahead_of_count(limit) {
             self.next.ahead += 1;
             return Place::In(used);
@@ -63,7 +67,9 @@ impl Lane {
 
     /// What is to be counted now.
     pub(super) fn begin(&mut self) -> Batch {
-        let batch = std::mem::take(&mut self.next);
+        // Time goes on from there, also where what failed to be counted is all that is left.
+        let next = Batch { latest: self.next.latest, ..Batch::default() };
+        let batch = std::mem::replace(&mut self.next, next);
         self.counting = batch.ahead;
         batch
     }
@@ -122,18 +128,20 @@ impl Batch {
 mod tests {
     use super::*;
 
+    const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+
     const fn counted(admitted: i64, used: i64) -> Counted {
         Counted { admitted, used }
     }
 
     fn waits(lane: &mut Lane, limit: i64) -> bool {
-        matches!(lane.enter(limit), Place::Waits(_))
+        matches!(lane.enter(limit, NOW), Place::Waits(_))
     }
 
     #[test]
     fn the_first_request_waits_and_those_after_a_count_do_not_while_the_limit_is_far() {
         let mut lane = Lane::default();
-        let Place::Waits(mut first) = lane.enter(100_000) else { panic!("nothing is known yet") };
+        let Place::Waits(mut first) = lane.enter(100_000, NOW) else { panic!("nothing is known yet") };
         let batch = lane.begin();
         assert_eq!(batch.len(), 1);
         let outcome = Ok(counted(1, 5_000));
@@ -141,18 +149,21 @@ mod tests {
         batch.tell(&outcome);
         assert_eq!(first.try_recv().unwrap().unwrap(), Some(5_000));
         assert!(lane.is_idle());
-        assert!(matches!(lane.enter(100_000), Place::In(5_001)));
-        assert!(matches!(lane.enter(100_000), Place::In(5_002)));
+        assert!(matches!(lane.enter(100_000, NOW), Place::In(5_001)));
+        assert!(matches!(lane.enter(100_000, NOW), Place::In(5_002)));
         assert!(lane.is_patient() && !lane.is_idle());
         assert_eq!(lane.begin().len(), 2);
-        assert!(matches!(lane.enter(100_000), Place::In(5_003)), "what is being counted is in the number");
+        assert!(
+            matches!(lane.enter(100_000, NOW), Place::In(5_003)),
+            "what is being counted is in the number"
+        );
     }
 
     #[test]
     fn near_the_limit_every_request_waits_for_the_count() {
         let mut lane = Lane::default();
         lane.end(&Ok(counted(0, 2_000)));
-        assert!(matches!(lane.enter(12_001), Place::In(2_001)));
+        assert!(matches!(lane.enter(12_001, NOW), Place::In(2_001)));
         assert!(waits(&mut lane, 12_001));
         assert!(waits(&mut lane, 1_000_000), "nobody overtakes those who wait");
     }
@@ -178,12 +189,23 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_is_of_the_time_of_its_newest_request_whatever_the_order_they_come_in() {
+        let mut lane = Lane::default();
+        let later = NOW.plus(std::time::Duration::from_secs(5));
+        drop((lane.enter(10, later), lane.enter(10, NOW)));
+        assert_eq!(lane.begin().latest, later);
+        lane.end(&Err(StoreError::Aborted));
+        drop(lane.enter(10, NOW));
+        assert_eq!(lane.begin().latest, later);
+    }
+
+    #[test]
     fn those_who_wait_come_after_those_who_were_let_in() {
         let mut lane = Lane::default();
         lane.end(&Ok(counted(0, 0)));
         assert!(!waits(&mut lane, 20_000));
-        let Place::Waits(mut one) = lane.enter(5) else { panic!("a limit of five is near") };
-        let Place::Waits(mut two) = lane.enter(5) else { panic!("a limit of five is near") };
+        let Place::Waits(mut one) = lane.enter(5, NOW) else { panic!("a limit of five is near") };
+        let Place::Waits(mut two) = lane.enter(5, NOW) else { panic!("a limit of five is near") };
         let batch = lane.begin();
         batch.tell(&Ok(counted(2, 5)));
         assert_eq!(one.try_recv().unwrap().unwrap(), Some(5));

@@ -83,11 +83,11 @@ impl Limiter {
 
     fn enter(&self, key: LaneKey, now: UnixMillis) -> Place {
         match self.0.lock().entry(key) {
-            Entry::Occupied(mut busy) => busy.get_mut().enter(key.limit),
+            Entry::Occupied(mut busy) => busy.get_mut().enter(key.limit, now),
             Entry::Vacant(idle) => {
-                let place = idle.insert(Lane::default()).enter(key.limit);
+                let place = idle.insert(Lane::default()).enter(key.limit, now);
                 // A task of its own: the request that came first may be given up.
-                drop(tokio::spawn(Arc::clone(&self.0).count(key, now)));
+                drop(tokio::spawn(Arc::clone(&self.0).count(key)));
                 place
             }
         }
@@ -100,10 +100,10 @@ impl Shared {
     }
 
     /// Counts what is in the lane until nothing is.
-    async fn count(self: Arc<Self>, key: LaneKey, now: UnixMillis) {
+    async fn count(self: Arc<Self>, key: LaneKey) {
         while let Some(batch) = self.begin(&key) {
             let LaneKey { api_key, surface, window_start, limit } = key;
-            let requests = batch.len();
+            let (requests, now) = (batch.len(), batch.latest);
             let all = usage::Batch { key: api_key, surface, window_start, requests, limit, now };
             let counted = usage::count(&self.store, &all).await;
             if let Err(error) = &counted {

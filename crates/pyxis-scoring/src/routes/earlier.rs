@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::parameters::{self, Segments};
 use super::score::{current, known_scorer};
-use super::write::read_json;
+use super::write::read_object;
 use super::{catalogue, json, model, respond, stamps};
 use crate::auth::Caller;
 use crate::engine::Place;
@@ -62,7 +62,7 @@ async fn submit(Extract(state): Extract<State>, headers: HeaderMap, body: Body) 
     // Until the body says which score.
     let mut successor = "/v2/stamps".to_owned();
     let answer = respond(&state, &headers, async |caller| {
-        let Submission { address, scorer_id } = read_json(body, 16 * 1024).await?;
+        let Submission { address, scorer_id } = read_object(body, 16 * 1024).await?;
         let number = match scorer_id {
             Value::String(text) => text,
             other => other.to_string(),

@@ -49,7 +49,7 @@ impl Segments {
 
 /// A scorer's number.
 pub(crate) fn scorer(text: &str, place: &'static str) -> Result<ScorerId> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Error::Parameter(Parameter {
             place,
@@ -96,7 +96,7 @@ impl<'q> Query<'q> {
     /// `limit`: 1 to `most`, which is also the default.
     pub(crate) fn limit(&self, most: u32) -> Result<u32> {
         let Some(text) = self.find("limit") else { return Ok(most) };
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let digits = text.strip_prefix('-').unwrap_or(text);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(Error::Parameter(Parameter {
                 place: "query",
@@ -141,8 +141,11 @@ fn moment(text: &str) -> Option<UnixMillis> {
     if form("0000-00-00") {
         return in_utc(text.parse::<Date>().ok()?.at(0, 0, 0, 0));
     }
-    let timed = form("0000-00-00T00:00:00.000Z") || form("0000-00-00T00:00:00Z");
-    if timed { in_utc(text.strip_suffix('Z')?.parse().ok()?) } else { None }
+    // The parser of the library takes a leap second.
+    if !form("0000-00-00T00:00:00.000Z") || &text[17..19] == "60" {
+        return None;
+    }
+    in_utc(text.strip_suffix('Z')?.parse().ok()?)
 }
 
 /// Also of the last days of the year 9999, where the time line of the library ends.
@@ -173,6 +176,8 @@ mod tests {
             "2024-02-29T25:00:00.000Z",
             "+024-02-29",
             "2024-02-29T10:20:30.4567Z",
+            "2024-02-29T10:20:30Z",
+            "2024-02-29T10:20:60.000Z",
         ] {
             assert_eq!(moment(text), None, "{text:?}");
         }
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_scorer_that_is_no_integer_is_malformed_and_one_that_cannot_exist_is_not_found() {
-        for text in ["abc", "", "1.0", "1e3", "0x1"] {
+        for text in ["abc", "", "1.0", "1e3", "0x1", "+1"] {
             assert!(matches!(scorer(text, "path"), Err(Error::Parameter(_))), "{text:?}");
         }
         for text in ["0", "-1", "99999999999999999999"] {

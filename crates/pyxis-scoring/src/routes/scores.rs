@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::parameters::Segments;
 use super::score::known_scorer;
-use super::write::read_json;
+use super::write::read_object;
 use super::{json, respond};
 use crate::engine::{self, Place};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ pub(crate) async fn list_scores(
         if let Err(error @ Error::Parameter(_)) = scorer {
             return Err(error);
         }
-        let asked: Asked = read_json(body, 64 * 1024).await?;
+        let asked: Asked = read_object(body, 64 * 1024).await?;
         if asked.addresses.len() > MOST {
             return Err(Error::unprocessable(format!("addresses: at most {MOST}")));
         }

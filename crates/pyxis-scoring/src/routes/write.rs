@@ -11,7 +11,7 @@ use pyxis_core::stamp::StampName;
 use pyxis_store::issuers;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde_json::value::{Map, RawValue, Value};
 
 use super::parameters::{Query, Segments};
 use super::{json, respond};
@@ -107,7 +107,7 @@ fn item<'a>(
         Some(Outcome::Replaced) => "replaced",
         Some(Outcome::Unchanged) => "unchanged",
         Some(Outcome::Superseded) => {
-            let detail = "a credential issued later is there already".to_owned();
+            let detail = "a credential issued at the same time or later is there already".to_owned();
             return refused(provider, "superseded", detail);
         }
         Some(Outcome::Revoked) | None => {
@@ -154,10 +154,21 @@ pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> R
         status: StatusCode::PAYLOAD_TOO_LARGE,
         detail: format!("The body is longer than {most} bytes, or broke off."),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => Error::unprocessable(error.to_string()),
-        _ => {
-            Error::Body { status: StatusCode::BAD_REQUEST, detail: format!("The body is not JSON: {error}") }
-        }
-    })
+    serde_json::from_slice(&bytes).map_err(|error| misread(None, &error))
+}
+
+/// The same, for an object. By itself a list of its values in order would do as well.
+pub(super) async fn read_object<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
+    let object: Map<String, Value> = read_json(body, most).await?;
+    serde_path_to_error::deserialize(Value::Object(object))
+        .map_err(|error| misread(Some(error.path()), error.inner()))
+}
+
+fn misread(path: Option<&serde_path_to_error::Path>, error: &serde_json::Error) -> Error {
+    if !error.is_data() {
+        let detail = format!("The body is not JSON: {error}");
+        return Error::Body { status: StatusCode::BAD_REQUEST, detail };
+    }
+    let path = path.into_iter().flatten().map(ToString::to_string).collect();
+    Error::Shape { path, message: error.to_string() }
 }

@@ -77,6 +77,8 @@ impl From<ScoringError> for Error {
             | ScoringError::InvalidToken
             | ScoringError::Parameter(_)
             | ScoringError::Body { .. }
+            | ScoringError::Shape { .. }
+            | ScoringError::MethodNotAllowed
             | ScoringError::RateLimited(_)
             | ScoringError::Source(_)
             | ScoringError::TimedOut => Self::Internal(Box::new(error)),

@@ -2,6 +2,7 @@
 
 mod admin;
 mod commands;
+mod front;
 mod models;
 mod quickstart;
 mod stage;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) use answer::Answer;
 pub(crate) use app::App;
-pub(crate) use client::Client;
+pub(crate) use client::{Call, Client};
 pub(crate) use parties::{Agent, Person};
 pub(crate) use setup::{Setup, both_engines};
 pub(crate) use world::{SECRET, World};
