@@ -151,11 +151,13 @@ fn outcome(result: Option<Value>, error: Option<Failure>) -> Result<Outcome, Err
     if !reverted {
         return Err(Error::Refused { code: failure.code, message });
     }
-    let data = match failure.data {
-        Value::String(text) => Some(text),
-        _ => None,
-    };
-    Ok(Outcome::Reverted { data, message })
+    Ok(Outcome::Reverted { data: revert_data(&failure.data), message })
+}
+
+/// What the contract said. Some nodes put a word before it, others an object around it.
+fn revert_data(data: &Value) -> Option<String> {
+    let text = data.as_str().or_else(|| data.get("data")?.as_str())?;
+    Some(text.strip_prefix("Reverted ").unwrap_or(text).to_owned())
 }
 
 #[cfg(test)]
@@ -180,6 +182,14 @@ mod tests {
         let wanted =
             Outcome::Reverted { data: Some("0x08c379a0".into()), message: "execution reverted: no".into() };
         assert_eq!(read(reverted, 1).unwrap(), [wanted]);
+        for data in [r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
+            let text =
+                format!(r#"{{"id":0,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
+            let Outcome::Reverted { data, .. } = &read(text.as_bytes(), 1).unwrap()[0] else {
+                panic!("{text}")
+            };
+            assert_eq!(data.as_deref(), Some("0x08c379a0"), "{text}");
+        }
         for text in [
             r#"{"id":0,"error":{"code":-32005,"message":"rate limited"}}"#,
             r#"{"id":0,"error":{"code":-32000,"message":"header not found"}}"#,

@@ -43,6 +43,9 @@ pub enum Error {
     /// Not a page number or size.
     #[error("invalid page")]
     InvalidPage,
+    /// The path has no such method.
+    #[error("method not allowed")]
+    MethodNotAllowed,
     /// No key, or another one, where a key is asked for.
     #[error("invalid API key")]
     InvalidKey,
@@ -90,6 +93,7 @@ impl Error {
             | Self::TooManyAddresses(_)
             | Self::InvalidPage
             | Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Index(_) => StatusCode::BAD_GATEWAY,
@@ -109,6 +113,7 @@ impl Error {
             Self::UnsupportedNetwork => "Unsupported network".into(),
             Self::TooManyAddresses(most) => format!("Too many addresses: at most {most}").into(),
             Self::InvalidPage => "Invalid page".into(),
+            Self::MethodNotAllowed => "Method not allowed: see Allow".into(),
             Self::InvalidKey => "Invalid API key".into(),
             Self::RateLimited { .. } => "Too many requests".into(),
             Self::Index(_) => "The attestation index does not answer. Try again later.".into(),

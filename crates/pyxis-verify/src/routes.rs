@@ -18,6 +18,7 @@ use http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::admission;
+use crate::error::Error;
 use crate::state::State;
 
 pub(crate) use attestation::shown_key;
@@ -46,7 +47,10 @@ pub fn router(state: State) -> Router {
     } else {
         router.layer(from_fn_with_state(state.clone(), admission::admit))
     };
-    router.layer(cors()).merge(crate::api::router()).with_state(state)
+    // With a fallback of its own a path answers the preflights of other pages; that of the whole program
+    // would come in between.
+    let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors());
+    open.merge(crate::api::router()).with_state(state)
 }
 
 /// Any page may ask: there is nothing to steal.

@@ -73,13 +73,21 @@ pub fn valid(attestation: &Attestation, rule: &Rule, now: UnixMillis) -> Option<
 
 fn seconds(value: &Value) -> Option<i64> {
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)),
+        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(whole)),
         Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() => {
             // Whatever is later than any clock shows is just that.
             Some(text.parse().unwrap_or(i64::MAX))
         }
         _ => None,
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a fraction is cut off, what is beyond 64 bits saturates"
+)]
+const fn whole(seconds: f64) -> i64 {
+    seconds as i64
 }
 
 fn name(value: &Value) -> Option<String> {

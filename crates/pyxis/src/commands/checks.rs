@@ -71,9 +71,11 @@ async fn check(
         Verdict::Invalid(_) => None,
     };
     if global.json {
-        out::json(&json!({
-            "result": verdict.is_valid(), "expirationDate": until, "reason": verdict.reason(),
-        }));
+        let mut answer = json!({ "result": verdict.is_valid(), "reason": verdict.reason() });
+        if let Some(until) = until {
+            answer["expirationDate"] = until.into();
+        }
+        out::json(&answer);
     } else {
         let until = until.map(|until| format!(", until {}", UnixMillis(until * 1000).to_rfc3339()));
         out::line(format_args!("{} ({}{})", verdict.is_valid(), verdict.reason(), until.unwrap_or_default()));

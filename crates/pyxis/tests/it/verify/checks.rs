@@ -108,6 +108,38 @@ async fn any_page_may_ask() {
 }
 
 #[tokio::test]
+async fn a_page_is_told_before_it_asks_that_it_may() {
+    let stage = Stage::with(Setup::new()).await;
+    let paths = [
+        "/sybil-resistance/gov-id/optimism",
+        "/snapshot-strategies/sybil-resistance/gov-id",
+        "/attestation/sbts/clean-hands",
+        "/registry/proofs",
+        "/v2/stamps/metadata",
+        "/v2/stamps/1/score/0x0101010101010101010101010101010101010101",
+        "/v2/models/score/0x0101010101010101010101010101010101010101",
+        "/registry/score/1/0x0101010101010101010101010101010101010101",
+    ];
+    for path in paths {
+        let call = stage.anyone.call("OPTIONS", path).header("origin", "https://app.example");
+        let call = call.header("access-control-request-method", "GET");
+        let call = call.header("access-control-request-headers", "content-type,x-api-key");
+        let answer = call.send().await.expect(200);
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
+        let allowed = answer.header("access-control-allow-headers").unwrap().to_ascii_lowercase();
+        assert!(allowed.contains("content-type") && allowed.contains("x-api-key"), "{path}: {allowed}");
+        assert!(answer.header("access-control-allow-methods").unwrap().contains("GET"), "{path}");
+    }
+    // What is for people and agents is for no other page.
+    let call = stage.anyone.call("OPTIONS", "/admin/agents").header("origin", "https://app.example");
+    assert_eq!(call.send().await.expect(405).header("access-control-allow-origin"), None);
+    let wrong = stage.anyone.call("DELETE", "/sybil-resistance/gov-id/optimism").send().await.expect(405);
+    assert_eq!((wrong.json()["error"].is_string(), wrong.header("allow")), (true, Some("GET,HEAD")));
+    let wrong = stage.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(405);
+    assert_eq!(wrong.json(), serde_json::json!({"detail": "Method Not Allowed"}));
+}
+
+#[tokio::test]
 async fn verification_can_be_served_alone_or_not_at_all() {
     let path = format!("/residence/country/us/optimism?user={}", address(1));
     let alone = crate::support::App::start(Setup::new().env("PX_SURFACES", "verification")).await;
