@@ -137,6 +137,8 @@ pub enum Error {
     Locked {
         /// Until when.
         until: UnixMillis,
+        /// From now.
+        wait: std::time::Duration,
     },
     /// The person may not do this.
     #[error("forbidden: {0}")]
@@ -334,9 +336,9 @@ impl From<&Error> for Problem {
                 "send a live session token: Authorization: Bearer <token>",
             ),
             Error::WrongPassword => Self::new(S::UNAUTHORIZED, "wrong_password", said()),
-            Error::Locked { until } => {
-                Self::new(S::TOO_MANY_REQUESTS, "locked", said()).with("locked_until", until.to_rfc3339())
-            }
+            Error::Locked { until, wait } => Self::new(S::TOO_MANY_REQUESTS, "locked", said())
+                .with("locked_until", until.to_rfc3339())
+                .with_header(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)),
             Error::Forbidden(_) => Self::new(S::FORBIDDEN, "forbidden", said()),
             Error::InsufficientScope(scope) => {
                 Self::new(S::FORBIDDEN, "insufficient_scope", said()).with("scope", *scope)

@@ -7,6 +7,7 @@
 pub(crate) mod derived;
 pub mod entrance;
 pub(crate) mod inject;
+pub(crate) mod opened;
 pub(crate) mod outbound;
 pub(crate) mod relay;
 
@@ -59,6 +60,14 @@ pub async fn forward(state: &State, request: Request) -> Response {
 
 async fn run(state: &State, request: Request) -> Result<Response> {
     let (head, body) = request.into_parts();
+    if head.headers.contains_key(idempotency::HEADER) {
+        let state = state.clone();
+        return idempotency::to_the_end(async move { carry(&state, head, body).await }).await;
+    }
+    carry(state, head, body).await
+}
+
+async fn carry(state: &State, head: request::Parts, body: Body) -> Result<Response> {
     let key = control::key(&head.headers)?;
     let control = match well_formed(&head) {
         Ok(control) => control,
@@ -98,7 +107,12 @@ impl Call<'_> {
     async fn go_once(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
         let body = read_body(state, body).await?;
         let agent = state.cache.agent_now(&state.store, self.key).await?;
-        match idempotency::claim(state, &agent, idempotency_key, self.control, &body).await? {
+        let claimed = idempotency::claim(state, &agent, idempotency_key, self.control, &body).await;
+        if let Err(Error::IdempotencyKeyReused) = claimed {
+            // Another request, which counts like any.
+            limits::admit(state, &agent).await?;
+        }
+        match claimed? {
             Replay::Again(response) => Ok(response),
             Replay::First(claim) => {
                 let result = self.go(state, body.into(), Some(&claim)).await;
@@ -272,7 +286,11 @@ async fn relay(method: Method, answer: Answer, mut outcome: Outcome) -> Result<R
         return Ok(response);
     }
     response.headers_mut().remove(TRANSFER_ENCODING);
-    match body.collect_short(SHORT_BODY).await {
+    let collected = match body.begin().await {
+        Ok(()) => body.collect_short(SHORT_BODY).await,
+        Err(broken) => Err(broken),
+    };
+    match collected {
         Ok(Some(collected)) => {
             outcome.relayed(&body);
             let body = whole(collected, response.headers_mut());

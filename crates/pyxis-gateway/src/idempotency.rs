@@ -7,9 +7,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::StreamExt;
+use http_body_util::BodyExt;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
+use pyxis_core::target::Target;
 use pyxis_store::idempotency::{KeyState, NewKey};
 use pyxis_store::{Executor, approvals, idempotency};
 use sha2::{Digest, Sha256};
@@ -21,6 +26,9 @@ use crate::resolve::Agent;
 use crate::sealing;
 use crate::state::State;
 use crate::stored::StoredResponse;
+
+/// The header, in lower case.
+pub(crate) const HEADER: &str = "idempotency-key";
 
 /// How long a key is remembered.
 const REMEMBERED: Duration = Duration::from_hours(24);
@@ -64,6 +72,13 @@ impl Drop for Claimed {
             }
         }));
     }
+}
+
+/// Runs a request with a key to its end, also where the agent hangs up: it will ask again what became of it.
+pub(crate) async fn to_the_end(
+    request: impl Future<Output = Result<Response>> + Send + 'static,
+) -> Result<Response> {
+    tokio::spawn(request).await.map_err(|error| Error::Internal(error.into()))?
 }
 
 /// Claims `key` for this request, or finds what became of the first one.
@@ -121,6 +136,11 @@ async fn again(
     let aad = sealing::outcome(agent.workspace_id(), agent.id(), &row.key_hash);
     let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
+    if kept.truncated {
+        return Err(Error::Upstream(
+            "the request was sent and answered; the answer was too large to be kept",
+        ));
+    }
     let mut response = (kept.status, kept.body).into_response();
     *response.headers_mut() = kept.headers;
     Ok(response)
@@ -162,34 +182,64 @@ impl Claimed {
         }
     }
 
-    /// Reads the answer whole, since it must be given again.
+    /// Reads the answer, since it must be given again. One that is too large for that goes on to the agent,
+    /// and only the fact is kept.
     async fn keep(
         &self,
         state: &State,
         parts: http::response::Parts,
         body: axum::body::Body,
     ) -> Result<Response> {
-        let max = state.config.response_max;
-        let body = axum::body::to_bytes(body, max)
-            .await
-            .map_err(|_| Error::Upstream("the answer is too large to be kept for its Idempotency-Key"))?;
+        let (kept, body) = match read(body, state.config.response_max).await? {
+            Length::Short(body) => (Some(body.clone()), body.into()),
+            Length::Long(body) => (None, body),
+        };
         let kept = StoredResponse {
             status: parts.status,
             headers: parts.headers.clone(),
-            body: body.clone(),
-            truncated: false,
+            truncated: kept.is_none(),
+            body: kept.unwrap_or_default(),
         };
         let aad = sealing::outcome(self.workspace, self.agent, &self.key_hash);
         let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
         idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await?;
         self.tied();
-        Ok(Response::from_parts(parts, body.into()))
+        Ok(Response::from_parts(parts, body))
     }
 }
 
+/// A body by whether it fits what is kept.
+enum Length {
+    Short(Bytes),
+    Long(Body),
+}
+
+async fn read(mut body: Body, most: usize) -> Result<Length> {
+    let mut pieces: Vec<Bytes> = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Error::Upstream("the host broke off its answer"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        pieces.push(data);
+        if length > most {
+            let before = futures_util::stream::iter(pieces.into_iter().map(Ok));
+            return Ok(Length::Long(Body::from_stream(before.chain(body.into_data_stream()))));
+        }
+    }
+    Ok(Length::Short(pieces.concat().into()))
+}
+
+/// What makes two requests the same, however they are spelt.
 fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
-    let part = |text: Option<&str>| text.unwrap_or_default().as_bytes().to_vec();
-    hash(&[&part(control.credential), &part(control.method), &part(control.target), &Sha256::digest(body)])
+    let method = match control.method {
+        None => Method::Get.as_str(),
+        Some(written) => Method::parse(written).map_or(written, |method| method.as_str()),
+    };
+    let written = control.target.unwrap_or_default();
+    let target = Target::parse(written).map_or_else(|_| written.to_owned(), |target| target.to_string());
+    let credential = control.credential.unwrap_or_default().to_lowercase();
+    hash(&[credential.as_bytes(), method.as_bytes(), target.as_bytes(), &Sha256::digest(body)])
 }
 
 fn hash(parts: &[&[u8]]) -> String {

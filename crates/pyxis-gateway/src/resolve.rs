@@ -3,7 +3,7 @@
 //! Parsed configuration is kept in memory under the store's generation number, which every change of
 //! configuration raises in its own transaction. No answer leaves before that number was compared with
 //! the store's, so a change is in force for every request that starts after it, whichever process made
-//! it. Secrets are kept sealed here; they are opened for one request at a time.
+//! it. Secrets are kept sealed here; they are open while requests use them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::forward::opened::Sharing;
 
 /// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
 const MAX_ENTRIES: usize = 10_000;
@@ -67,6 +68,8 @@ pub(crate) struct Credential {
     pub policy: Option<ActivePolicy>,
     /// The workspace's mode, which counts where there is no policy.
     pub mode: ApprovalMode,
+    /// The secret, while requests use it.
+    pub opened: Sharing,
 }
 
 impl Credential {
@@ -83,7 +86,7 @@ impl Credential {
         let hosts = AllowedHosts::parse(&list).map_err(|_| corrupt("allowed_hosts"))?;
         let options = serde_json::from_str(&row.options).map_err(|_| corrupt("options"))?;
         let policy = policy.map(ActivePolicy::parse).transpose()?;
-        Ok(Self { row, auth, hosts, options, policy, mode })
+        Ok(Self { row, auth, hosts, options, policy, mode, opened: Sharing::default() })
     }
 }
 

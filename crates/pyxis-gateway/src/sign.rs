@@ -18,7 +18,7 @@ use pyxis_store::approvals::ApprovalKind;
 use crate::approvals::{pause, reply};
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
-use crate::forward::outbound::open_secret;
+use crate::forward::opened;
 use crate::forward::{Asked, read_body};
 use crate::idempotency::{self, Claimed, Replay};
 use crate::judge::Matched;
@@ -131,9 +131,8 @@ impl From<BadPayload> for Error {
 pub(crate) fn carry_out(state: &State, credential: &Credential, body: &Bytes) -> Result<StoredResponse> {
     let described = described(credential)?;
     let prepared = read(body)?.prepare(described.algorithm)?;
-    let secret =
-        open_secret(state, credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
-    let key = signing_keys::open(described.algorithm, &secret)?;
+    let opened = opened::open_needed(state, credential)?;
+    let key = signing_keys::open(described.algorithm, opened.secret())?;
     let signed = key.sign(&prepared.to_sign).ok_or(Error::NoLongerAllowed("the key cannot sign this"))?;
     let body = serde_json::to_vec(&signed).map_err(|error| Error::Internal(error.into()))?;
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);

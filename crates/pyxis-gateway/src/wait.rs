@@ -3,6 +3,7 @@
 //! A waiting request holds one entry here and is woken when its transaction changes; nothing polls.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyxis_core::id::TxnId;
@@ -10,7 +11,10 @@ use tokio::sync::Notify;
 
 /// The waiting requests of this process.
 #[derive(Default)]
-pub(crate) struct Waiters(Mutex<HashMap<TxnId, Weak<Notify>>>);
+pub(crate) struct Waiters {
+    waiting: Mutex<HashMap<TxnId, Weak<Notify>>>,
+    stopped: AtomicBool,
+}
 
 /// A place in the queue of one transaction.
 pub(crate) struct Waiter<'a> {
@@ -47,8 +51,19 @@ impl Waiters {
         }
     }
 
+    /// Wakes everybody for good: the server is about to stop, and each is to say how far it has come.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.wake_all();
+    }
+
+    /// Whether nobody is to wait any more. Look at it *after* a [`Waiter::changed`] was enabled.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TxnId, Weak<Notify>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -148,7 +148,7 @@ async fn wake_waiters(state: State, mut stop: Stop) {
     loop {
         let event = tokio::select! {
             event = news.recv() => event,
-            _ = stop.wait_for(|stop| *stop) => return,
+            _ = stop.wait_for(|stop| *stop) => return state.waiters.stop(),
         };
         match event {
             Ok(Event::Approval { txn, .. }) => {

@@ -8,8 +8,8 @@ pub(super) const MAX_LIST: usize = 2000;
 /// Approvers that a policy may ask for.
 pub(super) const MIN_APPROVALS: RangeInclusive<u64> = 1..=20;
 
-/// Length of the approval window, in seconds: ten seconds to a week.
-pub(super) const TIMEOUT_SECS: RangeInclusive<u64> = 10..=604_800;
+/// Length of the approval window, in seconds: a second to a week.
+pub(super) const TIMEOUT_SECS: RangeInclusive<u64> = 1..=604_800;
 
 /// Longest e-mail address (RFC 5321, section 4.5.3.1.3).
 pub(super) const MAX_EMAIL_BYTES: usize = 254;

@@ -92,6 +92,7 @@ impl Cards {
                 words::rule(&row.rule, row.pattern.as_deref(), &row.method)
             },
             signing: signing::of(view),
+            headers: view.telling_headers(),
             body,
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),

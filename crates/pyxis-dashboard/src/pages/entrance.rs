@@ -66,7 +66,7 @@ pub(crate) async fn sign_in(
             return Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })));
         }
         Err(Service::WrongPassword) => (StatusCode::UNAUTHORIZED, SignInState::Wrong),
-        Err(Service::Locked { until }) => {
+        Err(Service::Locked { until, .. }) => {
             let minutes = until.since(state.gateway.now()).as_secs().div_ceil(60).max(1);
             let wait = text::counted(minutes, "minute");
             (StatusCode::TOO_MANY_REQUESTS, SignInState::Locked { wait })

@@ -144,6 +144,8 @@ pub struct Card {
     pub rule: String,
     /// What is to be signed, where a signature is asked for.
     pub signing: Option<Signing>,
+    /// Headers of the agent that not every client sends: name and value.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: BodyView,
     /// When the agent asked.

@@ -79,6 +79,8 @@ pub(super) struct Shown {
     rule: String,
     pattern: Option<String>,
     digest: String,
+    /// Header lines of the agent that go along and that not every client sends; secrets by name as `…`.
+    headers: Vec<(String, String)>,
     body_bytes: i64,
     content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +108,7 @@ pub(super) struct List {
 }
 
 fn shown(state: &State, view: View) -> Shown {
+    let headers = view.telling_headers();
     let row = view.row;
     let is_sign = row.kind == ApprovalKind::Sign;
     let signing = view.body.as_deref().filter(|_| is_sign).and_then(sign::shown);
@@ -121,6 +124,7 @@ fn shown(state: &State, view: View) -> Shown {
         rule: row.rule,
         pattern: row.pattern,
         digest: row.digest,
+        headers,
         body_bytes: row.body_bytes,
         content_type: row.content_type,
         body: view.body.map(|body| match std::str::from_utf8(&body) {

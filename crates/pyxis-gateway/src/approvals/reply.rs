@@ -132,6 +132,11 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     Ok(response)
 }
 
+/// Whole seconds, rounded up: a window that has just begun has all of its seconds.
+fn seconds_up(left: Duration) -> u64 {
+    left.as_secs() + u64::from(left.subsec_nanos() > 0)
+}
+
 fn accepted(state: &State, row: &ApprovalRow) -> Response {
     let base = &state.config.base_url;
     let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
@@ -145,7 +150,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
         ),
         approval_url,
         expires_at: row.expires_at.to_rfc3339(),
-        expires_in: row.expires_at.since(state.now()).as_secs(),
+        expires_in: seconds_up(row.expires_at.since(state.now())),
         notification_channel: row.channel,
         poll_url: poll_url.clone(),
     };
@@ -177,7 +182,7 @@ async fn wait_until_settled(
         let found =
             approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
         row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
-        if is_settled(&row) || Instant::now() >= deadline {
+        if is_settled(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
             return Ok(row);
         }
         let window_ends = Instant::now() + row.expires_at.since(state.now()) + Duration::from_millis(1);

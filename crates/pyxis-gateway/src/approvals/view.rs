@@ -1,8 +1,11 @@
 //! What a person sees of a transaction. One view for the API, the inbox and the standalone page.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT,
+};
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::headers::is_sensitive;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalFilter, ApprovalRow};
@@ -45,7 +48,23 @@ pub struct Filter {
     pub limit: u32,
 }
 
+/// Headers that every client sends, and those that the body's own description shows.
+const USUAL: [HeaderName; 6] =
+    [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT];
+
 impl View {
+    /// The headers of the agent that say something about this request, in order; the value of one that is a
+    /// secret by its name is left out. Empty once purged.
+    pub fn telling_headers(&self) -> Vec<(String, String)> {
+        let told = self.headers.iter().flatten().filter(|(name, _)| !USUAL.contains(name));
+        told.map(|(name, value)| {
+            let hidden = is_sensitive(name.as_str());
+            let text = if hidden { "…".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+            (name.as_str().to_owned(), text.into_owned())
+        })
+        .collect()
+    }
+
     /// What a page that shows this transaction was made from; see [`mark`].
     pub fn mark(&self) -> String {
         mark_of(&self.row, self.votes.len())

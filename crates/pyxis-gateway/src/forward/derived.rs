@@ -4,6 +4,7 @@
 mod body;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -17,8 +18,8 @@ use pyxis_signing::oauth1::{self, Stamp, Tokens};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
-use super::inject::Injected;
-use super::outbound::{Answer, Outbound, needles, open_secret, wire_request, wrap};
+use super::opened;
+use super::outbound::{Answer, Outbound, wire_request, wrap};
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
@@ -43,16 +44,17 @@ pub(super) fn dispatch<'a>(state: &'a State, outbound: Outbound<'a>, body: Body)
 
 async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<Answer> {
     let credential = outbound.credential;
-    let secret =
-        open_secret(state, credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let opened = opened::open_needed(state, credential)?;
+    let secret = opened.secret();
     let headers = std::mem::take(&mut outbound.headers);
-    let mut attached = Attached { headers, body, secrets: secrets_of(&secret), client: state.net.clone() };
-    attach(state, &outbound, &secret, &mut attached).await?;
+    let mut attached = Attached { headers, body, secrets: secrets_of(secret), client: state.net.clone() };
+    attach(state, &outbound, secret, &mut attached).await?;
     let Attached { headers, body, secrets, client } = attached;
     let url = Zeroizing::new(outbound.target.to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
     let response = client.send(request, state.config.forward_timeout).await?;
-    wrap(state, credential, response, needles(credential, &Injected { wire: None, secrets }))
+    let needles = opened::needles(credential, secrets.iter().map(|secret| secret.as_slice()));
+    wrap(state, credential, response, Arc::new(needles))
 }
 
 /// Everything that must not come back. What only names the client is no secret.

@@ -1,20 +1,22 @@
 //! `/p/{credential}/…`: the entrance for tools that know only a base URL and a key.
 //!
-//! The agent key is the bearer token, method, path and query are those of the request, and the host is the
+//! The agent key is the bearer token, or stands where the tool puts its API's key; method, path and query are those of the request, and the host is the
 //! credential's own. From there on it is a request to `/forward` like any other: the same checks, the same
 //! records. A request that asks a person is held for a while, because such tools do not poll.
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::{HeaderMap, request};
 
 use super::{Call, method};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::limits;
 use crate::resolve::Credential;
+use crate::service::agents::KEY_PREFIX;
 use crate::state::State;
+use crate::{idempotency, limits};
 
 /// What every path of this entrance starts with.
 pub const PREFIX: &str = "/p";
@@ -25,11 +27,19 @@ pub async fn entrance(state: &State, request: Request) -> Response {
 }
 
 async fn run(state: &State, request: Request) -> Result<Response> {
-    let (mut head, body) = request.into_parts();
-    let key = bearer(&head.headers)?;
+    let (head, body) = request.into_parts();
+    if head.headers.contains_key(idempotency::HEADER) {
+        let state = state.clone();
+        return idempotency::to_the_end(async move { carry(&state, head, body).await }).await;
+    }
+    carry(state, head, body).await
+}
+
+async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
+    let (place, key) = key(&head.headers)?;
     let agent = state.cache.agent_now(&state.store, &key).await?;
     // The agent's key is the proxy's business alone.
-    head.headers.remove(AUTHORIZATION);
+    head.headers.remove(place);
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, path) = (name.to_owned(), path.to_owned());
@@ -44,7 +54,7 @@ async fn run(state: &State, request: Request) -> Result<Response> {
         }
     }
     if head.headers.contains_key("x-px-key") {
-        return Err(Error::UnknownHeader("X-PX-Key, which Authorization says".to_owned()));
+        return Err(Error::UnknownHeader("X-PX-Key beside another agent key".to_owned()));
     }
     let target = match agent.credential(&state.store, &name).await.and_then(|found| origin(&found)) {
         Ok(origin) => {
@@ -71,12 +81,28 @@ async fn run(state: &State, request: Request) -> Result<Response> {
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<String> {
+/// The agent key and its header.
+fn key(headers: &HeaderMap) -> Result<(HeaderName, String)> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(Error::MissingKey)?;
-    if values.next().is_some() {
-        return Err(Error::DuplicateHeader("Authorization"));
+    match (values.next(), values.next()) {
+        (Some(value), None) => Ok((AUTHORIZATION, bearer(value)?)),
+        (Some(_), Some(_)) => Err(Error::DuplicateHeader("Authorization")),
+        (None, _) => bare(headers),
     }
+}
+
+/// Tools that send no bearer token have a header of their own, such as `x-api-key`.
+fn bare(headers: &HeaderMap) -> Result<(HeaderName, String)> {
+    let is_key = |value: &&HeaderValue| value.as_bytes().starts_with(KEY_PREFIX.as_bytes());
+    let mut keys = headers.iter().filter(|(_, value)| is_key(value));
+    let (name, value) = keys.next().ok_or(Error::MissingKey)?;
+    if keys.next().is_some() {
+        return Err(Error::DuplicateHeader("the agent key"));
+    }
+    Ok((name.clone(), value.to_str().map_err(|_| Error::InvalidKey)?.to_owned()))
+}
+
+fn bearer(value: &HeaderValue) -> Result<String> {
     let text = value.to_str().map_err(|_| Error::InvalidKey)?;
     let (scheme, key) = text.split_once(' ').ok_or(Error::MissingKey)?;
     if !scheme.eq_ignore_ascii_case("bearer") || key.trim().is_empty() {

@@ -16,26 +16,13 @@ use crate::signing_keys;
 /// RFC 3986 unreserved characters stay.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What the request carries once the secret is attached.
-#[derive(Default)]
-pub(crate) struct Injected {
-    /// Path and query on the wire, where the kind changes it.
-    pub(crate) wire: Option<Zeroizing<String>>,
-    /// Every secret string that was put in, for scrubbing.
-    pub(crate) secrets: Vec<Zeroizing<Vec<u8>>>,
-}
-
-/// Puts `secret` into `headers`, or into a new wire form of `wire` (path and query).
+/// Puts `secret` into `headers`; or into path and query, whose new wire form is then returned.
 pub(crate) fn attach(
     auth: &Auth,
     secret: &SecretValue,
     headers: &mut HeaderMap,
     wire: &str,
-) -> Result<Injected> {
-    let mut injected = Injected::default();
-    for part in secret.parts() {
-        injected.secrets.push(Zeroizing::new(part.as_bytes().to_vec()));
-    }
+) -> Result<Option<Zeroizing<String>>> {
     match auth {
         Auth::Bearer {} => {
             let text = Zeroizing::new(format!("Bearer {}", whole(secret)?));
@@ -48,15 +35,10 @@ pub(crate) fn attach(
             }
         }
         Auth::Basic {} => {
-            let pair = basic_pair(secret)?;
-            let encoded = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
+            let encoded = Zeroizing::new(STANDARD.encode(basic_pair(secret)?.as_bytes()));
             headers.insert(AUTHORIZATION, sensitive(&Zeroizing::new(format!("Basic {}", &*encoded)))?);
-            injected.secrets.push(Zeroizing::new(pair.as_bytes().to_vec()));
-            if let Some((_, password)) = pair.split_once(':') {
-                injected.secrets.push(Zeroizing::new(password.as_bytes().to_vec()));
-            }
         }
-        Auth::Query { parameter } => injected.wire = Some(with_parameter(wire, parameter, whole(secret)?)),
+        Auth::Query { parameter } => return Ok(Some(with_parameter(wire, parameter, whole(secret)?))),
         Auth::Cookie { name } => {
             headers.insert(COOKIE, sensitive(&Zeroizing::new(format!("{name}={}", whole(secret)?)))?);
         }
@@ -70,7 +52,23 @@ pub(crate) fn attach(
         | Auth::GithubApp(_)
         | Auth::Mtls {} => return Err(Error::NoLongerAllowed("the credential is attached in another way")),
     }
-    Ok(injected)
+    Ok(None)
+}
+
+/// Every secret string that a request carries, for scrubbing. Without `auth`: of a sidecar, which is told
+/// its own token and nothing else.
+pub(super) fn secrets(auth: Option<&Auth>, secret: &SecretValue) -> Vec<Zeroizing<String>> {
+    let Some(auth) = auth else {
+        return secret.text().map(|token| Zeroizing::new(token.to_owned())).into_iter().collect();
+    };
+    let mut secrets: Vec<_> = secret.parts().map(|part| Zeroizing::new(part.to_owned())).collect();
+    if let (Auth::Basic {}, Ok(pair)) = (auth, basic_pair(secret)) {
+        if let Some((_, password)) = pair.split_once(':') {
+            secrets.push(Zeroizing::new(password.to_owned()));
+        }
+        secrets.push(pair);
+    }
+    secrets
 }
 
 /// Checks that `secret` has the parts that `auth` needs and fits where it goes.
@@ -208,8 +206,8 @@ mod tests {
     fn a_query_credential_replaces_what_the_agent_put_there_under_any_spelling() {
         let auth = Auth::Query { parameter: "api_key".into() };
         let wire = "/v1?a=1&api%5Fkey=mine&api_key=mine2&b=2";
-        let injected = attach(&auth, &secret(json!("a&b=c")), &mut HeaderMap::new(), wire).unwrap();
-        assert_eq!(injected.wire.unwrap().as_str(), "/v1?a=1&b=2&api_key=a%26b%3Dc");
+        let changed = attach(&auth, &secret(json!("a&b=c")), &mut HeaderMap::new(), wire).unwrap();
+        assert_eq!(changed.unwrap().as_str(), "/v1?a=1&b=2&api_key=a%26b%3Dc");
     }
 
     #[test]

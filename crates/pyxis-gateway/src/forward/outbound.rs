@@ -4,18 +4,22 @@
 
 use std::sync::Arc;
 
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE};
+use http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::headers;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
+use pyxis_http::problem::PX_ERROR;
 use pyxis_scrub::{Decoder, Needles};
 use zeroize::Zeroizing;
 
 use super::derived;
-use super::inject::{self, Injected};
+use super::inject;
+use super::opened::{self, Opened};
 use super::relay::ScrubbedBody;
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
@@ -78,47 +82,39 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
     if credential.auth.as_ref().is_some_and(Auth::is_derived) {
         return derived::dispatch(state, outbound, body).await;
     }
-    let secret = open_secret(state, credential)?;
-    let (request, injected) = prepare(outbound, secret.as_ref(), body)?;
+    let opened = opened::open(state, credential)?;
+    let request = prepare(outbound, opened.as_deref().map(Opened::secret), body)?;
     let client = match credential.row.connector {
         Connector::Direct => &state.net,
         Connector::Sidecar => &state.net_private,
     };
     let response = client.send(request, state.config.forward_timeout).await?;
-    wrap(state, credential, response, needles(credential, &injected))
-}
-
-/// The secret of a credential, opened for this request.
-pub(crate) fn open_secret(state: &State, credential: &Credential) -> Result<Option<SecretValue>> {
-    let Some(sealed) = &credential.row.sealed_secret else {
-        return match credential.row.connector {
-            Connector::Sidecar => Ok(None),
-            Connector::Direct => Err(Error::NoLongerAllowed("the credential has no secret")),
-        };
+    if credential.row.connector == Connector::Sidecar {
+        refuse_failed(response.headers())?;
+    }
+    let needles = match opened {
+        Some(opened) => opened.needles(credential),
+        None => Arc::new(opened::needles(credential, std::iter::empty())),
     };
-    let aad = pyxis_store::credentials::secret_aad(credential.row.workspace_id, credential.row.id);
-    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    SecretValue::from_bytes(&bytes).map(Some)
+    wrap(state, credential, response, needles)
 }
 
 fn prepare(
     mut outbound: Outbound<'_>,
     secret: Option<&SecretValue>,
     body: pyxis_net::Body,
-) -> Result<(http::Request<pyxis_net::Body>, Injected)> {
+) -> Result<http::Request<pyxis_net::Body>> {
     let mut headers = std::mem::take(&mut outbound.headers);
     let row = &outbound.credential.row;
-    let (method, url, injected) = if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
+    if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
         let wire = outbound.target.wire();
-        let injected = inject::attach(auth, secret, &mut headers, wire)?;
-        let wire = injected.wire.as_ref().map_or(wire, |wire| wire.as_str());
+        let changed = inject::attach(auth, secret, &mut headers, wire)?;
+        let wire = changed.as_ref().map_or(wire, |wire| wire.as_str());
         let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
-        (outbound.method, url, injected)
-    } else {
-        let injected = sidecar_headers(&outbound, secret, &mut headers)?;
-        (Method::Post, Zeroizing::new(row.api_base.clone().unwrap_or_default()), injected)
-    };
-    Ok((wire_request(method, &url, headers, body)?, injected))
+        return wire_request(outbound.method, &url, headers, body);
+    }
+    sidecar_headers(&outbound, secret, &mut headers)?;
+    wire_request(Method::Post, row.api_base.as_deref().unwrap_or_default(), headers, body)
 }
 
 /// A request as it goes out.
@@ -136,50 +132,82 @@ pub(super) fn wire_request(
     Ok(request)
 }
 
+/// A failure that the sidecar itself made is one of the proxy's: an agent must be able to tell it from an
+/// answer of the API. The sidecar removes the API's own `PX-Error`.
+fn refuse_failed(answer: &HeaderMap) -> Result<()> {
+    match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
+        None => Ok(()),
+        Some(b"upstream_error") => Err(Error::Upstream("the sidecar cannot reach the host")),
+        Some(b"upstream_timeout") => Err(Error::UpstreamTimeout),
+        Some(b"unauthenticated") => {
+            Err(Error::Upstream("the sidecar does not accept the credential's token"))
+        }
+        Some(b"credential_not_found") => Err(Error::Upstream("the sidecar has no such credential")),
+        Some(b"target_not_allowed") => Err(Error::Upstream("the sidecar's egress guard refuses the host")),
+        Some(b"oauth_parameter") => Err(Error::Upstream("the request brings oauth_* parameters of its own")),
+        Some(b"body_too_large") => Err(Error::Upstream("the form is larger than the sidecar can sign")),
+        Some(_) => Err(Error::Upstream("the sidecar refused the request; its log or /health says more")),
+    }
+}
+
 /// What the signing sidecar needs to know (Spec 3, `ANY {signer_url}/`).
 fn sidecar_headers(
     outbound: &Outbound<'_>,
     secret: Option<&SecretValue>,
     headers: &mut HeaderMap,
-) -> Result<Injected> {
+) -> Result<()> {
     let value = |text: &str| HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()));
     let name = HeaderName::from_static;
     headers.insert(name("x-oauth-credential"), value(&outbound.credential.row.name)?);
     headers.insert(name("x-oauth-target"), value(&outbound.target.to_string())?);
     headers.insert(name("x-px-method"), value(outbound.method.as_str())?);
-    let mut injected = Injected::default();
     if let Some(token) = secret.and_then(SecretValue::text) {
         let mut bearer = value(&Zeroizing::new(format!("Bearer {token}")))?;
         bearer.set_sensitive(true);
         headers.insert(AUTHORIZATION, bearer);
-        injected.secrets.push(Zeroizing::new(token.as_bytes().to_vec()));
     }
-    Ok(injected)
-}
-
-pub(super) fn needles(credential: &Credential, injected: &Injected) -> Needles {
-    let secrets: Vec<&[u8]> = injected.secrets.iter().map(|secret| secret.as_slice()).collect();
-    Needles::new(&credential.row.name, &secrets)
+    Ok(())
 }
 
 pub(super) fn wrap(
     state: &State,
     credential: &Credential,
     response: Response<Incoming>,
-    needles: Needles,
+    needles: Arc<Needles>,
 ) -> Result<Answer> {
     let (parts, body) = response.into_parts();
-    let coding = match parts.headers.get(CONTENT_ENCODING) {
-        None => None,
-        Some(value) => {
-            let text = value.to_str().map_err(|_| Error::UnknownContentCoding)?;
-            let decoder = Decoder::for_content_encoding(text).map_err(|_| Error::UnknownContentCoding)?;
-            (!decoder.is_identity()).then_some(decoder)
-        }
-    };
+    if parts.status.is_informational() {
+        // The agent's wish to switch protocols was not passed on.
+        return Err(Error::Upstream("the host's answer is not a final one"));
+    }
+    let coding = content_coding(&parts.headers)?;
     let headers = answer_headers(&parts.headers, credential, &needles);
-    let body = ScrubbedBody::new(body, coding, Arc::new(needles), state.config.idle_timeout);
+    let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
     Ok(Answer { status: parts.status, headers, body })
+}
+
+/// How the body is coded, over every line that says so; `None` for a plain one.
+fn content_coding(answer: &HeaderMap) -> Result<Option<Decoder>> {
+    // A coding of the transfer that the connection has not undone would hide the body from the scrubber.
+    if listed(answer, &TRANSFER_ENCODING)?.iter().any(|coding| !coding.eq_ignore_ascii_case("chunked")) {
+        return Err(Error::UnknownContentCoding);
+    }
+    let codings = listed(answer, &CONTENT_ENCODING)?.join(", ");
+    if codings.is_empty() {
+        return Ok(None);
+    }
+    let decoder = Decoder::for_content_encoding(&codings).map_err(|_| Error::UnknownContentCoding)?;
+    Ok((!decoder.is_identity()).then_some(decoder))
+}
+
+/// The members of a list, which may stand in several lines (RFC 9110, section 5.3).
+fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>> {
+    let mut members = Vec::new();
+    for line in headers.get_all(name) {
+        let line = line.to_str().map_err(|_| Error::UnknownContentCoding)?;
+        members.extend(line.split(',').map(str::trim).filter(|member| !member.is_empty()));
+    }
+    Ok(members)
 }
 
 /// The upstream's headers without hop-by-hop ones, our own marks, and the secret.

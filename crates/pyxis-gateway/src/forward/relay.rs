@@ -86,24 +86,36 @@ impl ScrubbedBody {
         Ok(Some(collected))
     }
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        loop {
-            if let Some(chunk) = self.ready.pop_front() {
-                self.relayed += chunk.len() as u64;
-                return Poll::Ready(Some(Ok(Frame::data(chunk))));
-            }
-            if self.ended {
-                return Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))));
-            }
+    /// Waits for the first piece of a body that is decoded: a coding that is damaged from the start is then
+    /// told in the head of the answer.
+    pub(crate) async fn begin(&mut self) -> Result<(), Broken> {
+        if self.decoder.is_none() {
+            return Ok(());
+        }
+        std::future::poll_fn(|context| self.poll_ready(context)).await
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        while self.ready.is_empty() && !self.ended {
             match ready!(Pin::new(&mut self.upstream).poll_frame(context)) {
                 None => self.end()?,
                 Some(Ok(frame)) => self.take(frame)?,
                 Some(Err(error)) => {
                     self.ended = true;
-                    return Poll::Ready(Some(Err(Broken::Upstream(error))));
+                    return Poll::Ready(Err(Broken::Upstream(error)));
                 }
             }
         }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        ready!(self.poll_ready(context))?;
+        if let Some(chunk) = self.ready.pop_front() {
+            self.relayed += chunk.len() as u64;
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
     }
 
     fn take(&mut self, frame: Frame<Bytes>) -> Result<(), Broken> {

@@ -96,7 +96,7 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
     if let Some(until) =
         candidates.iter().filter_map(|user| user.locked_until).filter(|until| *until > now).max()
     {
-        return Err(Error::Locked { until });
+        return Err(Error::Locked { until, wait: until.since(now) });
     }
     for user in &candidates {
         reserve_attempt(state, user, now).await?;
@@ -132,7 +132,8 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
         return Ok(());
     }
     let locked = users::find(&state.store, workspace, id).await?.and_then(|user| user.locked_until);
-    Err(Error::Locked { until: locked.unwrap_or(now) })
+    let until = locked.unwrap_or(now);
+    Err(Error::Locked { until, wait: until.since(now) })
 }
 
 /// Signs in with a one-time link's token. Where somebody else made the link for an account that was in

@@ -19,7 +19,7 @@ use crate::state::State;
 /// The name of every workspace's first key (Spec 3, Agent key).
 pub const FIRST_AGENT: &str = "default-agent";
 /// Bounds of the approval window, in seconds.
-const WINDOW: std::ops::RangeInclusive<u64> = 10..=7 * 24 * 3600;
+const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;
 
 /// A workspace that was just made.
 pub struct Made {
@@ -78,7 +78,7 @@ pub async fn update(
         Some(None) => None,
         Some(Some(window)) if WINDOW.contains(&window.as_secs()) => i64::try_from(window.as_secs()).ok(),
         Some(Some(_)) => {
-            return Err(Error::field("approval_timeout_secs", "from 10 seconds to 7 days"));
+            return Err(Error::field("approval_timeout_secs", "from 1 second to 7 days"));
         }
     };
     let mut change = Change::begin(state, actor).await?;

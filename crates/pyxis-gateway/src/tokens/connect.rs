@@ -19,7 +19,7 @@ use super::Subject;
 use super::endpoint::{self, form_encoded};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
-use crate::forward::outbound::open_secret;
+use crate::forward::opened;
 use crate::resolve::{Credential, key_hash};
 use crate::state::State;
 
@@ -39,8 +39,8 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
         Error::field("auth.authorization_url", "is not set: bring the refresh token along with the secret")
     })?;
     let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    let secret =
-        open_secret(state, &credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let opened = opened::open_needed(state, &credential)?;
+    let secret = opened.secret();
     let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
     let (token, verifier) = (random(state), random(state));
     let row = &credential.row;
@@ -112,8 +112,8 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let row = row.ok_or(Error::Conflict("the credential was changed meanwhile; connect it again"))?;
     let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
     let account = account(&credential)?;
-    let secret =
-        open_secret(state, &credential)?.ok_or(Error::NoLongerAllowed("the credential has no secret"))?;
+    let opened = opened::open_needed(state, &credential)?;
+    let secret = opened.secret();
     let aad = oauth_tokens::verifier_aad(workspace, connection.credential_id);
     let verifier = state
         .keyring
@@ -122,9 +122,9 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
     let redirect = redirect_uri(state);
     let granted =
-        endpoint::code(state, account, &secret, code, &verifier, &redirect).await.map_err(Error::from)?;
+        endpoint::code(state, account, secret, code, &verifier, &redirect).await.map_err(Error::from)?;
     let renewable = granted.refresh_token.is_some();
-    super::store(state, &Subject::new(&credential, &secret), granted, None).await?;
+    super::store(state, &Subject::new(&credential, secret), granted, None).await?;
     state.tokens.forget(credential.row.id);
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "renewable": renewable });

@@ -155,7 +155,7 @@ impl Sample {
             autonomous,
             window: String::new(),
             server_window: "1 hour".into(),
-            problems: self.problems(&[("approval_timeout_minutes", "From 10 seconds to 7 days.")]),
+            problems: self.problems(&[("approval_timeout_minutes", "From 1 second to 7 days.")]),
             following: self.t("2 credentials"),
             facts: vec![
                 fact("Base URL", "http://localhost:8700", "PX_BASE_URL"),

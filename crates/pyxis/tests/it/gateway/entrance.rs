@@ -84,3 +84,23 @@ async fn policy_hosts_and_headers_are_those_of_forward() {
     assert_eq!((request.target.as_str(), request.header("x-api-key")), ("/y", Some("k-canary")));
     assert_eq!(request.header("authorization"), None);
 }
+
+#[tokio::test]
+async fn a_tool_with_a_header_of_its_own_puts_the_agents_key_there() {
+    let world = World::bare(Setup::new()).await;
+    let auth = json!({"auth": {"kind": "header", "name": "x-api-key"}, "secret": "k-canary"});
+    world.credential("api", &auth).await;
+    world.owner.set_policy("api", &json!({"auto_approve_methods": ["GET"]})).await;
+    for name in ["x-api-key", "x-goog-api-key", "private-token"] {
+        let call = world.app.anonymous().get("/p/api/x").header(name, &world.agent.key);
+        call.send().await.forwarded(200);
+    }
+    for request in world.upstream.received(3).await {
+        assert_eq!(request.header("x-api-key"), Some("k-canary"));
+        assert!(!format!("{request:?}").contains(&world.agent.key));
+    }
+    let call = world.app.anonymous().get("/p/api/x").header("x-api-key", &world.agent.key);
+    call.header("api-key", &world.agent.key).send().await.problem(400, "duplicate_header");
+    let call = world.app.anonymous().get("/p/api/x").header("x-api-key", "sk-of-the-api-itself");
+    call.send().await.problem(401, "missing_key");
+}

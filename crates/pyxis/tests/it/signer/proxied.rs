@@ -77,3 +77,18 @@ async fn the_signers_token_reaches_neither_agent_nor_upstream() {
     let request = upstream.received(1).await.remove(0);
     assert!(!format!("{request:?}").contains("sesame") && !format!("{request:?}").contains("Bearer"));
 }
+
+#[tokio::test]
+async fn a_failure_of_the_signer_is_one_of_the_proxy_and_never_looks_like_an_answer_of_the_api() {
+    let signer = Signer::start(&[("OAUTH_SIGNER_TOKEN", "another")]);
+    let upstream = verifier::upstream().await;
+    let world = world(&signer, &[upstream.addr().to_string()]).await;
+    world.owner.set_policy("my-app", &json!({"auto_approve_methods": ["GET"]})).await;
+    let refused = world.agent.forward("my-app", "GET", &upstream.url("/")).send().await;
+    refused.problem(502, "upstream_error");
+    let txn = world.agent.forward("my-app", "POST", &upstream.url("/")).body("{}").send().await.txn();
+    world.owner.approve(&txn).await;
+    let outcome = world.agent.outcome(&txn).await;
+    assert_eq!((&outcome["error"], &outcome["upstream_status"]), (&json!("upstream_error"), &json!(null)));
+    assert!(upstream.requests().is_empty());
+}
