@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_path_to_error::Segment;
 
 use crate::Problem;
 
@@ -71,20 +72,47 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        rejection(&path, error.inner())
+        // What is wrong further on comes first, if it is no JSON there.
+        match serde_json::from_slice::<IgnoredAny>(text) {
+            Ok(_) => wrong_field(&error),
+            Err(broken) => invalid(&broken),
+        }
     })?;
-    reader.end().map_err(|error| rejection(".", &error))?;
+    reader.end().map_err(|error| invalid(&error))?;
     Ok(value)
 }
 
-fn rejection(path: &str, error: &serde_json::Error) -> Problem {
-    if error.is_data() {
-        let detail = if path == "." { error.to_string() } else { format!("{path}: {error}") };
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", path)
-    } else {
-        Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("not valid JSON: {error}"))
+fn invalid(error: &serde_json::Error) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("not valid JSON: {error}"))
+}
+
+fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let place = place(error);
+    let field = if place.is_empty() { ".".to_owned() } else { place.join(".").replace(".[", "[") };
+    let detail =
+        if place.is_empty() { error.inner().to_string() } else { format!("{field}: {}", error.inner()) };
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", field)
+}
+
+/// Where in a body the error is, from the outside in. Of a member that is missing, unknown or there twice
+/// the library tells the name in words only.
+pub fn place(error: &serde_path_to_error::Error<serde_json::Error>) -> Vec<String> {
+    let mut place: Vec<String> = error
+        .path()
+        .iter()
+        .filter(|segment| !matches!(segment, Segment::Unknown))
+        .map(ToString::to_string)
+        .collect();
+    let said = error.inner().to_string();
+    let named = ["missing field `", "unknown field `", "duplicate field `"]
+        .iter()
+        .find_map(|start| said.strip_prefix(start)?.split_once('`'));
+    if let Some((name, _)) = named
+        && place.last().is_none_or(|last| last != name)
+    {
+        place.push(name.to_owned());
     }
+    place
 }
 
 #[cfg(test)]
@@ -109,6 +137,15 @@ mod tests {
         assert_eq!(status(" [1]").status(), 422);
         let unknown = status("{\"count\":1,\"colour\":2}");
         assert_eq!(unknown.status(), 422);
-        assert!(unknown.detail().contains("colour"), "{}", unknown.detail());
+        assert!(unknown.detail().starts_with("colour: "), "{}", unknown.detail());
+        for text in ["{}", "", "{\"count\":1,\"count\":2}"] {
+            let wrong = status(text);
+            assert_eq!(
+                (wrong.status().as_u16(), wrong.detail().starts_with("count: ")),
+                (422, true),
+                "{text}"
+            );
+        }
+        assert_eq!(status("{\"count\":\"x\",").status(), 400);
     }
 }

@@ -117,11 +117,15 @@ fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Sourc
 
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
-    make_dir(&config.data_dir)?;
-    let store =
-        Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")?;
+    let store = reach_store(config)?;
     store.migrate().await.context("cannot bring the database's schema up to date")?;
     Ok(store)
+}
+
+/// The same with the schema as it is.
+pub fn reach_store(config: &Config) -> Result<Store> {
+    make_dir(&config.data_dir)?;
+    Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
 }
 
 /// The file that keeps the newest signed audit head outside the database.

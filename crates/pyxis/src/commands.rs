@@ -44,6 +44,11 @@ use crate::traces::Traces;
 /// Already so, or nothing to do.
 const NOTHING_TO_DO: u8 = 3;
 
+/// Why a command had nothing to do: no failure, but the caller may want to know.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct AlreadySo(String);
+
 /// Runs one command.
 pub async fn run(cli: Cli) -> Result<ExitCode> {
     let Cli { global, command } = cli;
@@ -76,7 +81,14 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
     };
-    done.map(|()| ExitCode::SUCCESS)
+    match done {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            let AlreadySo(why) = error.downcast()?;
+            tracing::warn!("{why}");
+            Ok(ExitCode::from(NOTHING_TO_DO))
+        }
+    }
 }
 
 /// Reads the settings and starts the logs.

@@ -154,21 +154,20 @@ pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> R
         status: StatusCode::PAYLOAD_TOO_LARGE,
         detail: format!("The body is longer than {most} bytes, or broke off."),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| misread(None, &error))
+    serde_json::from_slice(&bytes).map_err(|error| misread(Vec::new(), &error))
 }
 
 /// The same, for an object. By itself a list of its values in order would do as well.
 pub(super) async fn read_object<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
     let object: Map<String, Value> = read_json(body, most).await?;
     serde_path_to_error::deserialize(Value::Object(object))
-        .map_err(|error| misread(Some(error.path()), error.inner()))
+        .map_err(|error| misread(pyxis_http::json::place(&error), error.inner()))
 }
 
-fn misread(path: Option<&serde_path_to_error::Path>, error: &serde_json::Error) -> Error {
+fn misread(path: Vec<String>, error: &serde_json::Error) -> Error {
     if !error.is_data() {
         let detail = format!("The body is not JSON: {error}");
         return Error::Body { status: StatusCode::BAD_REQUEST, detail };
     }
-    let path = path.into_iter().flatten().map(ToString::to_string).collect();
     Error::Shape { path, message: error.to_string() }
 }

@@ -6,7 +6,7 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
 use serde_json::{Value, json};
 
-use super::{acting, out};
+use super::{AlreadySo, acting, out};
 use crate::app::App;
 use crate::cli::{AgentCommand, Global};
 
@@ -49,6 +49,9 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
 
 async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_json: bool) -> Result<()> {
     let agent = agents::by_name(&app.gateway, actor.workspace, name).await?;
+    if agent.row.disabled_at.is_none() == enabled {
+        return Err(already(name, enabled).into());
+    }
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
     let agent = agents::update(&app.gateway, actor, agent.row.id, patch).await?;
     if as_json {
@@ -57,6 +60,10 @@ async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_jso
         out::line(format_args!("{name} is {}", if enabled { "enabled" } else { "disabled" }));
     }
     Ok(())
+}
+
+fn already(name: &str, enabled: bool) -> AlreadySo {
+    AlreadySo(format!("{name} is {} already", if enabled { "enabled" } else { "disabled" }))
 }
 
 fn shown(agent: &Agent) -> Value {

@@ -11,21 +11,23 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
 use serde_json::json;
 
-use super::{out, quiet, settings};
+use super::{AlreadySo, out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
-    let store = app::open_store(&config).await?;
+    let store = app::reach_store(&config)?;
+    let before = store.schema_version().await?;
+    store.migrate().await.context("cannot bring the database's schema up to date")?;
     let version = store.schema_version().await?;
     if global.json {
         out::json(&json!({ "schema_version": version }));
     } else {
         out::line(format_args!("the schema is at version {version}"));
     }
-    Ok(())
+    if before == version { Err(AlreadySo("nothing was to be done".to_owned()).into()) } else { Ok(()) }
 }
 
 pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {

@@ -1,10 +1,11 @@
 //! `pyxis grant`.
 
 use anyhow::{Context, Result};
+use pyxis_gateway::Error;
 use pyxis_gateway::service::grants;
 use serde_json::json;
 
-use super::{acting, out};
+use super::{AlreadySo, acting, out};
 use crate::cli::{Global, GrantCommand};
 
 pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
@@ -17,6 +18,8 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
                 .map(|row| {
                     json!({
                         "id": row.id,
+                        "credential_id": row.credential_id,
+                        "agent_id": row.agent_id,
                         "method": row.method,
                         "route": row.route,
                         "created_by": row.created_by_email,
@@ -32,7 +35,10 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
         }
         GrantCommand::Revoke { id } => {
             let id = id.parse().ok().context("not the id of a grant")?;
-            grants::revoke(&app.gateway, &actor, id).await?;
+            match grants::revoke(&app.gateway, &actor, id).await {
+                Err(Error::Conflict(why)) => return Err(AlreadySo(why.to_owned()).into()),
+                done => done?,
+            }
             if global.json {
                 out::json(&json!({ "revoked": id }));
             } else {

@@ -11,7 +11,7 @@ use pyxis_gateway::{Actor, State};
 use pyxis_store::users::UserRow;
 use serde_json::{Value, json};
 
-use super::{acting, out};
+use super::{AlreadySo, acting, out};
 use crate::cli::{Global, UserCommand, UserRole};
 
 pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
@@ -116,6 +116,10 @@ async fn set_enabled(
     enabled: bool,
 ) -> Result<()> {
     let user = people::by_email(state, actor.workspace, email).await?;
+    if user.disabled_at.is_none() == enabled {
+        let word = if enabled { "enabled" } else { "disabled" };
+        return Err(AlreadySo(format!("{email} is {word} already")).into());
+    }
     let user = people::set_enabled(state, actor, user.id, enabled).await?;
     let line = format!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" });
     tell(global, &json!({ "email": user.email, "enabled": enabled }), &line);

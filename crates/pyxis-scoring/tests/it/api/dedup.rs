@@ -248,6 +248,23 @@ both_engines! {
         assert_eq!(stamp(world, scorer, 1, "B").await, counts("2.00000", 30));
     }
 
+    async fn a_revoked_renewal_leaves_no_claim_however_long_the_one_before_would_have_lasted(world: &World) {
+        let scorer = scorer(world).await;
+        let renewed = [(1, 2, "n:1", 10), (3, 4, "n:2", 20), (5, 6, "n:3", 30)];
+        for (holder, _, mark, _) in renewed {
+            world.verify(wallet(holder), "A", mark, 20).await;
+            assert_eq!(stamp(world, scorer, holder, "A").await, counts("1.00000", 20));
+        }
+        world.on_day(2);
+        for (holder, other, mark, until) in renewed {
+            let renewal = world.verify(wallet(holder), "A", mark, until).await;
+            world.verify(wallet(other), "A", mark, 40).await;
+            assert_eq!(stamp(world, scorer, other, "A").await["dedup"], true);
+            world.revoke(wallet(holder), &renewal).await;
+            assert_eq!(stamp(world, scorer, other, "A").await, counts("1.00000", 40), "until day {until}");
+        }
+    }
+
     async fn a_revoked_credential_is_refused_and_a_new_one_of_the_issuer_is_not(world: &World) {
         let scorer = scorer(world).await;
         let credential = world.verify(wallet(1), "A", "n:1", 50).await;

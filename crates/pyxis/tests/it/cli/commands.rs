@@ -79,9 +79,25 @@ both_engines! {
         let list = world.app.cli_json(&["grant", "list"]).await;
         let id = list[0]["id"].as_str().unwrap();
         world.app.cli(&["grant", "revoke", id]).await.expect(0);
+        world.app.cli(&["grant", "revoke", id]).await.expect(3);
         assert_eq!(world.app.cli_json(&["grant", "list"]).await, json!([]));
         assert_eq!(world.forward("POST", "/x").send().await.status, 202);
     }
+}
+
+#[tokio::test]
+async fn a_command_that_finds_everything_so_already_exits_with_three() {
+    let world = World::new().await;
+    world.app.cli(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await.expect(0);
+    for (command, name) in [("agent", "default-agent"), ("user", "a@people.example")] {
+        world.app.cli(&[command, "disable", name]).await.expect(0);
+        let again = world.app.cli(&[command, "disable", name]).await.expect(3);
+        assert!(again.stderr.contains("disabled already"), "{again:?}");
+        world.app.cli(&[command, "enable", name]).await.expect(0);
+        world.app.cli(&[command, "enable", name]).await.expect(3);
+    }
+    let said = world.app.cli(&["migrate", "--json"]).await.expect(3);
+    assert!(said.json()["schema_version"].is_number());
 }
 
 #[tokio::test]

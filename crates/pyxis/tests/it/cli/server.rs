@@ -61,6 +61,25 @@ async fn shutdown_lets_a_request_under_way_finish() {
     assert!(world.app.ended().await.success());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shutdown_tells_those_who_wait_for_a_person_how_far_it_has_come() {
+    let mut world = World::new().await;
+    let txn = world.pause("/first").await;
+    let path = format!("/agent/approvals/{txn}?wait=60");
+    let poll = tokio::spawn(world.app.anonymous().get(&path).header("x-px-key", &world.agent.key).send());
+    let held = world.forward("POST", "/second").header("prefer", "wait=60").body("{}").send();
+    let held = tokio::spawn(held);
+    until("the second request", async || {
+        let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+        (list["approvals"].as_array().unwrap().len() == 2).then_some(())
+    })
+    .await;
+    world.app.terminate();
+    assert_eq!(held.await.unwrap().expect(202).json()["status"], "pending");
+    assert_eq!(poll.await.unwrap().expect(200).json()["status"], "pending");
+    assert!(world.app.ended().await.success());
+}
+
 #[tokio::test]
 async fn an_unknown_setting_refuses_to_start() {
     let app = App::bootstrapped(Setup::new()).await;

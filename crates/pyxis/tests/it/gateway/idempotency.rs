@@ -71,6 +71,61 @@ both_engines! {
 }
 
 #[tokio::test]
+async fn an_agent_that_hung_up_finds_the_outcome_when_it_asks_again() {
+    let world = World::new().await;
+    let (reply, release) = Reply::ok("slow").held();
+    world.upstream.reply(reply);
+    let first = tokio::spawn(keyed(&world, "GET", "/x", "k").send());
+    world.upstream.received(1).await;
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    release.go();
+    let answer = crate::support::until("the outcome", async || {
+        let answer = keyed(&world, "GET", "/x", "k").send().await;
+        (answer.status != 409).then_some(answer)
+    })
+    .await;
+    assert_eq!(answer.forwarded(200).text(), "slow");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_too_large_to_keep_still_reaches_the_agent_once() {
+    let world = World::new_with_env("PX_RESPONSE_MAX_BYTES", "1000").await;
+    let body = "0123456789".repeat(500);
+    world.upstream.reply(Reply::ok(body.clone()));
+    assert_eq!(keyed(&world, "GET", "/x", "k").send().await.forwarded(200).text(), body);
+    let again = keyed(&world, "GET", "/x", "k").send().await.problem(502, "upstream_error");
+    assert!(again["detail"].as_str().unwrap().contains("too large to be kept"), "{again}");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn another_spelling_of_a_request_is_the_same_request() {
+    let world = World::new().await;
+    keyed(&world, "GET", "/x", "k").send().await.forwarded(200);
+    keyed(&world, "get", "/x", "k").send().await.forwarded(200);
+    keyed(&world, "GET", "/x", "k").without("x-px-method").send().await.forwarded(200);
+    keyed(&world, "GET", "/x#part", "k").set("x-px-credential", "API").send().await.forwarded(200);
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn another_request_under_a_key_counts_against_the_limit() {
+    let world = World::new().await;
+    let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
+    let agent = world.owner.add_agent(&fields).await;
+    let agent = world.app.agent(agent["key"].as_str().unwrap());
+    let ask = |path: &str| {
+        agent.forward("api", "GET", &world.upstream.url(path)).header("idempotency-key", "k").send()
+    };
+    ask("/x").await.forwarded(200);
+    ask("/y").await.problem(422, "idempotency_key_reused");
+    ask("/y").await.problem(429, "rate_limited");
+    ask("/x").await.forwarded(200);
+}
+
+#[tokio::test]
 async fn a_refused_request_gives_the_key_back() {
     let world = World::new().await;
     world.policy(&json!({"deny_methods": ["GET"]})).await;

@@ -125,6 +125,39 @@ async fn a_coding_that_cannot_be_scrubbed_is_refused() {
 }
 
 #[tokio::test]
+async fn codings_in_several_lines_are_one_list() {
+    let world = World::new().await;
+    let (zipped, deflated) = (gzip(SECRET.as_bytes()), gzip(&deflate(SECRET.as_bytes())));
+    let answers =
+        [(["identity", "gzip"], &zipped), (["", "gzip"], &zipped), (["deflate", "gzip"], &deflated)];
+    for (lines, body) in answers {
+        let reply = Reply::new(200).header("content-encoding", lines[0]).header("content-encoding", lines[1]);
+        world.upstream.reply(reply.body(body.clone()));
+        assert_eq!(world.forward("GET", "/").send().await.forwarded(200).text(), MARK, "{lines:?}");
+    }
+    let reply = Reply::new(200).header("content-encoding", "gzip").header("content-encoding", "xyz");
+    world.upstream.reply(reply.body(zipped));
+    world.forward("GET", "/").send().await.problem(502, "unknown_content_coding");
+}
+
+#[tokio::test]
+async fn a_coding_of_the_transfer_that_would_hide_the_body_is_refused() {
+    let world = World::new().await;
+    let reply = Reply::new(200).header("transfer-encoding", "gzip, chunked");
+    world.upstream.reply(reply.chunks([gzip(SECRET.as_bytes())]));
+    let answer = world.forward("GET", "/").send().await;
+    answer.problem(502, "unknown_content_coding");
+    clean(&answer);
+}
+
+#[tokio::test]
+async fn a_coding_that_is_damaged_from_the_start_is_a_failure_that_is_told() {
+    let world = World::new().await;
+    world.upstream.reply(Reply::new(200).encoded("gzip", "this was never zipped"));
+    world.forward("GET", "/").send().await.problem(502, "upstream_error");
+}
+
+#[tokio::test]
 async fn trailers_arrive_scrubbed() {
     let authority = Authority::new();
     let roots = tempfile::NamedTempFile::new().unwrap();
