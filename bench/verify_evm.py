@@ -57,7 +57,10 @@ def selector(node, signature):
 def deploy(node, contracts, name):
     code = next(pathlib.Path(contracts).glob(f"*_{name}.bin")).read_text().strip()
     sent = node.rpc("eth_sendTransaction", {"from": SENDER, "data": "0x" + code})
-    return node.rpc("eth_getTransactionReceipt", sent)["contractAddress"]
+    # It is mined at once, but not before the answer.
+    while not (receipt := node.rpc("eth_getTransactionReceipt", sent)):
+        pass
+    return receipt["contractAddress"]
 
 
 def prepare(rpc, contracts):
