@@ -28,12 +28,15 @@ require() {
 }
 
 # Builds everything in release. Sets $pyxis: empty with PX_BENCH_WITHOUT_PYXIS=1, and PX_BENCH_PYXIS,
-# a binary built elsewhere, where that is set.
+# a binary built elsewhere, where that is set; and $tools, or PX_BENCH_TOOLS, a folder of those built elsewhere.
 build() {
     local release=${CARGO_TARGET_DIR:-}
     echo "building in release mode" >&2
-    cargo build --quiet --locked --release --manifest-path "$bench/Cargo.toml"
-    tools=${release:-$bench/target}/release
+    tools=${PX_BENCH_TOOLS:-}
+    if [[ -z $tools ]]; then
+        cargo build --quiet --locked --release --manifest-path "$bench/Cargo.toml"
+        tools=${release:-$bench/target}/release
+    fi
     pyxis=${PX_BENCH_PYXIS:-}
     if [[ -z $pyxis && -z ${PX_BENCH_WITHOUT_PYXIS:-} ]]; then
         cargo build --quiet --locked --release --manifest-path "$bench/../Cargo.toml" --package pyxis

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Verification from the registry on SQLite: requests a second of one check, side by side with a bare axum
 # handler that does a point SELECT through the same driver; and how long 1,000 addresses at a past height
-# take. Loopback only.
+# take. From contracts: 500 addresses at an old height, beside one Multicall made by hand. Loopback only.
 #
-#   bench/verify.sh
+#   ci/chain.sh bench/verify.sh    with an EVM node; without it that part is left out
 #
 #   PX_BENCH_PROOFS=1000000    registered proofs
 #   PX_BENCH_ROUNDS=3          interleaved rounds
@@ -66,3 +66,19 @@ echo "1,000 addresses at a past height, milliseconds"
 for _ in $(seq 20); do
     curl -s -o /dev/null -w '%{time_total}\n' "$served$path"
 done | sort -n | awk '{ t[NR] = $1 * 1000 } END { printf "fastest %.1f, median %.1f, slowest %.1f\n", t[1], t[int(NR / 2)], t[NR] }'
+
+if [[ -z ${PX_TEST_ANVIL:-} ]]; then
+    echo "contracts: left out, PX_TEST_ANVIL is not set (ci/chain.sh)"
+    exit
+fi
+(cd "$bench/../ci/chain" && "$PX_TEST_SOLC" --optimize --bin -o "$work/contracts" Proofs.sol)
+start anvil "$PX_TEST_ANVIL" --port 0 --chain-id 10 --host 127.0.0.1
+node="http://$address"
+python3 "$bench/verify_evm.py" prepare "$node" "$work/contracts" >"$work/chain"
+networks=$(sed -n 1p "$work/chain")
+height=$(sed -n 2p "$work/chain")
+mkdir "$work/contracts-pyxis"
+"$pyxis" bootstrap --json --data-dir "$work/contracts-pyxis" >/dev/null
+export PX_NETWORKS=$networks
+start contracts "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$work/contracts-pyxis"
+python3 "$bench/verify_evm.py" measure "$node" "http://$address" "$height" "$networks" 40

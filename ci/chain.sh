@@ -10,11 +10,20 @@ skip() {
     if [[ -n ${PX_TEST_STRICT:-} ]]; then exit 1; fi
 }
 
+# locked FOLDER: has in it exactly what its lock names. What is there already stays: somebody may be using it.
+locked() {
+    (
+        cd "$1"
+        if cmp --silent package-lock.json node_modules/.of-this-lock; then exit; fi
+        npm ci --no-audit --no-fund --loglevel=error --ignore-scripts >/dev/null
+        cp package-lock.json node_modules/.of-this-lock
+    )
+}
+
 install() {
     command -v node >/dev/null || { skip "Node is missing (apt-get install nodejs npm)"; return; }
     command -v npm >/dev/null || { skip "npm is missing (apt-get install npm)"; return; }
-    (cd ci/chain && npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts >/dev/null) ||
-        { skip "npm cannot install ci/chain"; return; }
+    locked ci/chain || { skip "npm cannot install ci/chain"; return; }
     local anvil
     # The program itself, not the launcher, so that it ends when it is told to.
     anvil=$(compgen -G "$PWD/ci/chain/node_modules/@foundry-rs/anvil-*/bin/anvil" | head -n 1 || true)

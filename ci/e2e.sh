@@ -33,6 +33,7 @@ PX_TEST_EXAMPLE_RUST=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug
 PX_TEST_EXAMPLE_WEBHOOK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-webhook")
 export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_WEBHOOK
 
-cd e2e
-npm ci --no-audit --no-fund --loglevel=error
-npm test
+for folder in e2e examples/viem; do
+    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts)
+done
+ci/chain.sh npm --prefix e2e test

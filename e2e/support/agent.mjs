@@ -16,12 +16,12 @@ export class Agent {
     return { "X-PX-Key": this.#world.server.bootstrap.agent_key };
   }
 
-  /** Asks for a call to the upstream. */
-  forward(method, path, { body, reason, credential = "billing-api" } = {}) {
+  /** Asks for a call to the upstream, or to another target. */
+  forward(method, path, { body, reason, credential = "billing-api", target } = {}) {
     const headers = {
       ...this.#key,
       "X-PX-Credential": credential,
-      "X-PX-Target": this.#world.upstream.url(path),
+      "X-PX-Target": target ?? this.#world.upstream.url(path),
       "X-PX-Method": method,
     };
     if (reason) headers["X-PX-Reason"] = reason;

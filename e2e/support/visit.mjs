@@ -38,20 +38,24 @@ export function launch() {
 /**
  * Opens a page in a context of its own, runs `body` with it and closes it. Fails on anything in the
  * console, which is also where Chromium reports a breach of the CSP, on a script's error, and on a page
- * without the exact CSP. `refusals` are the error statuses that the visit asks for on purpose.
+ * without the exact CSP. Pages of other origins may do as they like. `refusals` are the error statuses that the visit asks for on purpose.
  */
 export async function visit(browser, { refusals = [], ...options }, body) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const problems = [];
+  const isOurs = (url) => url === "about:blank" || !options.baseURL || url.startsWith(options.baseURL);
   page.on("console", (message) => {
+    if (!isOurs(page.url())) return;
     if (["error", "warning"].includes(message.type()) && !isRefusal(message, refusals)) {
       problems.push(`console at ${page.url()}: ${message.text()}`);
     }
   });
-  page.on("pageerror", (error) => problems.push(`script at ${page.url()}: ${error}`));
+  page.on("pageerror", (error) => {
+    if (isOurs(page.url())) problems.push(`script at ${page.url()}: ${error}`);
+  });
   page.on("response", (response) => {
-    if (!response.request().isNavigationRequest()) return;
+    if (!response.request().isNavigationRequest() || !isOurs(response.url())) return;
     const policy = response.headers()["content-security-policy"];
     if (policy !== policyOf(response.url())) problems.push(`CSP of ${response.url()}: ${policy}`);
   });

@@ -1,9 +1,12 @@
-// Gets a check that is signed for EVM contracts, and verifies the signature as a contract would.
+// Gets a check that is signed for EVM contracts, and verifies the signature as a contract would. With RPC_URL
+// and CONTRACT it also asks a contract on that chain, which has the function below.
 //
-//   npm install
+//   npm ci
 //   PYXIS_URL=http://localhost:8700 node attestation.ts 0x… gov-id optimism
 
-import { type Address, type Hex, isAddressEqual, recoverTypedDataAddress } from "viem";
+import {
+  type Address, createPublicClient, type Hex, http, isAddressEqual, parseAbi, recoverTypedDataAddress,
+} from "viem";
 
 interface Attested {
   isUnique: boolean;
@@ -39,19 +42,29 @@ if (!isUnique || !signature || !domain || !message) {
   console.log("no proof");
 } else {
   const { keys } = await get<{ keys: { scheme: string; address?: Address; active: boolean }[] }>("/attestation/keys");
-  const signer = await recoverTypedDataAddress({
-    domain,
-    types,
-    primaryType: "Attestation",
-    message: {
-      ...message,
-      actionId: BigInt(message.actionId),
-      issuedAt: BigInt(message.issuedAt),
-      expiresAt: BigInt(message.expiresAt),
-    },
-    signature,
-  });
+  const said = {
+    ...message,
+    actionId: BigInt(message.actionId),
+    issuedAt: BigInt(message.issuedAt),
+    expiresAt: BigInt(message.expiresAt),
+  };
+  const signer = await recoverTypedDataAddress({ domain, types, primaryType: "Attestation", message: said, signature });
   const known = keys.some((key) => key.active && key.address && isAddressEqual(key.address, signer));
   console.log(known ? `signed by ${signer}, until ${message.expiresAt}` : `signed by a stranger, ${signer}`);
   if (!known) process.exitCode = 1;
+
+  const { RPC_URL: node, CONTRACT: contract } = process.env;
+  if (node && contract) {
+    const chain = createPublicClient({ transport: http(node) });
+    const believed = await chain.readContract({
+      address: contract as Address,
+      abi: parseAbi([
+        "function check(string kind, address recipient, uint256 actionId, uint64 issuedAt, uint64 expiresAt, bytes signature) view returns (bool)",
+      ]),
+      functionName: "check",
+      args: [said.kind, said.recipient, said.actionId, said.issuedAt, said.expiresAt, signature],
+    });
+    console.log(believed ? "the contract believes it" : "the contract does not believe it");
+    if (!believed) process.exitCode = 1;
+  }
 }

@@ -13,6 +13,7 @@ pub mod catalogue;
 pub mod clock;
 pub mod decimal;
 pub mod digest;
+pub mod dotenv;
 pub mod eligibility;
 pub mod entropy;
 pub mod field;

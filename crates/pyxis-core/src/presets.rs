@@ -1,10 +1,13 @@
 //! Presets: how to reach common APIs. Data in `data/presets.json`, facts only.
 
+use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use crate::auth::Auth;
+use crate::hosts::AllowedHosts;
+use crate::target::Target;
 
 /// What is known of an API.
 #[derive(Clone, Debug, Deserialize)]
@@ -57,32 +60,24 @@ pub fn of_variable(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.env.iter().any(|known| known == name))
 }
 
-/// The lines `NAME=value` of a `.env` file: comments and `export` are skipped, quotes taken off.
-pub fn read_env(text: &str) -> Vec<(&str, &str)> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.strip_prefix("export ").unwrap_or(line).split_once('='))
-        .map(|(name, value)| (name.trim(), unquoted(value.trim())))
-        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
-        .collect()
-}
-
-fn unquoted(value: &str) -> &str {
-    for quote in ['"', '\''] {
-        if let Some(inner) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
-            return inner.0;
-        }
-    }
-    // Without quotes, a comment may follow.
-    value.split_once(" #").map_or(value, |(value, _)| value.trim_end())
+/// The GET that tries a credential of this kind within these hosts, where a preset knows one. A preset of
+/// exactly this configuration goes first.
+pub fn probe(auth: &Auth, hosts: &AllowedHosts) -> Option<&'static str> {
+    let found = |fits: &dyn Fn(&Preset) -> bool| {
+        ALL.iter().filter(|preset| fits(preset)).find_map(|preset| {
+            let probe = preset.probe.as_deref()?;
+            Target::parse(probe).is_ok_and(|target| hosts.admits(&target)).then_some(probe)
+        })
+    };
+    // A signature for one service or region is none for another.
+    let scoped = matches!(auth, Auth::AwsSigv4(_));
+    let alike = |preset: &Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
+    found(&|preset| preset.auth == *auth).or_else(|| found(&alike))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::AllowedHosts;
-    use crate::target::Target;
 
     #[test]
     fn there_are_forty_and_each_is_sound() {
@@ -119,10 +114,27 @@ mod tests {
     }
 
     #[test]
-    fn a_dotenv_file_is_read_as_people_write_it() {
-        let text =
-            "# keys\nexport OPENAI_API_KEY=\"sk-1\" # mine\nA='x=y'\n\nB = plain # note\nC=\nbroken\nD=a#b";
-        let expected = [("OPENAI_API_KEY", "sk-1"), ("A", "x=y"), ("B", "plain"), ("D", "a#b")];
-        assert_eq!(read_env(text), expected);
+    fn a_credential_is_tried_where_a_preset_of_its_kind_says() {
+        let hosts = |names: &[&str]| {
+            AllowedHosts::parse(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        let openai = probe(&Auth::Bearer {}, &hosts(&["other.example.com", "api.openai.com"]));
+        assert_eq!(openai, find("openai").unwrap().probe.as_deref());
+        assert_eq!(probe(&Auth::Bearer {}, &hosts(&["api.example.com"])), None);
+        assert_eq!(probe(&Auth::Basic {}, &hosts(&["api.openai.com"])), None);
+        let app = find("github-app").unwrap();
+        let mut own = app.auth.clone();
+        if let Auth::GithubApp(app) = &mut own {
+            app.app_id = "12".to_owned();
+        }
+        assert_eq!(probe(&own, &hosts(&["api.github.com"])), app.probe.as_deref());
+        let (sts, s3) = (find("aws").unwrap(), find("aws-s3").unwrap());
+        assert_eq!(probe(&sts.auth, &hosts(&["*.amazonaws.com"])), sts.probe.as_deref());
+        assert_eq!(probe(&s3.auth, &hosts(&["*.amazonaws.com"])), s3.probe.as_deref());
+        let mut elsewhere = s3.auth.clone();
+        if let Auth::AwsSigv4(scope) = &mut elsewhere {
+            scope.region = "eu-central-1".to_owned();
+        }
+        assert_eq!(probe(&elsewhere, &hosts(&["*.amazonaws.com"])), None);
     }
 }

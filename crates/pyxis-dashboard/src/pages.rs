@@ -12,6 +12,7 @@ pub(crate) mod catalogue;
 mod ceremony;
 pub(crate) mod connect;
 mod credential_form;
+pub(crate) mod credential_import;
 pub(crate) mod credentials;
 pub(crate) mod decisions;
 pub(crate) mod entrance;

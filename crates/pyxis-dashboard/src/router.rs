@@ -5,9 +5,9 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, credentials, decisions, entrance, explorer,
-    inbox, issuers, models, notifications, passkey_sign_in, people, policies, scorers, settings, staged,
-    verification, webhooks,
+    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
+    entrance, explorer, inbox, issuers, models, notifications, passkey_sign_in, people, policies, scorers,
+    settings, staged, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -74,6 +74,7 @@ fn access() -> Router<State> {
         .route("/app/agents/{id}/remove", post(agents::remove))
         .route("/app/credentials", get(credentials::list).post(credentials::add))
         .route("/app/new/credential", get(credentials::new))
+        .route("/app/import/credentials", get(credential_import::page).post(credential_import::import))
         .route("/app/credentials/{name}", get(credentials::show))
         .route("/app/credentials/{name}/edit", post(credentials::edit))
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))

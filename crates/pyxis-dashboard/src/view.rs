@@ -13,6 +13,7 @@ pub mod body;
 pub mod brand;
 pub mod catalogue;
 pub mod connect;
+mod credential_kinds;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
@@ -147,6 +148,11 @@ impl Problems {
     /// Adds a problem: what is wrong and what to do, as a sentence.
     pub fn add(&mut self, field: &'static str, message: impl Into<String>) {
         self.0.push((field, message.into()));
+    }
+
+    /// Adds those of another part of the form.
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
     }
 
     /// Whether the form may be accepted.

@@ -1,6 +1,7 @@
 //! The ABI of the few calls that are made: static arguments, and returns read strictly.
 
 use pyxis_core::address::EvmAddress;
+use pyxis_signing::eip712::words::{address, number};
 
 use crate::{Word, keccak};
 
@@ -82,7 +83,7 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
         offset += 4 * 32 + call.len().next_multiple_of(32);
     }
     for (to, call) in calls {
-        data.extend_from_slice(&crate::typed_data::address(*to));
+        data.extend_from_slice(&address(*to));
         data.extend_from_slice(&word(1));
         data.extend_from_slice(&word(96));
         data.extend_from_slice(&word(call.len()));
@@ -102,8 +103,8 @@ pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, Vec<u8>
     (length == count).then(|| (0..length).map(item).collect())?
 }
 
-fn word(number: usize) -> Word {
-    crate::typed_data::number(number as u64)
+fn word(value: usize) -> Word {
+    number(value as u64)
 }
 
 #[cfg(test)]
@@ -133,8 +134,7 @@ mod tests {
 
     #[test]
     fn what_claims_more_than_it_has_is_not_read() {
-        let words =
-            |numbers: &[u64]| numbers.iter().flat_map(|n| crate::typed_data::number(*n)).collect::<Vec<u8>>();
+        let words = |numbers: &[u64]| numbers.iter().flat_map(|n| number(*n)).collect::<Vec<u8>>();
         assert!(Words::new(&words(&[u64::MAX])).tail(0).is_none());
         assert!(Words::new(&words(&[u64::MAX])).array().is_none());
         assert!(Words::new(&words(&[33])).bytes().is_none());

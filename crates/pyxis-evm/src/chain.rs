@@ -9,6 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::hex;
 use pyxis_net::Client;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::rpc::{Nodes, Outcome, Request1};
 use crate::{Error, abi};
@@ -39,6 +40,17 @@ pub struct Block {
     pub number: u64,
     /// Its timestamp, Unix seconds.
     pub timestamp: u64,
+}
+
+/// How one node of a network is.
+#[derive(Debug)]
+pub struct Node {
+    /// Scheme, host and port of its URL; the rest may hold a key.
+    pub origin: String,
+    /// Its newest block and the id of its chain, or why they are not known.
+    pub standing: Result<(Block, u64), Error>,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// A call of a contract.
@@ -123,8 +135,28 @@ impl Chain {
         let [Outcome::Result(block)] = &self.nodes.batch(&[call]).await?[..] else {
             return Err(Error::Malformed("no block"));
         };
-        let field = |name: &str| quantity(&block[name]).ok_or(Error::Malformed("no block of that number"));
-        Ok(Block { number: field("number")?, timestamp: field("timestamp")? })
+        read_block(block)
+    }
+
+    /// How each node is, asked apart from the others.
+    pub async fn nodes(&self) -> Vec<Node> {
+        let mut all = Vec::new();
+        for index in 0..self.nodes.count() {
+            let begun = Instant::now();
+            let standing = self.standing(index).await;
+            all.push(Node { origin: self.nodes.origin(index), standing, took: begun.elapsed() });
+        }
+        all
+    }
+
+    async fn standing(&self, index: usize) -> Result<(Block, u64), Error> {
+        let id = Request1 { method: "eth_chainId", params: json!([]) };
+        let newest = Request1 { method: "eth_getBlockByNumber", params: json!(["latest", false]) };
+        let answers = self.nodes.ask_one(index, &[id, newest]).await?;
+        let [Outcome::Result(id), Outcome::Result(block)] = &answers[..] else {
+            return Err(Error::Malformed("no chain id or no block"));
+        };
+        Ok((read_block(block)?, quantity(id).ok_or(Error::Malformed("no chain id"))?))
     }
 
     /// Calls contracts in the state after a block, all in one state; the answers in the same order. An error
@@ -175,6 +207,11 @@ impl Chain {
         }
         Ok(Some(answers))
     }
+}
+
+fn read_block(block: &Value) -> Result<Block, Error> {
+    let field = |name: &str| quantity(&block[name]).ok_or(Error::Malformed("no block of that number"));
+    Ok(Block { number: field("number")?, timestamp: field("timestamp")? })
 }
 
 fn eth_call(to: EvmAddress, data: &[u8], block: u64) -> Request1 {

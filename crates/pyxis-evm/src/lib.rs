@@ -5,18 +5,8 @@ mod chain;
 mod error;
 mod rpc;
 mod signature;
-pub mod typed_data;
 
-pub use chain::{Block, Call, Chain, Returned, Settings};
+pub use chain::{Block, Call, Chain, Node, Returned, Settings};
 pub use error::Error;
+pub use pyxis_signing::eip712::words::{Word, keccak};
 pub use signature::{SigningKey, recover};
-
-use sha3::{Digest, Keccak256};
-
-/// A Keccak-256 hash, or any other word of a contract.
-pub type Word = [u8; 32];
-
-/// Keccak-256 of `data`.
-pub fn keccak(data: &[u8]) -> Word {
-    Keccak256::digest(data).into()
-}

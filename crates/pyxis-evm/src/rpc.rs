@@ -96,6 +96,26 @@ impl Nodes {
         Err(failure)
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.urls.len()
+    }
+
+    /// Scheme, host and port of one: the rest of a URL may hold a key.
+    pub(crate) fn origin(&self, index: usize) -> String {
+        let url: Option<http::Uri> = self.urls[index].parse().ok();
+        let origin = url.as_ref().and_then(|url| {
+            let port = url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+            Some(format!("{}://{}{port}", url.scheme_str()?, url.host()?))
+        });
+        origin.unwrap_or_else(|| "a node without a usable url".to_owned())
+    }
+
+    /// Asks one node only.
+    pub(crate) async fn ask_one(&self, index: usize, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
+        self.ask(&self.urls[index], calls).await
+    }
+
     async fn ask(&self, url: &str, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
         let sent: Vec<Sent<'_>> = calls
             .iter()

@@ -9,6 +9,7 @@ pub mod channels;
 pub mod coverage;
 pub mod credentials;
 pub mod deny_all;
+pub mod dotenv;
 pub mod grants;
 pub mod passkeys;
 pub mod people;

@@ -83,7 +83,7 @@ impl Connector {
 
     async fn handshake(&self, target: &HostPort, stream: TcpStream) -> Result<Stream, Error> {
         let tls = TlsConnector::from(self.tls.clone()).connect(server_name(target.host())?, stream).await;
-        tls.map(|tls| Stream::Tls(Box::new(tls))).map_err(|e| Error::Tls(Arc::new(e)))
+        tls.map(|tls| Stream::Tls(Box::new(tls))).map_err(Error::from_handshake)
     }
 }
 

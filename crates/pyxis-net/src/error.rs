@@ -4,6 +4,8 @@ use std::error::Error as StdError;
 use std::io;
 use std::sync::Arc;
 
+use rustls::AlertDescription;
+
 use crate::guard::{Blocked, NotAnOrigin};
 
 /// Where time ran out.
@@ -24,6 +26,49 @@ impl std::fmt::Display for Wait {
             Self::FirstByte => "waiting for the first byte",
             Self::Idle => "waiting for more of the body",
         })
+    }
+}
+
+/// What an upstream has against the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It wants a certificate, and none was shown.
+    #[error("it wants a client certificate")]
+    Missing,
+    /// It does not believe the certificate that was shown.
+    #[error("it does not accept the client certificate")]
+    NotAccepted,
+}
+
+impl Refusal {
+    /// The upstream's last word, if it was about the client. It can come after the client's side of a TLS 1.3
+    /// handshake is over, hence from within whatever failed then.
+    fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
+        let mut next = Some(error);
+        while let Some(current) = next {
+            if let Some(rustls::Error::AlertReceived(alert)) = current.downcast_ref() {
+                return Self::of(*alert);
+            }
+            // An I/O error names as its source what is behind its own cause.
+            let inside = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            next = inside.map(|inside| inside as &(dyn StdError + 'static)).or_else(|| current.source());
+        }
+        None
+    }
+
+    const fn of(alert: AlertDescription) -> Option<Self> {
+        use AlertDescription as A;
+        match alert {
+            A::CertificateRequired | A::NoCertificate => Some(Self::Missing),
+            A::BadCertificate
+            | A::UnsupportedCertificate
+            | A::CertificateRevoked
+            | A::CertificateExpired
+            | A::CertificateUnknown
+            | A::UnknownCA
+            | A::AccessDenied => Some(Self::NotAccepted),
+            _ => None,
+        }
     }
 }
 
@@ -56,6 +101,9 @@ pub enum Error {
     /// The TLS handshake failed, for example over the certificate.
     #[error("the tls handshake failed")]
     Tls(#[source] Arc<io::Error>),
+    /// The upstream ended the TLS handshake over who the client is.
+    #[error("the handshake was refused: {0}")]
+    Refused(Refusal),
     /// Time ran out.
     #[error("timed out: {0}")]
     Timeout(Wait),
@@ -94,6 +142,7 @@ impl Error {
             | Self::Resolve(_)
             | Self::Connect(_)
             | Self::Tls(_)
+            | Self::Refused(_)
             | Self::Invalid(_)
             | Self::Timeout(Wait::Connect) => false,
             Self::Closed { sent, .. } => *sent,
@@ -109,6 +158,14 @@ impl Error {
         if let Self::Blocked(reason) = self { Some(*reason) } else { None }
     }
 
+    /// A handshake that failed.
+    pub(crate) fn from_handshake(error: io::Error) -> Self {
+        match Refusal::within(&error) {
+            Some(refusal) => Self::Refused(refusal),
+            None => Self::Tls(Arc::new(error)),
+        }
+    }
+
     /// The failure behind an error of hyper; `assigned` tells whether the request had been given to
     /// a connection.
     pub(crate) fn from_client(error: hyper_util::client::legacy::Error, assigned: bool) -> Self {
@@ -117,6 +174,9 @@ impl Error {
             && let Some(dial) = source.and_then(<dyn StdError>::downcast_ref::<Self>)
         {
             return dial.clone();
+        }
+        if let Some(refusal) = Refusal::within(&error) {
+            return Self::Refused(refusal);
         }
         match source.and_then(<dyn StdError>::downcast_ref::<hyper::Error>) {
             // hyper says "canceled" only when it hands the whole request back: it was still in the

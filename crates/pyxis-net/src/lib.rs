@@ -17,7 +17,7 @@ pub mod tls;
 
 pub use body::{Body, BoxError};
 pub use client::{Client, ClientConfig};
-pub use error::{Error, InvalidRequest, Wait};
+pub use error::{Error, InvalidRequest, Refusal, Wait};
 pub use guard::{Blocked, Guard, HostPort, Verdict};
 pub use identity::{Identity, IdentityError};
 pub use resolve::{Resolve, SystemResolver};

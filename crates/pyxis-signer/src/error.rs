@@ -67,13 +67,19 @@ pub enum Error {
 
 impl From<pyxis_net::Error> for Error {
     fn from(error: pyxis_net::Error) -> Self {
-        use pyxis_net::Error as E;
+        use pyxis_net::{Error as E, Refusal};
         match error {
             E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
             E::Timeout(_) => Self::UpstreamTimeout,
             E::Resolve(_) => Self::Upstream("the host name does not resolve"),
             E::Connect(_) => Self::Upstream("cannot connect to the host"),
             E::Tls(_) => Self::Upstream("no secure connection: the host's certificate was not accepted"),
+            E::Refused(Refusal::Missing) => {
+                Self::Upstream("the host wants a client certificate, and the signer shows none")
+            }
+            E::Refused(Refusal::NotAccepted) => {
+                Self::Upstream("the host does not accept the client certificate")
+            }
             E::Closed { .. } => Self::Upstream("the host broke off the connection"),
             E::Protocol(_) => Self::Upstream("the host's answer is not HTTP"),
             E::RequestBody(_) => Self::IncompleteBody,

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::ServerConfig;
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::server::{WantsServerCert, WebPkiClientVerifier};
+use rustls::{ConfigBuilder, RootCertStore, ServerConfig, WantsVerifier};
 
 /// ALPN name of HTTP/1.1.
 pub const HTTP_1_1: &[u8] = b"http/1.1";
 /// ALPN name of HTTP/2.
 pub const HTTP_2: &[u8] = b"h2";
 
-/// Issues server certificates that nobody else trusts.
+/// Issues certificates that nobody else trusts.
 pub struct Authority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
@@ -39,24 +43,55 @@ impl Authority {
 
     /// A server for `names` (DNS names or IP addresses) that offers `protocols` by ALPN.
     pub fn server(&self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
+        self.serving(names, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
+    }
+
+    /// The same, for clients with a certificate of `clients` only.
+    pub fn server_for(&self, clients: &Self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(clients.root()).expect("a root certificate");
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
+            .build()
+            .expect("a verifier of clients");
+        self.serving(names, protocols, |config| config.with_client_cert_verifier(verifier))
+    }
+
+    fn serving(
+        &self,
+        names: &[&str],
+        protocols: &[&[u8]],
+        clients: impl FnOnce(
+            ConfigBuilder<ServerConfig, WantsVerifier>,
+        ) -> ConfigBuilder<ServerConfig, WantsServerCert>,
+    ) -> Arc<ServerConfig> {
         let key = KeyPair::generate().expect("a key");
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let certificate = CertificateParams::new(names)
             .and_then(|params| params.signed_by(&key, &self.issuer))
             .expect("a certificate");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
-            .expect("protocol versions")
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            )
+            .expect("protocol versions");
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+        let mut config = clients(builder)
+            .with_single_cert(vec![certificate.der().clone()], key)
             .expect("a key that fits the certificate");
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
         Arc::new(config)
     }
+
+    /// A client's certificate and its key, both PEM.
+    pub fn client(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 impl Default for Authority {

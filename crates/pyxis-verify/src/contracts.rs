@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::Kind;
-use pyxis_evm::{Call, Chain, Returned, Word, abi, typed_data};
+use pyxis_evm::{Call, Chain, Returned, Word, abi};
+use pyxis_signing::eip712::words;
 
 use crate::checker::{Reason, Verdict};
 use crate::error::{Error, Result};
@@ -76,7 +77,7 @@ impl Contracts {
 
     fn calls(&self, kind: Kind, action: Option<Word>, user: EvmAddress) -> Vec<(Call, Shape)> {
         let mut calls = Vec::new();
-        let who = typed_data::address(user);
+        let who = words::address(user);
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
             let data = abi::call("isUniqueForAction(address,uint256)", &[who, action]);
             calls.push((Call { to: *to, data }, Shape::Boolean));
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     fn word(number: u64) -> Word {
-        typed_data::number(number)
+        words::number(number)
     }
 
     fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<Verdict> {

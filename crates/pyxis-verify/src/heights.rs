@@ -101,6 +101,11 @@ pub async fn head(state: &State, network: &Network) -> Result<Block> {
     }
 }
 
+/// The newest block of a clock that counts here.
+pub fn counted(clock: &ClockRow, now: UnixMillis) -> Block {
+    Local::new(clock).head(now)
+}
+
 fn unavailable(error: pyxis_evm::Error) -> Error {
     Error::Unavailable(error.into())
 }

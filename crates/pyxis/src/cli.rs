@@ -386,7 +386,7 @@ pub enum CredentialCommand {
     Verify {
         /// Its name.
         name: String,
-        /// The URL to try; default: the root of the first allowed host.
+        /// The URL to try; default: what a preset knows for its kind and hosts, else the root of its first host.
         #[arg(long)]
         url: Option<String>,
     },

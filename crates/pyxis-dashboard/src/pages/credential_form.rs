@@ -1,13 +1,15 @@
 //! Between the credential form and what the service takes.
 
+use std::collections::BTreeMap;
+
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers, KeyAlgorithm, SigningKey};
 use pyxis_core::presets::Preset;
 use pyxis_gateway::SecretValue;
 use pyxis_store::credentials::CredentialRow;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::form::Fields;
-use crate::view::credentials::{CredentialForm, Kind};
+use crate::view::credentials::{CredentialForm, Field, Input, Kind};
 use crate::view::{Choice, Problems};
 
 /// How a stored credential is attached, and the configuration of that.
@@ -44,9 +46,8 @@ impl Attached {
             Some(Auth::Cookie { name }) => format!("Cookie {name}"),
             Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
             Some(Auth::SigningKey(key)) => signing_key_words(key),
-            Some(other) if self.kind == Kind::Other => other_words(other).to_owned(),
             None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
-            Some(_) | None => "Bearer token".to_owned(),
+            Some(_) | None => self.kind.label().to_owned(),
         }
     }
 
@@ -74,7 +75,13 @@ impl Attached {
             Some(Auth::Cookie { name }) => form.cookie_name.clone_from(name),
             Some(Auth::SigningKey(key)) => key.algorithm.as_str().clone_into(&mut form.algorithm),
             Some(Auth::Bearer {} | Auth::Basic {}) | None => {}
-            Some(other) => form.auth = pretty(other),
+            Some(described) => {
+                if let Auth::Hmac(config) = described {
+                    form.headers =
+                        config.headers.iter().map(|h| (h.name.clone(), h.format.clone())).collect();
+                }
+                form.values = values(self.kind, described);
+            }
         }
     }
 }
@@ -88,27 +95,22 @@ const fn kind_of(auth: Option<&Auth>) -> Kind {
         Some(Auth::Query { .. }) => Kind::Query,
         Some(Auth::Cookie { .. }) => Kind::Cookie,
         Some(Auth::SigningKey(_)) => Kind::SigningKey,
-        Some(_) => Kind::Other,
+        Some(Auth::Oauth1 {}) => Kind::Oauth1,
+        Some(Auth::AwsSigv4(_)) => Kind::AwsSigv4,
+        Some(Auth::Hmac(_)) => Kind::Hmac,
+        Some(Auth::Mtls {}) => Kind::Mtls,
+        Some(Auth::Oauth2Refresh(_)) => Kind::Oauth2Refresh,
+        Some(Auth::Oauth2ClientCredentials(_)) => Kind::Oauth2ClientCredentials,
+        Some(Auth::JwtBearer(_)) => Kind::JwtBearer,
+        Some(Auth::GithubApp(_)) => Kind::GithubApp,
     }
 }
 
-const fn other_words(auth: &Auth) -> &'static str {
-    match auth {
-        Auth::Oauth1 {} => "OAuth 1.0a signature",
-        Auth::AwsSigv4(_) => "AWS signature",
-        Auth::Hmac(_) => "HMAC signature",
-        Auth::Oauth2ClientCredentials(_) => "OAuth 2.0 client credentials",
-        Auth::Oauth2Refresh(_) => "OAuth 2.0 account",
-        Auth::JwtBearer(_) => "Token for a signed assertion",
-        Auth::GithubApp(_) => "GitHub App",
-        Auth::Mtls {} => "Client certificate",
-        _ => "Other",
-    }
-}
-
-/// What is stored of a kind, as JSON to edit.
-fn pretty(auth: &Auth) -> String {
-    serde_json::to_string_pretty(auth).unwrap_or_default()
+/// What is stored, by the names of the fields.
+fn values(kind: Kind, auth: &Auth) -> BTreeMap<&'static str, String> {
+    let stored = serde_json::to_value(auth).unwrap_or_default();
+    let value = |field: &Field| Some((field.name, stored[field.name].as_str()?.to_owned()));
+    kind.fields().iter().filter_map(value).collect()
 }
 
 /// The form of a preset, with everything but the secret.
@@ -137,7 +139,7 @@ pub(super) fn hosts(row: &CredentialRow) -> Vec<String> {
 }
 
 /// The form as typed, without its secrets.
-pub(super) fn typed(fields: &Fields, problems: Problems) -> CredentialForm {
+pub(super) fn typed(kind: Kind, fields: &Fields, problems: Problems) -> CredentialForm {
     CredentialForm {
         name: fields.trimmed("name"),
         description: fields.trimmed("description"),
@@ -147,17 +149,32 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> CredentialForm {
         parameter: fields.trimmed("parameter"),
         cookie_name: fields.trimmed("cookie_name"),
         algorithm: fields.trimmed("algorithm"),
-        auth: fields.text("auth"),
+        values: typed_values(kind.fields().iter().chain(kind.secret_fields()), fields),
         api_base: fields.trimmed("api_base"),
         problems,
     }
 }
 
+/// What stands in the fields that are not secret.
+pub(super) fn typed_values(
+    described: impl IntoIterator<Item = &'static Field>,
+    fields: &Fields,
+) -> BTreeMap<&'static str, String> {
+    let shown = described.into_iter().filter(|field| !field.is_secret());
+    shown.map(|field| (field.name, fields.text(field.name).trim().to_owned())).collect()
+}
+
 /// How a direct credential is attached; `None` for a sidecar.
 pub(super) fn auth(kind: Kind, fields: &Fields) -> Result<Option<Auth>, Problems> {
     Ok(Some(match kind {
-        Kind::Other => serde_json::from_str(fields.get("auth"))
-            .map_err(|error| one("auth", &format!("This is not a way to sign or fetch: {error}.")))?,
+        Kind::Oauth1
+        | Kind::AwsSigv4
+        | Kind::Hmac
+        | Kind::Mtls
+        | Kind::Oauth2Refresh
+        | Kind::Oauth2ClientCredentials
+        | Kind::JwtBearer
+        | Kind::GithubApp => described(kind, fields)?,
         Kind::Bearer => Auth::Bearer {},
         Kind::Basic => Auth::Basic {},
         Kind::Query => Auth::Query { parameter: fields.trimmed("parameter") },
@@ -184,6 +201,33 @@ pub(super) fn auth(kind: Kind, fields: &Fields) -> Result<Option<Auth>, Problems
     }))
 }
 
+/// A configuration from its fields.
+fn described(kind: Kind, fields: &Fields) -> Result<Auth, Problems> {
+    let mut members = members(kind.fields(), fields)?;
+    members.insert("kind".to_owned(), kind.name().into());
+    if kind == Kind::Hmac {
+        members.insert("headers".to_owned(), json!(headers(fields)));
+    }
+    // Only a choice that is none of ours can still be wrong.
+    serde_json::from_value(Value::Object(members))
+        .map_err(|_| one("name", "A choice is not one of those given."))
+}
+
+/// What stands in some fields, by name; what must be there and is not, otherwise.
+fn members(described: &'static [Field], fields: &Fields) -> Result<Map<String, Value>, Problems> {
+    let (mut members, mut problems) = (Map::new(), Problems::default());
+    for field in described {
+        let text = fields.text(field.name);
+        let text = if field.input == Input::Secret { text.trim_end_matches('\n') } else { text.trim() };
+        if !text.is_empty() {
+            members.insert(field.name.to_owned(), text.into());
+        } else if !field.optional && !matches!(field.input, Input::Choice(_)) {
+            problems.add(field.name, format!("{} is needed.", field.label));
+        }
+    }
+    if problems.is_empty() { Ok(members) } else { Err(problems) }
+}
+
 /// The pairs with a name; an empty format is the secret alone.
 fn headers(fields: &Fields) -> Vec<HeaderFormat> {
     fields
@@ -200,6 +244,10 @@ fn headers(fields: &Fields) -> Vec<HeaderFormat> {
 
 /// The secret as typed; `None` where nothing was.
 pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
+    if !kind.secret_fields().is_empty() {
+        let object = Value::Object(members(kind.secret_fields(), fields)?);
+        return SecretValue::from_json(object).map(Some).map_err(|_| one("name", "The secret is empty."));
+    }
     let typed = fields.secret("secret");
     let value = match kind {
         Kind::Basic => {
@@ -209,7 +257,7 @@ pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>,
             }
             json!({ "username": username, "password": password.expose() })
         }
-        Kind::Header | Kind::Other if typed.expose().trim_start().starts_with('{') => {
+        Kind::Header if typed.expose().trim_start().starts_with('{') => {
             match serde_json::from_str::<Value>(typed.expose()) {
                 Ok(object @ Value::Object(_)) => object,
                 _ => return Err(one("secret", "Looks like a JSON object, but is not a valid one.")),
@@ -231,8 +279,24 @@ fn one(field: &'static str, message: &str) -> Problems {
     problems
 }
 
+/// Configuration and secret of a direct credential, or everything that is wrong with them.
+pub(super) fn both(kind: Kind, fields: &Fields) -> Result<(Option<Auth>, Option<SecretValue>), Problems> {
+    match (auth(kind, fields), secret(kind, fields)) {
+        (Ok(auth), Ok(secret)) => Ok((auth, secret)),
+        (Err(mut problems), Err(more)) => {
+            problems.extend(more);
+            Err(problems)
+        }
+        (Err(problems), Ok(_)) | (Ok(_), Err(problems)) => Err(problems),
+    }
+}
+
 /// The form's field for a field of the service.
 pub(super) fn field(kind: Kind, name: &str) -> &'static str {
+    let member = name.split('.').nth(1).and_then(|member| kind.field(member));
+    if let Some(field) = member {
+        return field.name;
+    }
     match (name, kind) {
         ("name", _) => "name",
         ("description", _) => "description",
@@ -240,11 +304,11 @@ pub(super) fn field(kind: Kind, name: &str) -> &'static str {
         ("api_base", _) => "api_base",
         ("secret.username", _) => "username",
         ("secret.password", _) | (_, Kind::Basic) => "password",
-        (name, Kind::Header) if name.starts_with("auth") => "header_name",
-        (name, Kind::Other) if name.starts_with("auth") => "auth",
+        ("auth", Kind::Hmac) => "content",
+        (name, Kind::Header | Kind::Hmac) if name.starts_with("auth") => "header_name",
         (name, Kind::Query) if name.starts_with("auth") => "parameter",
         (name, Kind::Cookie) if name.starts_with("auth") => "cookie_name",
-        _ => "secret",
+        _ => kind.secret_fields().iter().find(|field| field.is_secret()).map_or("secret", |field| field.name),
     }
 }
 

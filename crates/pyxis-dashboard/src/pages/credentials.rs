@@ -13,6 +13,7 @@ use pyxis_core::presets;
 use pyxis_gateway::service::agents::{self, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::service::{audit, policies, workspaces};
+use pyxis_gateway::tokens::connect;
 use pyxis_gateway::{CredentialOptions, Error as Service};
 use pyxis_store::audit::AuditFilter;
 use pyxis_store::credentials::CredentialRow;
@@ -100,14 +101,21 @@ pub(crate) async fn new(
 ) -> Result<Response, Error> {
     let kind = Kind::from_name(&kind).unwrap_or(Kind::Bearer);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
-    html(&new_page(who.shell(&state).await?, kind, form, search))
+    html(&new_page(&state, who.shell(&state).await?, kind, form, search))
 }
 
-fn new_page(shell: Shell, kind: Kind, form: CredentialForm, search: String) -> NewCredentialPage {
+fn new_page(
+    state: &State,
+    shell: Shell,
+    kind: Kind,
+    form: CredentialForm,
+    search: String,
+) -> NewCredentialPage {
     let found = if search.trim().is_empty() { Vec::new() } else { presets::search(&search) };
     let presets =
         found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
-    NewCredentialPage { shell, kind, form, presets: presets.collect(), search }
+    let redirect_uri = connect::redirect_uri(&state.gateway);
+    NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search }
 }
 
 pub(crate) async fn add(
@@ -115,30 +123,29 @@ pub(crate) async fn add(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let kind = Kind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
-    let problems =
-        match form::secret(kind, &fields).and_then(|secret| Ok((secret, form::auth(kind, &fields)?))) {
-            Err(problems) => problems,
-            Ok((secret, auth)) => {
-                let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
-                let input = CredentialInput {
-                    name: fields.trimmed("name"),
-                    description: fields.trimmed("description"),
-                    connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
-                    api_base,
-                    auth,
-                    allowed_hosts: fields.lines("allowed_hosts"),
-                    allow_http: fields.on("allow_http"),
-                    options: CredentialOptions::default(),
-                    secret,
-                };
-                match credentials::create(&state.gateway, &who.person.actor(), input).await {
-                    Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
-                    Err(error) => problem(error, "name", |name| form::field(kind, name))?,
-                }
+    let problems = match form::both(kind, &fields) {
+        Err(problems) => problems,
+        Ok((auth, secret)) => {
+            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
+            let input = CredentialInput {
+                name: fields.trimmed("name"),
+                description: fields.trimmed("description"),
+                connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
+                api_base,
+                auth,
+                allowed_hosts: fields.lines("allowed_hosts"),
+                allow_http: fields.on("allow_http"),
+                options: CredentialOptions::default(),
+                secret,
+            };
+            match credentials::create(&state.gateway, &who.person.actor(), input).await {
+                Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
+                Err(error) => problem(error, "name", |name| form::field(kind, name))?,
             }
-        };
-    let form = form::typed(&fields, problems);
-    Ok(unprocessable(html(&new_page(who.shell(&state).await?, kind, form, String::new()))?))
+        }
+    };
+    let form = form::typed(kind, &fields, problems);
+    Ok(unprocessable(html(&new_page(&state, who.shell(&state).await?, kind, form, String::new()))?))
 }
 
 /// Names are letters, digits, dots, dashes and underscores: they need no escaping.
@@ -173,6 +180,9 @@ async fn page(
         agents: users_of(state, who, row).await?,
         form,
         connectable: Attached::of(row).is_connectable(),
+        disconnected: connect::is_needed(&state.gateway, row).await?,
+        redirect_uri: connect::redirect_uri(&state.gateway),
+        probe: credentials::probe(row).unwrap_or_default(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
     })
 }
@@ -226,10 +236,10 @@ pub(crate) async fn edit(
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
     // Bearer and Basic have nothing to configure, so their stored form stays as it is.
-    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie | Kind::Other);
+    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie) || !kind.fields().is_empty();
     let auth = match form::auth(kind, &fields) {
         Ok(auth) => auth,
-        Err(problems) => return wrong(&state, &who, &row, form::typed(&fields, problems)).await,
+        Err(problems) => return wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await,
     };
     let patch = CredentialPatch {
         description: Some(fields.trimmed("description")),
@@ -243,7 +253,7 @@ pub(crate) async fn edit(
         Ok(row) => Ok(Notice::Saved.then(&state, &path(&row.name))),
         Err(error) => {
             let problems = problem(error, "name", |name| form::field(kind, name))?;
-            wrong(&state, &who, &row, form::typed(&fields, problems)).await
+            wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await
         }
     }
 }
@@ -279,7 +289,8 @@ pub(crate) async fn replace_secret(
             }
         }
     };
-    let form = CredentialForm { problems, ..attached.form(&row) };
+    let mut form = CredentialForm { problems, ..attached.form(&row) };
+    form.values.extend(form::typed_values(attached.kind.secret_fields(), &fields));
     wrong(&state, &who, &row, form).await
 }
 

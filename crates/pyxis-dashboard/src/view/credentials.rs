@@ -1,7 +1,10 @@
 //! Credentials: what agents may use and never see. No view model here ever holds a stored secret.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 
+pub use super::credential_kinds::{Field, Input, Kind};
 use super::{Problems, Search, Shell, When, in_section};
 
 /// `GET /app/credentials`.
@@ -33,92 +36,6 @@ pub struct CredentialLine {
     pub last_used: Option<When>,
 }
 
-/// How a credential is attached; `?kind=` of the new page and the hidden field `kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `Authorization: Bearer`. Fields: `secret`.
-    Bearer,
-    /// One or more headers. Fields: `header_name` and `header_format`, repeated in pairs (a pair with
-    /// an empty name is skipped; an empty format means `{secret}`), `secret`.
-    Header,
-    /// HTTP basic. Fields: `username`, `password`.
-    Basic,
-    /// A query parameter. Fields: `parameter`, `secret`.
-    Query,
-    /// A cookie. Fields: `cookie_name`, `secret`.
-    Cookie,
-    /// A signing sidecar. Fields: `api_base`, `secret` (may be empty).
-    Sidecar,
-    /// A key that signs payloads. Fields: `algorithm`, `secret` (empty: a new key is made).
-    SigningKey,
-    /// Any other: signed requests, OAuth 2.0, client certificates. Fields: `auth` (JSON), `secret` (a text or
-    /// a JSON object).
-    Other,
-}
-
-impl Kind {
-    /// All, in the order of the tabs.
-    pub const ALL: [Self; 8] = [
-        Self::Bearer,
-        Self::Header,
-        Self::Basic,
-        Self::Query,
-        Self::Cookie,
-        Self::Sidecar,
-        Self::SigningKey,
-        Self::Other,
-    ];
-
-    /// The value in forms and links.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bearer => "bearer",
-            Self::Header => "header",
-            Self::Basic => "basic",
-            Self::Query => "query",
-            Self::Cookie => "cookie",
-            Self::Sidecar => "sidecar",
-            Self::SigningKey => "signing_key",
-            Self::Other => "other",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// What the tab says.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Bearer => "Bearer token",
-            Self::Header => "Headers",
-            Self::Basic => "Basic",
-            Self::Query => "Query",
-            Self::Cookie => "Cookie",
-            Self::Sidecar => "Sidecar",
-            Self::SigningKey => "Signing key",
-            Self::Other => "OAuth, AWS, more",
-        }
-    }
-
-    /// What happens to a request, in one sentence.
-    pub const fn explanation(self) -> &'static str {
-        match self {
-            Self::Bearer => "Sent as Authorization: Bearer followed by the secret. Most APIs use this.",
-            Self::Header => "Sent in one or more headers of your choice, each made from a format.",
-            Self::Basic => "Sent as a user name and password (HTTP Basic).",
-            Self::Query => "Added to the address as a query parameter.",
-            Self::Cookie => "Sent as a cookie.",
-            Self::Sidecar => "Requests go to a signing sidecar, which signs and forwards them.",
-            Self::SigningKey => {
-                "Signs payloads that a person has read and approved; it is never sent anywhere."
-            }
-            Self::Other => "Signs each request, fetches a token for it, or shows a client certificate.",
-        }
-    }
-}
-
 /// Everything but secrets, as typed. Fields: `name`, `description`, `allowed_hosts` (one a line),
 /// `allow_http=on`, and those of the [`Kind`]. A form that is shown again has its secrets empty.
 #[derive(Clone, Debug, Default)]
@@ -137,8 +54,8 @@ pub struct CredentialForm {
     pub parameter: String,
     /// Cookie name.
     pub cookie_name: String,
-    /// The `auth` JSON of other kinds.
-    pub auth: String,
+    /// Values of the fields that [`Kind::fields`] and [`Kind::secret_fields`] describe.
+    pub values: BTreeMap<&'static str, String>,
     /// Algorithm of a signing key.
     pub algorithm: String,
     /// Sidecar address.
@@ -154,6 +71,18 @@ impl CredentialForm {
         let blank = if self.headers.is_empty() { 2 } else { 1 };
         typed.chain(std::iter::repeat_n(("", ""), blank)).collect()
     }
+
+    /// The value of a field; never one of a secret.
+    fn value(&self, field: &Field) -> &str {
+        self.values.get(field.name).filter(|_| !field.is_secret()).map_or("", String::as_str)
+    }
+
+    /// Whether the secret was not taken. No field of a configuration is called as one of a secret.
+    fn has_bad_secret(&self) -> bool {
+        let more = Kind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
+        let mut names = ["secret", "username", "password"].into_iter().chain(more.map(|field| field.name));
+        names.any(|name| self.problems.of(name).is_some())
+    }
 }
 
 /// `GET /app/new/credential?kind=…`; posts to `/app/credentials` with `kind` too.
@@ -166,6 +95,8 @@ pub struct NewCredentialPage {
     pub kind: Kind,
     /// The form.
     pub form: CredentialForm,
+    /// Where a provider sends people back to.
+    pub redirect_uri: String,
     /// What is searched for among the presets.
     pub search: String,
     /// Presets that fit: id, name and hosts.
@@ -196,6 +127,12 @@ pub struct CredentialPage {
     pub form: CredentialForm,
     /// Whether a person can connect the account behind it.
     pub connectable: bool,
+    /// Whether the provider ended the connection, so that somebody has to connect again.
+    pub disconnected: bool,
+    /// Where a provider sends people back to.
+    pub redirect_uri: String,
+    /// What is tried where nobody names an address; may be empty.
+    pub probe: String,
     /// What the last probe found.
     pub verified: Option<Verified>,
 }
@@ -209,7 +146,35 @@ pub struct Verified {
     pub text: String,
 }
 
+/// `GET` and `POST /app/import/credentials`. Field: `env`, which is never shown again.
+#[derive(Clone, Debug, Template)]
+#[template(path = "credentials_import.html")]
+pub struct ImportPage {
+    /// The frame.
+    pub shell: Shell,
+    /// What became of the last file, line by line.
+    pub lines: Option<Vec<ImportedLine>>,
+    /// What is wrong.
+    pub problems: Problems,
+}
+
+/// What became of a line.
+#[derive(Clone, Debug)]
+pub struct ImportedLine {
+    /// Its number.
+    pub number: usize,
+    /// The variable; empty where there is none.
+    pub variable: String,
+    /// The credential of that name; empty where there is none.
+    pub credential: String,
+    /// How it went, in a few words.
+    pub outcome: String,
+    /// Whether a credential was stored.
+    pub stored: bool,
+}
+
 in_section!(
+    ImportPage => Credentials,
     CredentialsPage => Credentials,
     NewCredentialPage => Credentials,
     CredentialPage => Credentials,

@@ -33,6 +33,8 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/agents/{id}/remove"),
     ("GET", "/app/credentials"),
     ("GET", "/app/new/credential"),
+    ("GET", "/app/import/credentials"),
+    ("POST", "/app/import/credentials"),
     ("POST", "/app/credentials"),
     ("GET", "/app/credentials/{name}"),
     ("POST", "/app/credentials/{name}/edit"),

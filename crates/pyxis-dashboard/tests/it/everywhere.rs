@@ -5,6 +5,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use pyxis_dashboard::assets;
+use pyxis_dashboard::view::credentials::Kind;
 use pyxis_gateway::service::{agents, policies};
 
 use crate::support::{Browser, CANARY, World};
@@ -26,6 +27,7 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
         "/app/new/agent",
         "/app/credentials",
         "/app/credentials/billing",
+        "/app/import/credentials",
         "/app/policies",
         "/app/policies/billing",
         "/app/audit",
@@ -55,8 +57,8 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for kind in ["bearer", "header", "basic", "query", "cookie", "sidecar"] {
-        paths.push(format!("/app/new/credential?kind={kind}"));
+    for (_, kinds) in Kind::GROUPS {
+        paths.extend(kinds.iter().map(|kind| format!("/app/new/credential?kind={}", kind.name())));
     }
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");

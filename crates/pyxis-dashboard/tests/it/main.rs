@@ -5,6 +5,7 @@
 mod approvals;
 mod doors;
 mod everywhere;
+mod kinds;
 mod members;
 mod pages;
 mod passkeys;

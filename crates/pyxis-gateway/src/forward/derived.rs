@@ -52,9 +52,20 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
     let Attached { headers, body, secrets, client } = attached;
     let url = Zeroizing::new(outbound.target.to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
-    let response = client.send(request, state.config.forward_timeout).await?;
+    let sent = client.send(request, state.config.forward_timeout).await;
+    let response = sent.map_err(|error| told(credential, error))?;
     let needles = opened::needles(credential, secrets.iter().map(|secret| secret.as_slice()));
     wrap(state, credential, response, Arc::new(needles))
+}
+
+/// A host that does not like a client certificate may hang up before its reason has arrived.
+fn told(credential: &Credential, error: pyxis_net::Error) -> Error {
+    match (&credential.auth, error) {
+        (Some(Auth::Mtls {}), pyxis_net::Error::Closed { .. }) => {
+            Error::Upstream("the host broke off the connection; does it accept the client certificate?")
+        }
+        (_, error) => error.into(),
+    }
 }
 
 /// Everything that must not come back. What only names the client is no secret.

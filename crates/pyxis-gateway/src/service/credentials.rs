@@ -6,6 +6,7 @@ use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::Method;
+use pyxis_core::presets;
 use pyxis_core::target::Target;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
 use pyxis_store::{StoreError, grants};
@@ -196,7 +197,11 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
 pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
     let row = get(state, actor.workspace, name).await?;
     let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
-    let url = url.map_or_else(|| default_probe(&credential.row), |url| Ok(url.to_owned()))?;
+    let url = match url {
+        Some(url) => url.to_owned(),
+        None => probe(&credential.row)
+            .ok_or_else(|| Error::field("url", "say which URL to try: no exact host is allowed"))?,
+    };
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     judge::bounds(&credential, &target)?;
     state.net.check(&judge::host_port(&target)).await?;
@@ -213,12 +218,17 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     Ok(status)
 }
 
-fn default_probe(row: &CredentialRow) -> Result<String> {
+/// The URL that a credential is tried with where nobody names one: what a preset knows for its kind and hosts,
+/// else the root of its first exact host. `None` where there is neither.
+pub fn probe(row: &CredentialRow) -> Option<String> {
     let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
-    let host = hosts.iter().find(|host| !host.starts_with('*'));
-    let host = host.ok_or_else(|| Error::field("url", "say which URL to try: no exact host is allowed"))?;
+    let known = stored_auth(row).ok().flatten().zip(AllowedHosts::parse(&hosts).ok());
+    if let Some(url) = known.and_then(|(auth, hosts)| presets::probe(&auth, &hosts)) {
+        return Some(url.to_owned());
+    }
+    let host = hosts.iter().find(|host| !host.starts_with('*'))?;
     let scheme = if row.allow_http { "http" } else { "https" };
-    Ok(format!("{scheme}://{host}/"))
+    Some(format!("{scheme}://{host}/"))
 }
 
 /// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.

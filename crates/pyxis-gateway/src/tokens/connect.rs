@@ -10,7 +10,7 @@ use pyxis_core::entropy;
 use pyxis_core::id::UserId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::target::Target;
-use pyxis_store::credentials;
+use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -29,6 +29,13 @@ const WINDOW: Duration = Duration::from_mins(10);
 /// Where the provider sends people back to.
 pub fn redirect_uri(state: &State) -> String {
     format!("{}/app/oauth/callback", state.config.base_url)
+}
+
+/// Whether the provider no longer takes what is stored of a connected account.
+pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
+    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+    let current = found.filter(|found| found.credential_version == row.version);
+    Ok(current.is_some_and(|found| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 
 /// Begins a connection; the address of the provider's page of consent.

@@ -2,8 +2,9 @@
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
+use pyxis_signing::eip712::{Types, Word, hex, words};
 
-use super::eip712::{self, Hash, Types};
+use super::eip712;
 use super::json::{self, Node, Object};
 use super::rejection::Rejection;
 
@@ -11,7 +12,7 @@ const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
 
 /// Checks the signature of `issuer` over `document`, and gives the hash that was signed.
-pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Hash, Rejection> {
+pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Word, Rejection> {
     let Some(Node::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };
@@ -26,7 +27,7 @@ pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Has
 }
 
 /// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.
-pub(super) fn hash_to_sign(text: &str) -> Result<Hash, Rejection> {
+pub(super) fn hash_to_sign(text: &str) -> Result<Word, Rejection> {
     let mut document = json::parse(text)?;
     let Some(Node::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
@@ -37,7 +38,7 @@ pub(super) fn hash_to_sign(text: &str) -> Result<Hash, Rejection> {
     typed_data_hash(&data, &document)
 }
 
-fn typed_data_hash(data: &Object<'_>, document: &Object<'_>) -> Result<Hash, Rejection> {
+fn typed_data_hash(data: &Object<'_>, document: &Object<'_>) -> Result<Word, Rejection> {
     let place = |rejection: Rejection| rejection.within("proof.eip712Domain");
     data.only(&["domain", "primaryType", "types"]).map_err(place)?;
     let domain = data.object("domain").map_err(place)?;
@@ -45,7 +46,7 @@ fn typed_data_hash(data: &Object<'_>, document: &Object<'_>) -> Result<Hash, Rej
     if data.text("primaryType").map_err(place)? != PRIMARY {
         return Err(Rejection::InvalidTypedData { reason: "primaryType is not Document" });
     }
-    let types = Types::parse(data.object("types").map_err(place)?)?;
+    let types = eip712::types(data.object("types").map_err(place)?)?;
     check_texts(&types)?;
     eip712::signing_hash(&types, domain, PRIMARY, document)
 }
@@ -89,7 +90,7 @@ fn parse_signature(text: Option<&str>) -> Result<(Signature, RecoveryId), Reject
     let malformed = Rejection::MalformedSignature {
         expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
     };
-    let bytes = text.filter(|text| text.len() == 132).and_then(eip712::hex);
+    let bytes = text.filter(|text| text.len() == 132).and_then(hex);
     let Some([signature @ .., v]) = bytes.as_deref() else { return Err(malformed) };
     let (Some(recovery), Ok(signature)) = (recovery(*v), Signature::from_slice(signature)) else {
         return Err(malformed);
@@ -110,14 +111,14 @@ fn recovery(v: u8) -> Option<RecoveryId> {
 }
 
 /// The address whose key made the signature.
-fn recover(hash: &Hash, (signature, recovery): &(Signature, RecoveryId)) -> Option<EvmAddress> {
+fn recover(hash: &Word, (signature, recovery): &(Signature, RecoveryId)) -> Option<EvmAddress> {
     VerifyingKey::recover_from_prehash(hash, signature, *recovery).ok().map(|key| address_of(&key))
 }
 
 /// The last 20 bytes of the hash of both coordinates.
 pub(super) fn address_of(key: &VerifyingKey) -> EvmAddress {
     let point = key.to_sec1_point(false);
-    let hash = eip712::keccak(&point.as_bytes()[1..]);
+    let hash = words::keccak(&point.as_bytes()[1..]);
     let mut address = [0; 20];
     address.copy_from_slice(&hash[12..]);
     EvmAddress(address)

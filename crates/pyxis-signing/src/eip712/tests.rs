@@ -64,7 +64,7 @@ fn what_would_not_be_signed_is_refused() {
     assert_eq!(digest(&beside), Err(Invalid::Form));
     let mut missing = mail();
     missing["message"].as_object_mut().unwrap().remove("contents");
-    assert!(matches!(digest(&missing), Err(Invalid::Value { .. })));
+    assert_eq!(digest(&missing), Err(Invalid::Missing("contents".to_owned())));
 }
 
 fn one(kind: &str, value: &Value) -> Result<String, Invalid> {
@@ -124,4 +124,29 @@ fn types_may_refer_to_themselves() {
         "message": {"id": 1, "children": [{"id": 2, "children": []}]},
     });
     assert!(digest(&data).is_ok());
+}
+
+#[test]
+fn a_type_is_written_with_those_that_it_refers_to() {
+    let data = mail();
+    let types = Types::parse(data["types"].as_object().unwrap(), MAX_TYPES).unwrap();
+    let mail = types.index("Mail").unwrap();
+    let text = types.encode_type(mail);
+    assert_eq!(text, "Mail(Person from,Person to,string contents)Person(string name,address wallet)");
+    assert_eq!(hex(&words::text(&text)), "a0cedeb2dc280ba39b857546d74f5549c3a1d7bdc2dd96bf881f76108e23dac2");
+}
+
+#[test]
+fn a_place_is_told_with_its_items() {
+    let data = |value: Value| {
+        digest(&json!({
+            "types": {"T": [{"name": "list", "type": "N[]"}], "N": [{"name": "id", "type": "uint8"}]},
+            "primaryType": "T", "domain": {}, "message": {"list": value},
+        }))
+    };
+    assert!(data(json!([{"id": 1}])).is_ok());
+    assert_eq!(data(json!([{"id": 1}, {}])), Err(Invalid::Missing("list[1].id".to_owned())));
+    let wrong = data(json!([{"id": 256}])).unwrap_err().to_string();
+    assert_eq!(wrong, "list[0].id must be an integer within the range of its type");
+    assert_eq!(data(json!([{"id": 1, "x": 2}])), Err(Invalid::Unsigned("list[0].x".to_owned())));
 }

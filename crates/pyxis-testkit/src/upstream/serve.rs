@@ -12,8 +12,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::reply::{Frames, Reply};
@@ -34,11 +34,10 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<ServerConfig>>
                 let _ = stream.set_nodelay(true);
                 match tls {
                     None => serve(stream, number, state).await,
-                    Some(tls) => {
-                        if let Ok(stream) = tls.accept(stream).await {
-                            serve(stream, number, state).await;
-                        }
-                    }
+                    Some(tls) => match tls.accept(stream).into_fallible().await {
+                        Ok(stream) => serve(stream, number, state).await,
+                        Err((_, stream)) => linger(stream).await,
+                    },
                 }
             };
             tokio::select! {
@@ -47,6 +46,14 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<ServerConfig>>
             }
         });
     }
+}
+
+/// Reads what still comes, as servers do that want their last word to arrive: closing with something unread would
+/// take it back.
+async fn linger(mut stream: TcpStream) {
+    // The client may be gone.
+    let _ = stream.shutdown().await;
+    let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
 }
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, number: usize, state: Arc<State>) {

@@ -118,8 +118,26 @@ mod tests {
         let signature = key.sign(&bytes);
         assert!(key.verifying_key().verify(&bytes, &signature).is_ok());
         let example = include_str!("../../../../examples/move/sources/clean_hands.move");
-        for part in [hex(&key.verifying_key().to_bytes()), hex(&signature.to_bytes())] {
+        for part in [hex(&key.verifying_key().to_bytes()), hex(&signature.to_bytes()), hex(&bytes)] {
             assert!(example.contains(&part), "the example needs {part}");
         }
+        assert!(example.contains(&format!("const CIRCUIT_ID: u256 = {CIRCUIT_ID};")));
+        for part in [DOMAIN, CHAIN].map(|part| std::str::from_utf8(part).unwrap()) {
+            assert!(example.contains(&format!(": b\"{part}\",")), "the example needs {part}");
+        }
+        // BCS is the fields in their order, so their order and types are the format.
+        let fields = example.split("public struct Attestation has copy, drop {").nth(1).unwrap();
+        let fields: Vec<&str> = fields.split('}').next().unwrap().split(',').map(str::trim).collect();
+        let wanted = [
+            "domain: vector<u8>",
+            "chain: vector<u8>",
+            "circuit_id: u256",
+            "action_id: u256",
+            "recipient: address",
+            "issued_at: u64",
+            "expires_at: u64",
+            "",
+        ];
+        assert_eq!(fields, wanted);
     }
 }

@@ -3,7 +3,7 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind};
 use pyxis_evm::Word;
-use pyxis_evm::typed_data::{self, address, number, text};
+use pyxis_signing::eip712::words::{self, address, number, text};
 use pyxis_store::attestation_keys::Scheme;
 
 use super::{keys, sui};
@@ -49,7 +49,7 @@ pub struct Wanted<'a> {
 /// The hash that is signed.
 pub fn signing_hash(wanted: &Wanted<'_>, chain_id: u64, issued_at: i64, expires_at: i64) -> Word {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
-    let message = typed_data::hash_struct(
+    let message = words::hash_struct(
         ATTESTATION,
         &[
             text(wanted.kind.as_str()),
@@ -59,7 +59,7 @@ pub fn signing_hash(wanted: &Wanted<'_>, chain_id: u64, issued_at: i64, expires_
             seconds(expires_at),
         ],
     );
-    typed_data::signing_hash(typed_data::domain(DOMAIN, VERSION, Some(chain_id)), message)
+    words::signing_hash(words::domain(DOMAIN, VERSION, Some(chain_id)), message)
 }
 
 /// Attests a check; or what there is instead.

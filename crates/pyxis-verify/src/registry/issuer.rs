@@ -9,7 +9,7 @@ use pyxis_core::entropy;
 use pyxis_core::proof::Statement;
 use pyxis_core::secret::SecretBytes;
 use pyxis_evm::Word;
-use pyxis_evm::typed_data::{self, number, text};
+use pyxis_signing::eip712::words::{self, number, text};
 
 const REGISTER: &str = "Register(string kind,string network,string subject,uint256 actionId,\
                         uint256 nullifier,uint64 issuedAt,uint64 expiresAt,string nonce)";
@@ -103,7 +103,7 @@ impl IssuerKey {
 pub fn typed_hash(statement: &Statement) -> Word {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
     let hash = match statement {
-        Statement::Register(said) => typed_data::hash_struct(
+        Statement::Register(said) => words::hash_struct(
             REGISTER,
             &[
                 text(said.kind.as_str()),
@@ -116,7 +116,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
                 text(&said.nonce),
             ],
         ),
-        Statement::Revoke(said) => typed_data::hash_struct(
+        Statement::Revoke(said) => words::hash_struct(
             REVOKE,
             &[
                 text(said.kind.as_str()),
@@ -128,7 +128,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
                 text(&said.nonce),
             ],
         ),
-        Statement::Rebind(said) => typed_data::hash_struct(
+        Statement::Rebind(said) => words::hash_struct(
             REBIND,
             &[
                 text(said.kind.as_str()),
@@ -141,7 +141,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
             ],
         ),
     };
-    typed_data::signing_hash(typed_data::domain(DOMAIN, VERSION, None), hash)
+    words::signing_hash(words::domain(DOMAIN, VERSION, None), hash)
 }
 
 /// The bytes of hexadecimal digits behind `0x`.

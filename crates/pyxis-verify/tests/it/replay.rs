@@ -28,6 +28,7 @@ use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::proof_log::{self, Change, LogRow};
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::postgres::Database;
 use pyxis_verify::checker::{self, Ask};
 use pyxis_verify::heights::{self, Snapshot};
 use pyxis_verify::registry::{self, IssuerKey};
@@ -89,8 +90,8 @@ fn nullifier(number: u8) -> ProofNullifier {
 }
 
 impl World {
-    async fn new(directory: &std::path::Path) -> Self {
-        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(directory.join("px.db")))).unwrap();
+    async fn new(database: DatabaseUrl) -> Self {
+        let store = Store::open(&OpenOptions::new(database)).unwrap();
         store.migrate().await.unwrap();
         let master = MasterKey::generate(&OsEntropy);
         let keyring = Keyring::load(&store, &master, &OsEntropy, BEGIN).await.unwrap();
@@ -224,28 +225,52 @@ impl World {
     }
 }
 
-#[test]
-fn replaying_the_log_up_to_a_block_gives_the_answers_about_it() {
+impl World {
+    /// Does all that happens, and compares every answer about every block with the log.
+    async fn lives_through(mut self, steps: &[Step]) {
+        for step in steps {
+            self.go(step).await;
+        }
+        self.clock.advance(Duration::from_secs(3));
+        let log = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
+        for height in 0..=self.head().await {
+            let answer = self.ask(height).await;
+            assert_eq!(answer, Self::replay(&log, height), "block {height}");
+            let given = self.given.get(&height);
+            assert!(given.is_none_or(|given| *given == answer), "the answer about {height} changed");
+        }
+    }
+}
+
+/// Tries `cases` histories; `once` lives through one on a new database.
+fn property(cases: u32, once: impl AsyncFn(Vec<Step>)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let steps = prop::collection::vec(step(), 1..40);
     let outcome = TestRunner::new(config).run(&steps, |steps| {
-        let directory = tempfile::tempdir().unwrap();
-        runtime.block_on(async {
-            let mut world = World::new(directory.path()).await;
-            for step in &steps {
-                world.go(step).await;
-            }
-            world.clock.advance(Duration::from_secs(3));
-            let log = proof_log::page(&world.state.store, 0, 10_000).await.unwrap();
-            for height in 0..=world.head().await {
-                let answer = world.ask(height).await;
-                assert_eq!(answer, World::replay(&log, height), "block {height}");
-                let given = world.given.get(&height);
-                assert!(given.is_none_or(|given| *given == answer), "the answer about {height} changed");
-            }
-        });
+        runtime.block_on(once(steps));
         Ok(())
     });
     outcome.unwrap();
+}
+
+mod replaying_the_log_up_to_a_block_gives_the_answers_about_it {
+    use super::*;
+
+    #[test]
+    fn sqlite() {
+        property(16, async |steps| {
+            let directory = tempfile::tempdir().unwrap();
+            World::new(DatabaseUrl::sqlite(directory.path().join("px.db"))).await.lives_through(&steps).await;
+        });
+    }
+
+    #[test]
+    fn postgres() {
+        property(8, async |steps| {
+            let Some(database) = Database::create("replay").await else { return };
+            World::new(database.url()).await.lives_through(&steps).await;
+            database.remove().await;
+        });
+    }
 }

@@ -1,5 +1,7 @@
 //! `pyxis migrate`, `doctor`, `backup`, `restore`.
 
+mod networks;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -68,18 +70,24 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
 }
 
 struct Finding {
-    part: &'static str,
+    part: String,
+    /// What is good to know of it.
+    told: Option<String>,
     wrong: Option<String>,
     mend: &'static str,
 }
 
 impl Finding {
-    fn good(part: &'static str) -> Self {
-        Self { part, wrong: None, mend: "" }
+    fn good(part: impl Into<String>) -> Self {
+        Self { part: part.into(), told: None, wrong: None, mend: "" }
     }
 
-    fn bad(part: &'static str, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
-        Self { part, wrong: Some(wrong.to_string()), mend }
+    fn told(self, told: String) -> Self {
+        Self { told: Some(told), ..self }
+    }
+
+    fn bad(part: impl Into<String>, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
+        Self { part: part.into(), told: None, wrong: Some(wrong.to_string()), mend }
     }
 }
 
@@ -90,13 +98,20 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
     if global.json {
         let parts: Vec<_> = findings
             .iter()
-            .map(|f| json!({ "part": f.part, "ok": f.wrong.is_none(), "wrong": f.wrong, "mend": f.mend }))
+            .map(|f| {
+                json!({
+                    "part": f.part, "ok": f.wrong.is_none(), "told": f.told, "wrong": f.wrong, "mend": f.mend,
+                })
+            })
             .collect();
         out::json(&json!({ "ok": healthy, "parts": parts }));
     } else {
         for finding in &findings {
             match &finding.wrong {
-                None => out::line(format_args!("ok    {}", finding.part)),
+                None => {
+                    let told = finding.told.as_ref().map(|told| format!(": {told}")).unwrap_or_default();
+                    out::line(format_args!("ok    {}{told}", finding.part));
+                }
                 Some(wrong) => {
                     out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend));
                 }
@@ -139,6 +154,7 @@ async fn examine(config: &Config) -> Vec<Finding> {
         findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
     }
     findings.push(ca_file(config));
+    findings.extend(networks::examine(config, &store).await);
     findings
 }
 

@@ -4,11 +4,10 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use pyxis_core::auth::Connector;
 use pyxis_core::presets::{self, Preset};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::credentials::{self, CredentialInput};
-use pyxis_gateway::{self as gateway, Actor, CredentialOptions, Error, SecretValue};
+use pyxis_gateway::service::dotenv;
+use pyxis_gateway::{self as gateway, Actor};
 use serde_json::{Value, json};
 
 use super::out;
@@ -40,33 +39,17 @@ pub(super) async fn import(
     file: &Path,
 ) -> Result<()> {
     let text = read(file)?;
-    let mut rows = Vec::new();
-    for (variable, value) in presets::read_env(text.expose()) {
-        let Some(preset) = presets::of_variable(variable) else { continue };
-        let outcome = match credentials::create(state, actor, input(preset, value)).await {
-            Ok(_) => "stored",
-            Err(Error::NameTaken(_)) => "exists already",
-            Err(Error::InvalidField { .. }) => "needs more than this variable",
-            Err(error) => return Err(error.into()),
-        };
-        rows.push(json!({ "variable": variable, "name": preset.id, "outcome": outcome }));
-    }
-    out::table(global.json, &["variable", "name", "outcome"], &rows);
+    let lines = dotenv::import(state, actor, text.expose()).await?;
+    let rows = lines.iter().map(|line| {
+        json!({
+            "line": line.number,
+            "variable": line.variable,
+            "name": line.credential,
+            "outcome": line.outcome.words(),
+        })
+    });
+    out::table(global.json, &["line", "variable", "name", "outcome"], &rows.collect::<Vec<_>>());
     Ok(())
-}
-
-fn input(preset: &Preset, secret: &str) -> CredentialInput {
-    CredentialInput {
-        name: preset.id.clone(),
-        description: preset.name.clone(),
-        connector: Connector::Direct,
-        api_base: None,
-        auth: Some(preset.auth.clone()),
-        allowed_hosts: preset.hosts.clone(),
-        allow_http: false,
-        options: CredentialOptions::default(),
-        secret: Some(SecretValue::Text(secret.to_owned())),
-    }
 }
 
 fn read(file: &Path) -> Result<SecretString> {

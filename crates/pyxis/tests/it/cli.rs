@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod commands;
+mod dotenv;
 mod keys;
 mod server;
 mod traces;

@@ -7,7 +7,8 @@ use pyxis_dashboard::view::agents::{
 };
 use pyxis_dashboard::view::connect::ArrivedPage;
 use pyxis_dashboard::view::credentials::{
-    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
+    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, ImportPage, ImportedLine, Kind,
+    NewCredentialPage, Verified,
 };
 use pyxis_dashboard::view::people::{
     GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage,
@@ -94,8 +95,29 @@ impl Sample {
             agents: self.t("all agents"),
             form: self.credential_form(Problems::default()),
             connectable: n == 0,
+            disconnected: n == 2,
+            redirect_uri: String::new(),
+            probe: self.t("https://api.example.com/v1/me"),
             verified,
         })
+    }
+
+    fn import(self, lines: Option<Vec<ImportedLine>>) -> String {
+        render(&ImportPage { shell: self.shell(), lines, problems: Problems::default() })
+    }
+
+    fn imported(self) -> Vec<ImportedLine> {
+        let line = |number, variable, credential, outcome, stored| ImportedLine {
+            number,
+            variable: self.t(variable),
+            credential: self.t(credential),
+            outcome: self.t(outcome),
+            stored,
+        };
+        vec![
+            line(1, "OPENAI_API_KEY", "openai", "stored", true),
+            line(4, "", "", "sets no variable, left out", false),
+        ]
     }
 
     fn new_credential(self, kind: Kind) -> String {
@@ -104,6 +126,7 @@ impl Sample {
             shell: self.shell(),
             kind,
             form,
+            redirect_uri: self.t("https://pyxis.example.com/app/oauth/callback"),
             search: self.t("git"),
             presets: vec![(self.t("github"), self.t("GitHub"), self.t("api.github.com"))],
         })
@@ -213,7 +236,16 @@ impl Sample {
             ("/app/new/credential/cookie", self.new_credential(Kind::Cookie)),
             ("/app/new/credential/sidecar", self.new_credential(Kind::Sidecar)),
             ("/app/new/credential/signing", self.new_credential(Kind::SigningKey)),
-            ("/app/new/credential/other", self.new_credential(Kind::Other)),
+            ("/app/new/credential/oauth1", self.new_credential(Kind::Oauth1)),
+            ("/app/new/credential/aws", self.new_credential(Kind::AwsSigv4)),
+            ("/app/new/credential/hmac", self.new_credential(Kind::Hmac)),
+            ("/app/new/credential/mtls", self.new_credential(Kind::Mtls)),
+            ("/app/new/credential/account", self.new_credential(Kind::Oauth2Refresh)),
+            ("/app/new/credential/client", self.new_credential(Kind::Oauth2ClientCredentials)),
+            ("/app/new/credential/assertion", self.new_credential(Kind::JwtBearer)),
+            ("/app/new/credential/github", self.new_credential(Kind::GithubApp)),
+            ("/app/import/credentials", self.import(None)),
+            ("/app/import/credentials/done", self.import(Some(self.imported()))),
             (
                 "/app/oauth/callback",
                 render(&ArrivedPage { shell: self.shell(), state: self.t("s"), code: self.t("c") }),
@@ -224,6 +256,7 @@ impl Sample {
                     shell: self.shell(),
                     kind: Kind::Header,
                     form: retry,
+                    redirect_uri: String::new(),
                     search: String::new(),
                     presets: Vec::new(),
                 }),

@@ -33,40 +33,35 @@ const MAIL: &str = r#"{
     }
 }"#;
 
-fn hash(text: &str) -> Result<Hash, Rejection> {
+fn hash(text: &str) -> Result<Word, Rejection> {
     let data = json::parse(text).unwrap();
-    let types = Types::parse(data.object("types").unwrap())?;
+    let types = types(data.object("types").unwrap())?;
     let domain = data.object("domain").unwrap();
     signing_hash(&types, domain, data.text("primaryType").unwrap(), data.object("message").unwrap())
 }
 
 /// Typed data with one member `x` of the given type and value; `more` is added to the types.
-fn one(kind: &str, value: &str, more: &str) -> Result<Hash, Rejection> {
+fn one(kind: &str, value: &str, more: &str) -> Result<Word, Rejection> {
     hash(&format!(
         r#"{{"types":{{"EIP712Domain":[],"M":[{{"name":"x","type":"{kind}"}}]{more}}},
             "domain":{{}},"primaryType":"M","message":{{"x":{value}}}}}"#
     ))
 }
 
-fn code(result: Result<Hash, Rejection>) -> &'static str {
+fn code(result: Result<Word, Rejection>) -> &'static str {
     result.map_or_else(|rejection| rejection.code(), |_| "fine")
 }
 
 #[test]
 fn the_example_of_the_standard_has_its_hashes() {
-    let hex = |hash: Hash| entropy::hex(&hash);
+    let hex = |hash: Word| entropy::hex(&hash);
     assert_eq!(hex(hash(MAIL).unwrap()), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
     let data = json::parse(MAIL).unwrap();
-    let types = Types::parse(data.object("types").unwrap()).unwrap();
-    let mail = types.index("Mail").unwrap();
-    assert_eq!(
-        types.encode_type(mail),
-        "Mail(Person from,Person to,string contents)Person(string name,address wallet)"
-    );
-    assert_eq!(hex(types.0[mail].hash), "a0cedeb2dc280ba39b857546d74f5549c3a1d7bdc2dd96bf881f76108e23dac2");
-    let domain = types.hash_struct(types.index("EIP712Domain").unwrap(), data.object("domain").unwrap());
+    let types = types(data.object("types").unwrap()).unwrap();
+    let mut hasher = Hasher::new(&types, Recurring);
+    let domain = hasher.hash_struct(DOMAIN, data.object("domain").unwrap());
     assert_eq!(hex(domain.unwrap()), "f2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f");
-    let message = types.hash_struct(mail, data.object("message").unwrap());
+    let message = hasher.hash_struct("Mail", data.object("message").unwrap());
     assert_eq!(hex(message.unwrap()), "c52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e");
 }
 
@@ -77,7 +72,7 @@ fn data_has_the_members_of_its_types_and_no_others() {
     let absent = MAIL.replace(r#""name": "Bob","#, "");
     assert_eq!(hash(&absent).unwrap_err(), Rejection::missing("to.name"));
     let other = MAIL.replace("\"Hello, Bob!\"", "null");
-    assert_eq!(hash(&other).unwrap_err(), Rejection::form("contents", Kind::Text.expected()));
+    assert_eq!(hash(&other).unwrap_err(), Rejection::form("contents", "a text, as its type says"));
     let extra = MAIL.replace(r#""version": "1","#, r#""version": "1", "salt": "0x00","#);
     assert_eq!(hash(&extra).unwrap_err().code(), "unsigned_property");
 }
@@ -172,17 +167,6 @@ fn values_must_fit_their_types() {
         fine(kind, good);
         unfit(kind, bad);
     }
-}
-
-#[test]
-fn values_stand_in_their_words_as_the_abi_puts_them() {
-    let word = |kind: Kind, node: Node<'_>| entropy::hex(&kind.encode_plain(&node).unwrap());
-    let ends = |text: String| (text[..4].to_owned(), text[60..].to_owned());
-    let integer = |signed, value| ends(word(Kind::Integer { signed, bits: 64 }, Node::Integer(value)));
-    assert_eq!(integer(true, -2), ("ffff".into(), "fffe".into()));
-    assert_eq!(integer(false, 258), ("0000".into(), "0102".into()));
-    assert_eq!(ends(word(Kind::FixedBytes(2), Node::Text("0xabcd".into()))), ("abcd".into(), "0000".into()));
-    assert_eq!(ends(word(Kind::Bool, Node::Bool(true))), ("0000".into(), "0001".into()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use super::super::eip712::{Types, signing_hash};
+use super::super::eip712::{self, signing_hash};
 use super::super::json::{self, Node};
 use super::super::{Rejection, Verified, parse_and_verify_for_its_subject};
 
@@ -36,7 +36,7 @@ fn hash(text: &str) -> [u8; 32] {
     let Some(Node::Object(proof)) = document.get_mut("proof") else { panic!("a proof") };
     proof.remove("proofValue");
     let Some(Node::Object(data)) = proof.remove("eip712Domain") else { panic!("typed data") };
-    let types = Types::parse(data.object("types").unwrap()).unwrap();
+    let types = eip712::types(data.object("types").unwrap()).unwrap();
     signing_hash(&types, data.object("domain").unwrap(), data.text("primaryType").unwrap(), &document)
         .unwrap()
 }

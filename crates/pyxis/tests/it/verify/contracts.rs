@@ -2,7 +2,8 @@
 //! asked at old heights; failures that never become a no.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_evm::{Word, abi, typed_data};
+use pyxis_evm::{Word, abi};
+use pyxis_signing::eip712::words;
 use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ struct Chain {
 }
 
 fn word(number: u64) -> Word {
-    typed_data::number(number)
+    words::number(number)
 }
 
 fn action() -> Word {
@@ -50,7 +51,7 @@ impl Chain {
 
     async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
         let expiry = self.anvil.timestamp().await + seconds;
-        let who = typed_data::address(address(number));
+        let who = words::address(address(number));
         let arguments = [who, CIRCUIT, word(expiry), action, word(issuer)];
         self.send("mint(address,bytes32,uint256,uint256,uint256)", &arguments).await
     }
@@ -97,7 +98,7 @@ async fn old_heights(chain: &Chain, stage: &Stage) {
     chain.mint(2, 10_000, word(5), ISSUER).await;
     chain.mint(3, 10_000, action(), 99).await;
     let shortly = chain.mint(4, 60, action(), ISSUER).await;
-    let who = typed_data::address(address(1));
+    let who = words::address(address(1));
     let revoked = chain.send("revoke(address,bytes32)", &[who, CIRCUIT]).await;
     let later = chain.anvil.timestamp().await + 61;
     chain.anvil.rpc("evm_setNextBlockTimestamp", json!([later])).await;
@@ -135,7 +136,7 @@ async fn contracts_are_asked_at_old_heights_through_multicall() {
 async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() {
     let Some(chain) = Chain::start("older stores").await else { return };
     let stage = chain.stage(|_| {}).await;
-    let who = typed_data::address(address(1));
+    let who = words::address(address(1));
     chain.send("setUnique(address,uint256,bool)", &[who, action(), word(1)]).await;
     let first = chain.anvil.height().await;
     chain.send("setUnique(address,uint256,bool)", &[who, word(5), word(1)]).await;
@@ -208,6 +209,45 @@ async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_tells_how_every_node_of_every_network_is() {
+    let Some(chain) = Chain::start("doctor").await else { return };
+    let Some(other) = Anvil::start("doctor", 1) else { return };
+    let head = chain.anvil.height().await;
+    let gone = Upstream::http().await;
+    gone.reply_with(|_| Reply::abort());
+    let urls = [format!("{}/?key=canary", chain.anvil.url()), gone.url("/v2/key-canary"), other.url()];
+    let stage = Stage::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
+    stage.owner.get("/admin/networks").send().await.expect(200);
+    let ran = stage.app.cli(&["doctor", "--json"]).await.expect(1);
+    assert!(!ran.stdout.contains("canary"), "a URL may hold a key: {}", ran.stdout);
+    let report = ran.json();
+    let find = |part: &str| {
+        let parts = report["parts"].as_array().unwrap().iter();
+        parts
+            .clone()
+            .find(|found| found["part"] == part)
+            .unwrap_or_else(|| panic!("{part}: {report}"))
+            .clone()
+    };
+    let optimism = find("network optimism");
+    assert_eq!(optimism["ok"], true);
+    assert_eq!(optimism["told"], format!("registry and evm, block {head}"));
+    let node = find(&format!("network optimism, node {}", chain.anvil.url()));
+    let told = node["told"].as_str().unwrap();
+    assert!(told.starts_with(&format!("block {head}, ")) && told.ends_with(" ms"), "{told}");
+    let dead = find(&format!("network optimism, node {}", gone.url("")));
+    assert_eq!(dead["ok"], false);
+    assert!(dead["wrong"].as_str().unwrap().starts_with("the node cannot be reached: "), "{dead}");
+    let stranger = find(&format!("network optimism, node {}", other.url()));
+    assert_eq!(stranger["wrong"], "it is on chain 1, not 10");
+    let local = find("network base-sepolia");
+    assert!(local["told"].as_str().unwrap().ends_with(" counted here"), "{local}");
+    let table = stage.app.cli(&["doctor"]).await.expect(1).stdout;
+    assert!(table.contains("ok    network optimism: registry and evm, block "), "{table}");
+    assert!(table.contains(" is on chain 1, not 10"), "{table}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_on_the_chain_believes_an_attestation() {
     let Some(chain) = Chain::start("attestation on chain").await else { return };
     let stage = chain.stage(|_| {}).await;
@@ -216,15 +256,14 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     let attested = stage.ask(&path).await;
     let signer: EvmAddress = attested["signer"].as_str().unwrap().parse().unwrap();
     let output = tempfile::tempdir().unwrap();
-    let code =
-        [&compile(&source(), output.path())["Attestations"][..], &typed_data::address(signer)].concat();
+    let code = [&compile(&source(), output.path())["Attestations"][..], &words::address(signer)].concat();
     let contract = chain.anvil.deploy(&code).await;
     let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
     let believed = async |recipient: EvmAddress| {
         let signature = attested["signature"].as_str().unwrap();
         let head = [
             word(192),
-            typed_data::address(recipient),
+            words::address(recipient),
             action(),
             time("issuedAt"),
             time("expiresAt"),

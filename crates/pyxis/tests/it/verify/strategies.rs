@@ -2,8 +2,10 @@
 
 use pyxis_core::proof::{Kind, Revocation, Statement};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::stage::{ACTION, Stage, address, now, registration};
+use crate::support::client::dial;
 use crate::support::{Setup, both_engines, until};
 
 const GOV_ID: &str = "/snapshot-strategies/sybil-resistance/gov-id";
@@ -90,6 +92,46 @@ both_engines! {
         let refused = stage.get(&asked("latest", &more)).await.expect(400).json();
         assert_eq!(refused, json!({"error": "Too many addresses: at most 1000"}));
     }
+}
+
+/// The status of a GET of this target.
+async fn status_of(stage: &Stage, target: &str) -> u16 {
+    let mut stream = dial(stage.app.address()).await;
+    let head = format!("GET {target} HTTP/1.1\r\nhost: pyxis\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // What was refused unread may end in a reset behind the answer.
+    drop(stream.read_to_end(&mut answer).await);
+    let text = String::from_utf8_lossy(&answer);
+    text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+}
+
+/// Decisions, Endpoints: at least 64 KiB of request line.
+#[tokio::test]
+async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_is_refused() {
+    const LIMIT: usize = 65_534;
+    let stage = Stage::with(Setup::new()).await;
+    stage.register(registration(1, Kind::GovId, 7)).await;
+    // A thousand addresses with escaped commas, and something that nobody asked for.
+    let some: Vec<String> =
+        (0..1000).map(|number| address(u8::try_from(number % 256).unwrap()).to_string()).collect();
+    let filled = |length: usize| {
+        let mut target = asked("latest", &some).replace(',', "%2C");
+        target.push_str("&more=");
+        target.extend(std::iter::repeat_n('x', length - target.len()));
+        assert_eq!(target.len(), length);
+        target
+    };
+    let line = |target: &str| "GET ".len() + target.len() + " HTTP/1.1\r\n".len();
+    let whole = filled(LIMIT);
+    assert!(line(&whole) > 64 * 1024);
+    let answer = stage.ask(&whole).await;
+    assert_eq!(answer["score"].as_array().map(Vec::len), Some(1000));
+    assert_eq!(answer["score"][1]["score"], 1);
+    assert_eq!(status_of(&stage, &whole).await, 200);
+    assert_eq!(status_of(&stage, &filled(LIMIT + 1)).await, 414);
+    // The server goes on.
+    assert_eq!(stage.ask(&asked("latest", &some[..2])).await["score"][1]["score"], 1);
 }
 
 #[tokio::test]

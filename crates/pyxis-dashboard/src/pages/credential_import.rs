@@ -1,0 +1,42 @@
+//! Credentials from a `.env` file. What is posted is read once and never shown again.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_gateway::service::dotenv::{self, Line, Outcome};
+
+use super::agents::unprocessable;
+use crate::error::html;
+use crate::form::Form;
+use crate::session::Manager;
+use crate::view::Problems;
+use crate::view::credentials::{ImportPage, ImportedLine};
+use crate::{Error, State};
+
+pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+    html(&ImportPage { shell: who.shell(&state).await?, lines: None, problems: Problems::default() })
+}
+
+pub(crate) async fn import(
+    Extract(state): Extract<State>,
+    Form { who: Manager(who), fields }: Form<Manager>,
+) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    if fields.trimmed("env").is_empty() {
+        problems.add("env", "Paste the file.");
+        let page = ImportPage { shell: who.shell(&state).await?, lines: None, problems };
+        return Ok(unprocessable(html(&page)?));
+    }
+    let lines = dotenv::import(&state.gateway, &who.person.actor(), fields.get("env")).await?;
+    let lines = Some(lines.into_iter().map(shown).collect());
+    html(&ImportPage { shell: who.shell(&state).await?, lines, problems })
+}
+
+fn shown(line: Line) -> ImportedLine {
+    ImportedLine {
+        number: line.number,
+        variable: line.variable.unwrap_or_default(),
+        credential: line.credential.unwrap_or_default().to_owned(),
+        outcome: line.outcome.words().to_owned(),
+        stored: line.outcome == Outcome::Stored,
+    }
+}

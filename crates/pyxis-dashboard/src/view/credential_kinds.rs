@@ -1,0 +1,379 @@
+//! How a credential is attached, and what its form asks for. Fields have the names that the interface of
+//! managers has, so that what is wrong there stands beside the right field here.
+
+/// How a credential is attached; `?kind=` of the new page and the hidden field `kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `Authorization: Bearer`. Fields: `secret`.
+    Bearer,
+    /// One or more headers. Fields: `header_name` and `header_format`, repeated in pairs (a pair with
+    /// an empty name is skipped; an empty format means `{secret}`), `secret`.
+    Header,
+    /// HTTP basic. Fields: `username`, `password`.
+    Basic,
+    /// A query parameter. Fields: `parameter`, `secret`.
+    Query,
+    /// A cookie. Fields: `cookie_name`, `secret`.
+    Cookie,
+    /// A signature of OAuth 1.0a. From here to [`Kind::GithubApp`], the fields are [`Kind::fields`] and
+    /// [`Kind::secret_fields`].
+    Oauth1,
+    /// A signature as Amazon Web Services take it.
+    AwsSigv4,
+    /// A signature over parts of the request; also `header_name` and `header_format` as above.
+    Hmac,
+    /// A client certificate.
+    Mtls,
+    /// An account that a person connects.
+    Oauth2Refresh,
+    /// A token for the credentials of a client.
+    Oauth2ClientCredentials,
+    /// A token for a signed assertion.
+    JwtBearer,
+    /// A token of an installed app.
+    GithubApp,
+    /// A signing sidecar. Fields: `api_base`, `secret` (may be empty).
+    Sidecar,
+    /// A key that signs payloads. Fields: `algorithm`, `secret` (empty: a new key is made).
+    SigningKey,
+}
+
+/// A field of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name: the member of the configuration or of the secret.
+    pub name: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    /// What to write there; may be empty.
+    pub hint: &'static str,
+    /// An example; may be empty.
+    pub example: &'static str,
+    /// Whether it may be left empty.
+    pub optional: bool,
+    /// How it is filled in.
+    pub input: Input,
+}
+
+/// How a field is filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// One line.
+    Line,
+    /// Several lines.
+    Lines,
+    /// One line that is neither shown nor kept.
+    Secret,
+    /// Several lines that are not kept.
+    SecretLines,
+    /// One of these values, each with its label.
+    Choice(&'static [(&'static str, &'static str)]),
+}
+
+impl Field {
+    const fn line(name: &'static str, label: &'static str, example: &'static str) -> Self {
+        Self { name, label, hint: "", example, optional: false, input: Input::Line }
+    }
+
+    const fn secret(name: &'static str, label: &'static str) -> Self {
+        Self { name, label, hint: "", example: "", optional: false, input: Input::Secret }
+    }
+
+    const fn choice(
+        name: &'static str,
+        label: &'static str,
+        choices: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { name, label, hint: "", example: "", optional: false, input: Input::Choice(choices) }
+    }
+
+    const fn lines(self) -> Self {
+        Self { input: Input::Lines, ..self }
+    }
+
+    const fn secret_lines(self) -> Self {
+        Self { input: Input::SecretLines, ..self }
+    }
+
+    const fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+
+    const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// Whether what is typed is gone once the form is sent.
+    pub const fn is_secret(&self) -> bool {
+        matches!(self.input, Input::Secret | Input::SecretLines)
+    }
+}
+
+const TOKEN_URL: Field = Field::line("token_url", "Token address", "https://login.example.com/oauth/token")
+    .hint("Where the provider gives out access tokens.");
+const SCOPE: Field = Field::line("scope", "Scope", "read write")
+    .hint("What the token may do, separated by spaces.")
+    .optional();
+const CLIENT_AUTH: Field = Field::choice(
+    "client_auth",
+    "Client identifies itself",
+    &[("basic", "by HTTP Basic"), ("body", "in the form that is posted")],
+);
+const CLIENT_ID: Field = Field::line("client_id", "Client id", "");
+const PRIVATE_KEY: Field =
+    Field::secret("private_key", "Private key").secret_lines().hint("PEM, as the provider gave it out.");
+
+const AWS: &[Field] = &[
+    Field::line("region", "Region", "eu-central-1"),
+    Field::line("service", "Service", "s3").hint("The name that stands in host names: s3, sts, execute-api."),
+];
+const AWS_SECRET: &[Field] = &[
+    Field::line("access_key_id", "Access key id", "AKIA…"),
+    Field::secret("secret_access_key", "Secret access key"),
+    Field::secret("session_token", "Session token").optional().hint("Only with temporary credentials."),
+];
+const OAUTH1_SECRET: &[Field] = &[
+    Field::line("consumer_key", "Consumer key", ""),
+    Field::secret("consumer_secret", "Consumer secret"),
+    Field::line("token", "Access token", "").optional().hint("Without a token, only the application signs."),
+    Field::secret("token_secret", "Access token secret").optional(),
+];
+const HMAC: &[Field] = &[
+    Field::line("content", "What is signed", r"{timestamp}{method}{target}{body}").lines().hint(
+        r"Parts of the request in braces: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line end.",
+    ),
+    Field::choice(
+        "hash",
+        "Hash",
+        &[("sha256", "SHA-256"), ("sha512", "SHA-512"), ("sha1", "SHA-1, for old APIs")],
+    ),
+    Field::choice(
+        "key_encoding",
+        "The key is written as",
+        &[("text", "text: its bytes are the key"), ("hex", "hexadecimal digits"), ("base64", "Base64")],
+    ),
+    Field::choice(
+        "signature_encoding",
+        "The signature is written as",
+        &[("hex", "hexadecimal digits"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
+    ),
+];
+const HMAC_SECRET: &[Field] = &[
+    Field::secret("key", "Key"),
+    Field::line("id", "Key id", "")
+        .optional()
+        .hint("For APIs that want to know whose key it is; {secret.id} stands for it."),
+];
+const MTLS_SECRET: &[Field] = &[
+    Field::line("certificate", "Certificate", "-----BEGIN CERTIFICATE-----")
+        .lines()
+        .hint("PEM: the client's certificate, then those in between."),
+    PRIVATE_KEY,
+];
+const ACCOUNT: &[Field] = &[
+    Field::line("authorization_url", "Authorization address", "https://login.example.com/oauth/authorize")
+        .hint("The provider's page of consent. Without it, bring a refresh token along.")
+        .optional(),
+    TOKEN_URL,
+    SCOPE,
+    Field::line(
+        "authorization_parameters",
+        "Further authorization parameters",
+        "access_type=offline&prompt=consent",
+    )
+    .hint("What the provider wants besides, to give a refresh token.")
+    .optional(),
+    CLIENT_AUTH,
+];
+const ACCOUNT_SECRET: &[Field] = &[
+    CLIENT_ID,
+    Field::secret("client_secret", "Client secret").optional().hint("A public client has none."),
+    Field::secret("refresh_token", "Refresh token")
+        .optional()
+        .hint("Only if you have one; else connect the account once it is added."),
+];
+const CLIENT: &[Field] = &[
+    TOKEN_URL,
+    SCOPE,
+    Field::line("audience", "Audience", "https://api.example.com")
+        .hint("Some providers ask for it.")
+        .optional(),
+    CLIENT_AUTH,
+];
+const CLIENT_SECRET: &[Field] = &[CLIENT_ID, Field::secret("client_secret", "Client secret")];
+const ASSERTION: &[Field] = &[
+    TOKEN_URL,
+    Field::line("issuer", "Issuer", "robot@project.iam.gserviceaccount.com")
+        .hint("Whose assertion it is (iss)."),
+    Field::line("subject", "Subject", "").hint("For whom (sub), if not for the issuer.").optional(),
+    Field::line("audience", "Audience", "")
+        .hint("For whose eyes (aud), if not the token address.")
+        .optional(),
+    SCOPE,
+    Field::line("key_id", "Key id", "").hint("Which of the issuer's keys (kid).").optional(),
+    Field::choice(
+        "algorithm",
+        "Algorithm",
+        &[("RS256", "RS256: RSA"), ("ES256", "ES256: P-256"), ("EdDSA", "EdDSA: Ed25519")],
+    ),
+];
+const GITHUB: &[Field] = &[
+    Field::line("app_id", "App id", "123456").hint("Id or client id, on the page of the app's settings."),
+    Field::line("installation_id", "Installation id", "98765432")
+        .hint("The number at the end of the installation's address."),
+    Field::line("api_url", "API address", "https://api.github.com")
+        .hint("Only for a server of your own.")
+        .optional(),
+];
+const KEY_ALONE: &[Field] = &[PRIVATE_KEY];
+
+impl Kind {
+    /// All, in the order of the page, in groups with a name.
+    pub const GROUPS: [(&'static str, &'static [Self]); 4] = [
+        ("The secret itself", &[Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie]),
+        ("A signature", &[Self::Oauth1, Self::AwsSigv4, Self::Hmac, Self::Mtls]),
+        (
+            "A token fetched with it",
+            &[Self::Oauth2Refresh, Self::Oauth2ClientCredentials, Self::JwtBearer, Self::GithubApp],
+        ),
+        ("Somewhere else", &[Self::Sidecar, Self::SigningKey]),
+    ];
+
+    /// The value in forms and links; for what the interface of managers has a kind for, its name there.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bearer => "bearer",
+            Self::Header => "header",
+            Self::Basic => "basic",
+            Self::Query => "query",
+            Self::Cookie => "cookie",
+            Self::Oauth1 => "oauth1",
+            Self::AwsSigv4 => "aws_sigv4",
+            Self::Hmac => "hmac",
+            Self::Mtls => "mtls",
+            Self::Oauth2Refresh => "oauth2_refresh",
+            Self::Oauth2ClientCredentials => "oauth2_client_credentials",
+            Self::JwtBearer => "jwt_bearer",
+            Self::GithubApp => "github_app",
+            Self::Sidecar => "sidecar",
+            Self::SigningKey => "signing_key",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::GROUPS.iter().flat_map(|(_, kinds)| *kinds).copied().find(|kind| kind.name() == name)
+    }
+
+    /// What the link says.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Bearer => "Bearer token",
+            Self::Header => "Headers",
+            Self::Basic => "Basic",
+            Self::Query => "Query",
+            Self::Cookie => "Cookie",
+            Self::Oauth1 => "OAuth 1.0a",
+            Self::AwsSigv4 => "AWS",
+            Self::Hmac => "HMAC",
+            Self::Mtls => "Client certificate",
+            Self::Oauth2Refresh => "OAuth 2.0 account",
+            Self::Oauth2ClientCredentials => "OAuth 2.0 client",
+            Self::JwtBearer => "Signed assertion",
+            Self::GithubApp => "GitHub App",
+            Self::Sidecar => "Sidecar",
+            Self::SigningKey => "Signing key",
+        }
+    }
+
+    /// What happens to a request, in one sentence.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Bearer => "Sent as Authorization: Bearer followed by the secret. Most APIs use this.",
+            Self::Header => "Sent in one or more headers of your choice, each made from a format.",
+            Self::Basic => "Sent as a user name and password (HTTP Basic).",
+            Self::Query => "Added to the address as a query parameter.",
+            Self::Cookie => "Sent as a cookie.",
+            Self::Oauth1 => "Each request is signed with OAuth 1.0a (HMAC-SHA1).",
+            Self::AwsSigv4 => "Each request is signed as Amazon Web Services take it (Signature Version 4).",
+            Self::Hmac => {
+                "Parts of each request are signed with a shared key, and headers carry the signature."
+            }
+            Self::Mtls => "Connections show a client certificate.",
+            Self::Oauth2Refresh => {
+                "You connect an account at a provider; requests carry access tokens that are renewed by themselves."
+            }
+            Self::Oauth2ClientCredentials => {
+                "Requests carry an access token that is fetched with a client id and secret."
+            }
+            Self::JwtBearer => {
+                "Requests carry an access token that is fetched with a signed assertion (JWT)."
+            }
+            Self::GithubApp => "Requests carry the token of an installation of a GitHub App.",
+            Self::Sidecar => "Requests go to a signing sidecar, which signs and forwards them.",
+            Self::SigningKey => {
+                "Signs payloads that a person has read and approved; it is never sent anywhere."
+            }
+        }
+    }
+
+    /// Fields of its configuration, where it is one that [`Field`] describes.
+    pub const fn fields(self) -> &'static [Field] {
+        match self {
+            Self::AwsSigv4 => AWS,
+            Self::Hmac => HMAC,
+            Self::Oauth2Refresh => ACCOUNT,
+            Self::Oauth2ClientCredentials => CLIENT,
+            Self::JwtBearer => ASSERTION,
+            Self::GithubApp => GITHUB,
+            _ => &[],
+        }
+    }
+
+    /// Fields of its secret, likewise.
+    pub const fn secret_fields(self) -> &'static [Field] {
+        match self {
+            Self::Oauth1 => OAUTH1_SECRET,
+            Self::AwsSigv4 => AWS_SECRET,
+            Self::Hmac => HMAC_SECRET,
+            Self::Mtls => MTLS_SECRET,
+            Self::Oauth2Refresh => ACCOUNT_SECRET,
+            Self::Oauth2ClientCredentials => CLIENT_SECRET,
+            Self::JwtBearer | Self::GithubApp => KEY_ALONE,
+            _ => &[],
+        }
+    }
+
+    /// The field of the form for a member of configuration or secret.
+    pub fn field(self, member: &str) -> Option<&'static Field> {
+        self.fields().iter().chain(self.secret_fields()).find(|field| field.name == member)
+    }
+
+    /// Whether headers made from formats belong to it.
+    pub(super) const fn has_headers(self) -> bool {
+        matches!(self, Self::Header | Self::Hmac)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_kind() -> impl Iterator<Item = Kind> {
+        Kind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).copied()
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_name_and_no_two_fields_of_a_page_share_one() {
+        for kind in every_kind() {
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+            let mut names: Vec<_> =
+                kind.fields().iter().chain(kind.secret_fields()).map(|field| field.name).collect();
+            names.extend(["name", "description", "allowed_hosts", "allow_http", "kind", "csrf", "url"]);
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count, "{}", kind.name());
+        }
+    }
+}

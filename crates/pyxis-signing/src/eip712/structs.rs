@@ -1,0 +1,272 @@
+//! The types that typed data brings with it.
+
+use super::data::{Data, Members};
+use super::invalid::Invalid;
+use super::words::{self, Word};
+
+/// Most types, as many as [`Set`] has bits but one, which is for a domain that is not given.
+const MAX_TYPES: usize = 63;
+/// Most members of one type.
+const MAX_MEMBERS: usize = 64;
+/// Longest name of a type or member, in bytes.
+const MAX_NAME: usize = 64;
+/// Most dimensions of an array.
+const MAX_DIMENSIONS: usize = 4;
+
+/// The type of a domain.
+pub const DOMAIN: &str = "EIP712Domain";
+/// Its members in the order that the standard gives.
+const DOMAIN_MEMBERS: [(&str, &str); 5] = [
+    ("name", "string"),
+    ("version", "string"),
+    ("chainId", "uint256"),
+    ("verifyingContract", "address"),
+    ("salt", "bytes32"),
+];
+
+/// Types by their number, as bits.
+type Set = u64;
+
+/// Struct types.
+pub struct Types<'t>(pub(super) Vec<Struct<'t>>);
+
+pub(super) struct Struct<'t> {
+    pub(super) name: &'t str,
+    pub(super) members: Vec<Member<'t>>,
+}
+
+pub(super) struct Member<'t> {
+    pub(super) name: &'t str,
+    pub(super) type_name: &'t str,
+    pub(super) kind: Kind,
+}
+
+/// What a member holds.
+pub(super) enum Kind {
+    Text,
+    Bool,
+    Address,
+    Bytes,
+    FixedBytes(usize),
+    Integer {
+        signed: bool,
+        bits: u32,
+    },
+    Struct(usize),
+    /// Of any length, or of exactly this.
+    Array(Box<Self>, Option<usize>),
+}
+
+impl<'t> Types<'t> {
+    /// Reads `{"Name": [{"name": …, "type": …}, …], …}`, `most` of them.
+    pub fn parse<O: Members>(given: &'t O, most: usize) -> Result<Self, Invalid> {
+        if given.count() > most.min(MAX_TYPES) {
+            return Err(Invalid::TooComplex);
+        }
+        let names: Vec<&str> = given.names().collect();
+        let structs = names.iter().map(|name| Struct::parse(name, given.member(name), &names));
+        Ok(Self(structs.collect::<Result<_, _>>()?))
+    }
+
+    /// Many libraries leave the domain's type out: then it is what the domain holds.
+    #[must_use]
+    pub fn with_domain_of<O: Members>(mut self, domain: &O) -> Self {
+        if self.index(DOMAIN).is_none() {
+            let present = DOMAIN_MEMBERS.iter().filter(|(name, _)| domain.member(name).is_some());
+            let members = present.filter_map(|(name, type_name)| {
+                Some(Member { name, type_name, kind: Kind::plain(type_name)? })
+            });
+            self.0.push(Struct { name: DOMAIN, members: members.collect() });
+        }
+        self
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|item| item.name == name)
+    }
+
+    /// The type of `member` of the type `name`, as it is written.
+    pub fn member_type(&self, name: &str, member: &str) -> Option<&'t str> {
+        let members = &self.0[self.index(name)?].members;
+        members.iter().find(|item| item.name == member).map(|item| item.type_name)
+    }
+
+    /// Fails unless domain and `primary` are there, the domain holds no struct, and every type is of use.
+    pub fn check_use(&self, primary: &str) -> Result<(), Invalid> {
+        let domain = self.index(DOMAIN).ok_or(Invalid::Types("EIP712Domain is not among the types"))?;
+        let primary = self.index(primary).ok_or(Invalid::Types("primaryType is not among the types"))?;
+        if self.reach(domain, 0) != 1 << domain {
+            return Err(Invalid::Types("EIP712Domain has a member that is a struct"));
+        }
+        if self.reach(primary, 0) | 1 << domain != (1 << self.0.len()) - 1 {
+            return Err(Invalid::Types("a type is not used"));
+        }
+        Ok(())
+    }
+
+    /// The types that `index` refers to, itself included, added to `seen`.
+    fn reach(&self, index: usize, mut seen: Set) -> Set {
+        if seen >> index & 1 == 0 {
+            seen |= 1 << index;
+            for inner in self.0[index].members.iter().filter_map(|member| member.kind.as_struct()) {
+                seen = self.reach(inner, seen);
+            }
+        }
+        seen
+    }
+
+    /// `encodeType`: the type, then what it refers to by name.
+    pub(super) fn encode_type(&self, index: usize) -> String {
+        let reach = self.reach(index, 0);
+        let mut others: Vec<&Struct<'_>> = (0..self.0.len())
+            .filter(|other| *other != index && reach >> other & 1 == 1)
+            .map(|other| &self.0[other])
+            .collect();
+        others.sort_unstable_by_key(|item| item.name);
+        let mut text = String::with_capacity(512);
+        for item in std::iter::once(&self.0[index]).chain(others) {
+            text.push_str(item.name);
+            for (position, member) in item.members.iter().enumerate() {
+                text.push(if position == 0 { '(' } else { ',' });
+                text.push_str(member.type_name);
+                text.push(' ');
+                text.push_str(member.name);
+            }
+            text.push_str(if item.members.is_empty() { "()" } else { ")" });
+        }
+        text
+    }
+}
+
+impl<'t> Struct<'t> {
+    fn parse<V: Data>(name: &'t str, members: Option<&'t V>, structs: &[&str]) -> Result<Self, Invalid> {
+        let list = members.and_then(Data::list).ok_or(Invalid::Types("a type must be a list of members"))?;
+        if !is_word(name) || Kind::plain(name).is_some() {
+            return Err(Invalid::Types("the name of a type is not a plain word, or is a standard type's"));
+        }
+        if list.len() > MAX_MEMBERS {
+            return Err(Invalid::TooComplex);
+        }
+        let mut members: Vec<Member<'t>> = Vec::with_capacity(list.len());
+        for node in list {
+            let member = Member::parse(node, structs)?;
+            if members.iter().any(|other| other.name == member.name) {
+                return Err(Invalid::Types("a type names one member twice"));
+            }
+            members.push(member);
+        }
+        Ok(Self { name, members })
+    }
+}
+
+impl<'t> Member<'t> {
+    fn parse<V: Data>(node: &'t V, structs: &[&str]) -> Result<Self, Invalid> {
+        const FORM: &str = "a member must have a name and a type, and nothing else";
+        let object = node.object().ok_or(Invalid::Types(FORM))?;
+        let text = |key| object.member(key).and_then(Data::text).ok_or(Invalid::Types(FORM));
+        let (name, type_name) = (text("name")?, text("type")?);
+        if object.count() != 2 {
+            return Err(Invalid::Types(FORM));
+        }
+        if !is_word(name) {
+            return Err(Invalid::Types("the name of a member is not a plain word"));
+        }
+        let unknown =
+            || Invalid::UnknownType(type_name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect());
+        let kind = Kind::parse(type_name, structs, MAX_DIMENSIONS).ok_or_else(unknown)?;
+        Ok(Self { name, type_name, kind })
+    }
+}
+
+/// Letters, digits, `_`, `$` and the `@` of JSON-LD: nothing that has a meaning in a type string.
+fn is_word(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@');
+    name.len() <= MAX_NAME
+        && name.bytes().all(plain)
+        && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
+impl Kind {
+    fn parse(name: &str, structs: &[&str], dimensions: usize) -> Option<Self> {
+        if let Some(array) = name.strip_suffix(']') {
+            let (element, length) = array.rsplit_once('[')?;
+            let length = if length.is_empty() { None } else { Some(count(length)?) };
+            let element = Self::parse(element, structs, dimensions.checked_sub(1)?)?;
+            return Some(Self::Array(Box::new(element), length));
+        }
+        let by_name = || structs.iter().position(|other| *other == name).map(Self::Struct);
+        Self::plain(name).or_else(by_name)
+    }
+
+    /// The standard types that are not made of others. `uint` alone is none: its type string would be another
+    /// one.
+    fn plain(name: &str) -> Option<Self> {
+        let integer = |bits: &str, signed| {
+            let bits = u32::try_from(count(bits)?).ok()?;
+            (bits % 8 == 0 && (8..=256).contains(&bits)).then_some(Self::Integer { signed, bits })
+        };
+        match name {
+            "string" => Some(Self::Text),
+            "bool" => Some(Self::Bool),
+            "address" => Some(Self::Address),
+            "bytes" => Some(Self::Bytes),
+            _ => {
+                if let Some(length) = name.strip_prefix("bytes") {
+                    count(length).filter(|length| (1..=32).contains(length)).map(Self::FixedBytes)
+                } else if let Some(bits) = name.strip_prefix("uint") {
+                    integer(bits, false)
+                } else {
+                    integer(name.strip_prefix("int")?, true)
+                }
+            }
+        }
+    }
+
+    fn as_struct(&self) -> Option<usize> {
+        match self {
+            Self::Struct(index) => Some(*index),
+            Self::Array(kind, _) => kind.as_struct(),
+            _ => None,
+        }
+    }
+
+    /// `encodeData` of a value that is neither text, array nor struct.
+    pub(super) fn encode_plain<V: Data>(&self, value: &V) -> Option<Word> {
+        let bytes = || value.text().and_then(hex);
+        let mut word = [0; 32];
+        match self {
+            Self::Bool => word[31] = u8::from(value.boolean()?),
+            Self::Address => word[12..].copy_from_slice(&bytes().filter(|data| data.len() == 20)?),
+            Self::Bytes => word = words::keccak(&bytes()?),
+            Self::FixedBytes(length) => {
+                word[..*length].copy_from_slice(&bytes().filter(|data| data.len() == *length)?);
+            }
+            Self::Integer { signed, bits } => word = value.integer(*signed, *bits)?,
+            Self::Text | Self::Struct(_) | Self::Array(..) => return None,
+        }
+        Some(word)
+    }
+
+    pub(super) const fn expected(&self) -> &'static str {
+        match self {
+            Self::Text => "a text, as its type says",
+            Self::Bool => "true or false, as its type says",
+            Self::Address => "an address of 0x and 40 hexadecimal digits, as its type says",
+            Self::Bytes | Self::FixedBytes(_) => "0x and hexadecimal digits, as many as its type says",
+            Self::Integer { .. } => "an integer within the range of its type",
+            Self::Struct(_) => "an object, as its type says",
+            Self::Array(..) => "a list, as long as its type says",
+        }
+    }
+}
+
+/// A decimal number without sign or leading zero.
+fn count(text: &str) -> Option<usize> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    text.parse().ok().filter(|_| plain)
+}
+
+/// The bytes of `0x` and an even number of hexadecimal digits.
+pub fn hex(text: &str) -> Option<Vec<u8>> {
+    text.starts_with("0x").then(|| crate::payload::from_hex(text)).flatten()
+}

@@ -1,0 +1,88 @@
+//! Networks of the verification checks, and every node that is configured for them.
+
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_evm::{Chain, Node};
+use pyxis_store::block_clocks::{self, ClockRow};
+use pyxis_store::{Store, StoreError};
+use pyxis_verify::heights;
+use pyxis_verify::network::Network;
+
+use super::Finding;
+use crate::app;
+use crate::config::Config;
+
+/// One finding for each network, and one more for each of its nodes. Starts no clock.
+pub(super) async fn examine(config: &Config, store: &Store) -> Vec<Finding> {
+    let clocks = block_clocks::list(store).await;
+    let mut findings = Vec::new();
+    for network in config.verify().networks.iter() {
+        match &network.rpc {
+            None => findings.push(counted_here(network, &clocks)),
+            Some(settings) => match app::client(config) {
+                Ok(net) => findings.extend(nodes(network, Chain::new(&net, settings.clone())).await),
+                Err(error) => findings.push(bad(network, format!("{error:#}"), "check PX_EGRESS_CA_FILE")),
+            },
+        }
+    }
+    findings
+}
+
+fn bad(network: &Network, wrong: impl std::fmt::Display, mend: &'static str) -> Finding {
+    Finding::bad(format!("network {}", network.name), wrong, mend)
+}
+
+/// A network whose blocks are counted here.
+fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -> Finding {
+    let clocks = match clocks {
+        Ok(clocks) => clocks,
+        Err(error) => return bad(network, error, "check the database"),
+    };
+    let sources = network.sources().join(" and ");
+    let clock = clocks.iter().find(|clock| clock.network == network.name);
+    let told = match clock.map(|clock| heights::counted(clock, SystemClock.now())) {
+        Some(block) => format!("{sources}, block {} counted here", block.height),
+        None => format!("{sources}, nobody has asked about a block yet"),
+    };
+    Finding::good(format!("network {}", network.name)).told(told)
+}
+
+async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
+    let all = chain.nodes().await;
+    // A node of another chain has no say.
+    let own = all.iter().filter_map(|node| node.standing.as_ref().ok());
+    let own = own.filter(|(_, id)| network.chain_id.is_none_or(|wanted| wanted == *id));
+    let newest = own.map(|(block, _)| block.number).max();
+    let sources = network.sources().join(" and ");
+    let whole = match newest {
+        Some(newest) => {
+            Finding::good(format!("network {}", network.name)).told(format!("{sources}, block {newest}"))
+        }
+        None => bad(network, "no node answers", "its checks answer 503 until one does; see PX_NETWORKS"),
+    };
+    let each = all.iter().map(|node| of_node(network, node));
+    std::iter::once(whole).chain(each).collect()
+}
+
+fn of_node(network: &Network, node: &Node) -> Finding {
+    let part = format!("network {}, node {}", network.name, node.origin);
+    match &node.standing {
+        Ok((_, id)) if network.chain_id.is_some_and(|wanted| wanted != *id) => {
+            let wanted = network.chain_id.unwrap_or_default();
+            Finding::bad(
+                part,
+                format!("it is on chain {id}, not {wanted}"),
+                "name a node of this chain in PX_NETWORKS",
+            )
+        }
+        Ok((block, _)) => {
+            Finding::good(part).told(format!("block {}, {} ms", block.number, node.took.as_millis()))
+        }
+        Err(error) => Finding::bad(part, reason(error), "does it run, and is its URL in PX_NETWORKS right?"),
+    }
+}
+
+/// What the node said or why it said nothing, and the cause behind it.
+fn reason(error: &pyxis_evm::Error) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}

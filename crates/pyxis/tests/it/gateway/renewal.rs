@@ -1,0 +1,126 @@
+//! Decisions, `oauth2_refresh`: one refresh for all nodes, and no refresh token that is lost.
+
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
+
+use crate::postgres::Database;
+use crate::support::{Setup, World, both_engines, until};
+
+/// A token that is over at once, or one that lasts.
+fn granted(number: usize, seconds: u32) -> Reply {
+    let body = json!({
+        "access_token": format!("a{number}"), "refresh_token": format!("r{number}"), "token_type": "Bearer",
+        "expires_in": seconds,
+    });
+    Reply::json(&body.to_string())
+}
+
+/// Any refresh token but the one that is queued for was used up.
+fn used_up(tokens: &Upstream) {
+    tokens.reply_with(|_| {
+        let refused = Reply::new(400).header("content-type", "application/json");
+        refused.body("{\"error\":\"invalid_grant\"}")
+    });
+}
+
+async fn account(world: &World, tokens: &Upstream) {
+    let fields = json!({
+        "auth": {"kind": "oauth2_refresh", "token_url": tokens.url("/token"), "client_auth": "body"},
+        "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
+    });
+    world.credential("api", &fields).await;
+}
+
+/// The refresh tokens that were sent, in order.
+fn asked_with(tokens: &Upstream) -> Vec<String> {
+    let form = |request: &pyxis_testkit::upstream::Received| {
+        let sent = request.text().split('&').find_map(|pair| pair.strip_prefix("refresh_token="));
+        sent.expect("a refresh token").to_owned()
+    };
+    tokens.requests().iter().map(form).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token() {
+    const CALLS: usize = 24;
+    let Some(database) = Database::create("single_flight").await else { return };
+    let world = World::bare(Setup::on(database)).await;
+    let tokens = Upstream::http().await;
+    used_up(&tokens);
+    account(&world, &tokens).await;
+    let node = world.app.another_node();
+    let agents = [world.agent.clone(), node.agent(&world.agent.key)];
+    let url = world.upstream.url("/");
+
+    // Both nodes have had a token, which is over.
+    for (number, agent) in agents.iter().enumerate() {
+        tokens.reply(granted(number + 1, 1));
+        agent.forward("api", "GET", &url).send().await.forwarded(200);
+    }
+    // The endpoint takes its time until every request of both nodes is on record and waits for a token.
+    let (reply, release) = granted(3, 3600).held();
+    tokens.reply(reply);
+    let calls: Vec<_> = (0..CALLS)
+        .map(|number| tokio::spawn(agents[number % 2].forward("api", "GET", &url).send()))
+        .collect();
+    until("every request on record", async || {
+        let count = world.app.sql("SELECT count(*)::text FROM audit_records WHERE kind = 'forward'");
+        (count[0].parse::<usize>().ok()? == CALLS + 2).then_some(())
+    })
+    .await;
+    assert_eq!(tokens.requests().len(), 3, "one of them asks, the others wait");
+    drop(release);
+    for call in calls {
+        call.await.unwrap().forwarded(200);
+    }
+    assert_eq!(asked_with(&tokens), ["r0", "r1", "r2"]);
+    let seen = world.upstream.received(CALLS + 2).await;
+    let with =
+        |token: &str| seen.iter().filter(|request| request.header("authorization") == Some(token)).count();
+    assert_eq!((with("Bearer a1"), with("Bearer a2"), with("Bearer a3")), (1, 1, CALLS));
+}
+
+both_engines! {
+    /// The process dies after it got a new refresh token and before the request that needed it is answered.
+    async fn a_crash_between_refresh_and_use_loses_no_refresh_token(setup: Setup) {
+        let mut world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        used_up(&tokens);
+        account(&world, &tokens).await;
+        tokens.reply(granted(1, 1));
+        let (reply, release) = Reply::ok("late").held();
+        world.upstream.reply(reply);
+        let call = tokio::spawn(world.forward("GET", "/").try_open());
+        // The request is on the wire with the new token: so its successor must be in the store.
+        let sent = world.upstream.received(1).await.remove(0);
+        assert_eq!(sent.header("authorization"), Some("Bearer a1"));
+        world.app.kill().await;
+        drop(release);
+        assert!(call.await.unwrap().is_err());
+        world.app.serve();
+        tokens.reply(granted(2, 3600));
+        let answer = world.app.default_agent().forward("api", "GET", &world.upstream.url("/")).send().await;
+        answer.forwarded(200);
+        assert_eq!(asked_with(&tokens), ["r0", "r1"]);
+        let seen = world.upstream.received(2).await.remove(1);
+        assert_eq!(seen.header("authorization"), Some("Bearer a2"));
+    }
+
+    /// An agent that hangs up while the token is fetched.
+    async fn an_agent_that_goes_away_does_not_take_the_refresh_token_along(setup: Setup) {
+        let world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        used_up(&tokens);
+        account(&world, &tokens).await;
+        let (reply, release) = granted(1, 3600).held();
+        tokens.reply(reply);
+        let call = tokio::spawn(world.forward("GET", "/").try_open());
+        tokens.received(1).await;
+        call.abort();
+        drop(release);
+        world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(asked_with(&tokens), ["r0"]);
+        let stored: Vec<Value> = world.app.audit().await;
+        assert!(!stored.iter().any(|record| record.to_string().contains("\"r1\"")));
+    }
+}

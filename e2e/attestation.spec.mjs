@@ -1,0 +1,153 @@
+// The viem example: an attestation of a real server, its signature, and a contract on a real chain that
+// believes it. ci/chain.sh names node and compiler.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, suite, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { Server } from "./support/server.mjs";
+
+const run = promisify(execFile);
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = join(HERE, "..");
+const PROVED = `0x${"1a".repeat(20)}`;
+const OTHER = `0x${"2b".repeat(20)}`;
+/** Optimism's id, which the attestation is bound to. */
+const CHAIN = "10";
+/** The first account of the node: it signs for whoever asks. */
+const SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+const { PX_TEST_ANVIL: ANVIL, PX_TEST_SOLC: SOLC, PX_TEST_STRICT: STRICT } = process.env;
+
+if (!ANVIL && STRICT) throw new Error("PX_TEST_ANVIL is not set: run ci/chain.sh");
+
+suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () => {
+  let directory;
+  let server;
+  let node;
+  let url;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), "px-viem-"));
+    await compile(directory);
+    server = await Server.start();
+    await register(server, directory);
+    [node, url] = await startNode();
+  });
+
+  after(async () => {
+    node?.kill();
+    await server?.remove();
+    if (directory) await rm(directory, { recursive: true, force: true });
+  });
+
+  /** What the example prints, and whether it succeeds. */
+  async function ask(address, env = {}) {
+    const own = { PATH: process.env.PATH, HOME: process.env.HOME, PYXIS_URL: server.base, ...env };
+    try {
+      const { stdout } = await run("node", [join(directory, "attestation.js"), address], { env: own });
+      return { ok: true, lines: stdout.trim().split("\n") };
+    } catch (error) {
+      return { ok: false, lines: error.stdout.trim().split("\n"), error: error.stderr };
+    }
+  }
+
+  test("believes the server's signature, and so does a contract that knows its key", async () => {
+    const asked = `/attestation/evm/gov-id/optimism?user=${PROVED}&action-id=123456789`;
+    const { signer } = await (await fetch(server.url(asked))).json();
+    const contract = await deploy(url, directory, signer);
+    const answer = await ask(PROVED, { RPC_URL: url, CONTRACT: contract });
+    assert.equal(answer.ok, true, answer.error);
+    assert.match(answer.lines[0].toLowerCase(), new RegExp(`^signed by ${signer.toLowerCase()}, until \\d+$`));
+    assert.equal(answer.lines[1], "the contract believes it");
+
+    const stranger = await deploy(url, directory, OTHER);
+    const refused = await ask(PROVED, { RPC_URL: url, CONTRACT: stranger });
+    assert.deepEqual([refused.ok, refused.lines[1]], [false, "the contract does not believe it"]);
+  });
+
+  test("has nothing to believe about somebody else, and takes no error for a no", async () => {
+    assert.deepEqual(await ask(OTHER), { ok: true, lines: ["no proof"] });
+    const wrong = await ask("0x12");
+    assert.equal(wrong.ok, false);
+    assert.match(wrong.error, /400.*Invalid user address/);
+  });
+});
+
+/** With its types checked, and so that older Node runs it too. */
+async function compile(directory) {
+  const example = join(ROOT, "examples", "viem");
+  for (const name of ["attestation.ts", "package.json"]) await copyFile(join(example, name), join(directory, name));
+  await symlink(join(example, "node_modules"), join(directory, "node_modules"));
+  await writeFile(join(directory, "tsconfig.json"), JSON.stringify({
+    compilerOptions: {
+      target: "es2022", lib: ["es2022", "dom"], module: "nodenext", strict: true, skipLibCheck: true,
+      types: ["node"], typeRoots: [join(HERE, "node_modules", "@types")],
+    },
+    files: ["attestation.ts"],
+  }));
+  const compiler = join(HERE, "node_modules", "typescript", "bin", "tsc");
+  const done = await run("node", [compiler, "--project", directory, "--noEmitOnError"]).catch((error) => error);
+  assert.ok(!(done instanceof Error), done.stdout);
+}
+
+/** An issuer, and a proof that it signs. */
+async function register(server, directory) {
+  const key = join(directory, "issuer.key");
+  const { issuer } = JSON.parse(await server.command("proofs", "keygen", key, "--json"));
+  await server.command("proofs", "issuer", "add", issuer, "--kinds", "gov-id", "--name", "Ours");
+  const signed = await server.command(
+    "proofs", "sign", PROVED, "--kind", "gov-id", "--network", "optimism", "--action-id", "123456789",
+    "--nullifier", "7", "--key", `file:${key}`,
+  );
+  await writeFile(join(directory, "proofs.jsonl"), signed);
+  await server.command("proofs", "import", join(directory, "proofs.jsonl"));
+}
+
+/** A node with a chain of its own: the process and its URL. */
+async function startNode() {
+  const node = spawn(ANVIL, ["--port", "0", "--host", "127.0.0.1", "--chain-id", CHAIN], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = once(node, "exit").then(() => { throw new Error("the node ended at once"); });
+  const listening = async () => {
+    for await (const line of createInterface({ input: node.stdout })) {
+      const found = line.match(/^Listening on (\S+)/);
+      if (found) return `http://${found[1]}`;
+    }
+    throw new Error("the node does not listen");
+  };
+  const url = await Promise.race([listening(), ended]);
+  ended.catch(() => {});
+  // Whatever else it prints must not fill the pipe.
+  node.stdout.resume();
+  return [node, url];
+}
+
+async function rpc(url, method, ...params) {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const { result, error } = await answer.json();
+  assert.equal(error, undefined);
+  return result;
+}
+
+/** Deploys the contract that believes `signer`; where it is. */
+async function deploy(url, directory, signer) {
+  const output = join(directory, "contracts");
+  await run(SOLC, ["--optimize", "--bin", "-o", output, "Proofs.sol"], { cwd: join(ROOT, "ci", "chain") });
+  const name = (await readdir(output)).find((file) => file.endsWith("_Attestations.bin"));
+  const code = (await readFile(join(output, name), "utf8")).trim();
+  const data = `0x${code}${signer.slice(2).toLowerCase().padStart(64, "0")}`;
+  const hash = await rpc(url, "eth_sendTransaction", { from: SENDER, data });
+  for (;;) {
+    const receipt = await rpc(url, "eth_getTransactionReceipt", hash);
+    if (receipt) return receipt.contractAddress;
+  }
+}
