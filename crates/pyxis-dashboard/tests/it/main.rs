@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene should say so at once")]
 
+mod account;
 mod approvals;
 mod doors;
 mod everywhere;
+mod lists;
 mod members;
 mod pages;
 mod passkeys;

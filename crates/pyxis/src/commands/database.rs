@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
+use pyxis_gateway::service::channels;
 use pyxis_store::audit::{self, AuditKeys};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
@@ -15,6 +16,7 @@ use super::{out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
+use crate::serve::default_base_url;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
@@ -66,18 +68,18 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
 }
 
 struct Finding {
-    part: &'static str,
+    part: String,
     wrong: Option<String>,
     mend: &'static str,
 }
 
 impl Finding {
-    fn good(part: &'static str) -> Self {
-        Self { part, wrong: None, mend: "" }
+    fn good(part: &str) -> Self {
+        Self { part: part.to_owned(), wrong: None, mend: "" }
     }
 
-    fn bad(part: &'static str, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
-        Self { part, wrong: Some(wrong.to_string()), mend }
+    fn bad(part: &str, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
+        Self { part: part.to_owned(), wrong: Some(wrong.to_string()), mend }
     }
 }
 
@@ -137,6 +139,9 @@ async fn examine(config: &Config) -> Vec<Finding> {
         findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
     }
     findings.push(ca_file(config));
+    if findings.iter().all(|finding| finding.wrong.is_none()) {
+        findings.extend(chats(config).await);
+    }
     findings
 }
 
@@ -209,6 +214,30 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
             }
         },
         Err(error) => Finding::bad("audit trail", error, "check the database"),
+    }
+}
+
+/// The bots and their rooms, where there are any.
+async fn chats(config: &Config) -> Vec<Finding> {
+    const MEND: &str = "see docs/notifications.md";
+    if config.chats.telegram.is_none() && config.chats.matrix.is_none() {
+        return Vec::new();
+    }
+    let part = "chats";
+    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
+    let app = match app::open(config.clone(), base_url).await {
+        Ok(app) => app,
+        Err(error) => return vec![Finding::bad(part, format!("{error:#}"), MEND)],
+    };
+    match channels::examine(&app.gateway).await {
+        Ok(parts) => parts
+            .into_iter()
+            .map(|(part, wrong)| match wrong {
+                None => Finding::good(&part),
+                Some(wrong) => Finding::bad(&part, wrong, MEND),
+            })
+            .collect(),
+        Err(error) => vec![Finding::bad(part, error, MEND)],
     }
 }
 
