@@ -26,7 +26,8 @@ const PAGES = [
   "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
   "/app/credentials", "/app/credentials/billing-api", "/app/new/credential", "/app/people", "/app/people?q=nobody",
   "/app/new/person", "/app/audit", "/app/settings", "/app/account", "/app/scorers", "/app/scorers/1", "/app/api-keys",
-  "/app/explorer", "/app/catalogue", "/app/issuers",
+  "/app/explorer", "/app/catalogue", "/app/issuers", "/app/decided", "/app/notifications", "/app/brand", "/app/webhooks",
+  "/app/new/webhook", "/app/verification", "/app/models", "/app/inbox?q=nothing",
 ];
 
 for (const colorScheme of ["light", "dark"]) {

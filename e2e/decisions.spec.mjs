@@ -79,3 +79,26 @@ test("without scripts the approval page works the same", async () => {
     assert.equal(world.upstream.at("/no-script").length, 1);
   }, { javaScriptEnabled: false });
 });
+
+test("a request is found in the inbox by what stands in it, and among the decided ones after the answer", async () => {
+  const txn = await world.agent.ask("/searched", { reason: "the unusual word marmalade" });
+  const other = await world.agent.ask("/not-searched");
+  await world.asOwner(async (page) => {
+    await page.goto("/app/inbox");
+    await page.keyboard.press("/");
+    await page.keyboard.type("MARMALADE");
+    await page.keyboard.press("Enter");
+    await card(page, txn).waitFor();
+    assert.equal(await card(page, other).count(), 0);
+    await card(page, txn).getByText("Deny…").click();
+    await card(page, txn).getByRole("button", { name: "Deny this request" }).click();
+    await page.getByText("Denied. Nothing was sent.").waitFor();
+    await page.getByRole("link", { name: "All that is decided" }).click();
+    await page.getByRole("searchbox").fill("marmalade");
+    await page.getByRole("button", { name: "Search" }).click();
+    assert.equal(await page.getByRole("main").getByRole("listitem").count(), 1);
+    await page.getByRole("searchbox").fill("no such thing");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByText("Nothing here contains").waitFor();
+  });
+});

@@ -20,7 +20,8 @@ const PAGES = [
   "/app/people?q=nobody", "/app/account", "/app/new/person", "/app/audit", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/new/scorer",
   "/app/api-keys", "/app/new/api-key", "/app/explorer", "/app/explorer?address=vitalik.eth",
   `/app/explorer?address=0x${"1a".repeat(20)}`, "/app/catalogue", "/app/catalogue/ETH", "/app/new/platform",
-  "/app/issuers",
+  "/app/issuers", "/app/inbox?q=nothing", "/app/decided", "/app/decided?q=nothing", "/app/notifications", "/app/brand",
+  "/app/webhooks", "/app/new/webhook", "/app/verification", "/app/models",
 ];
 
 /** Every page, with a request that waits and one that was withdrawn. */

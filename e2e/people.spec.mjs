@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { World, card, setPassword } from "./support/world.mjs";
+import { PASSWORD, World, card, setPassword } from "./support/world.mjs";
 
 const world = World.forThisFile();
 
@@ -46,4 +46,37 @@ test("an agent that went astray is stopped, and what it waits for is denied", as
     await page.goto(`/app/approvals/${txn}`);
     await page.getByText("nothing was sent").first().waitFor();
   });
+});
+
+test("somebody changes their own password, and their other browser is signed out", async () => {
+  const made = await world.admin("POST", "/admin/members", { email: "pat@localhost", role: "admin" });
+  assert.equal(made.status, 201);
+  const { link } = await made.json();
+  const other = "four unrelated words here";
+  const elsewhere = await world.asStranger(async (page) => {
+    await setPassword(page, link);
+    return page.context().storageState();
+  });
+  await world.asStranger(async (page) => {
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill("pat@localhost");
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL("**/app/inbox");
+    await page.goto("/app/account");
+    await page.getByLabel("Present password").fill("not this one at all");
+    await page.getByLabel("New password").fill(other);
+    await page.getByLabel("The same again").fill(other);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("That is not your present password. Nothing was changed.").waitFor();
+    await page.getByLabel("Present password").fill(PASSWORD);
+    await page.getByLabel("New password").fill(other);
+    await page.getByLabel("The same again").fill(other);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Changed. Every other session of yours has ended.").waitFor();
+  }, { refusals: [422] });
+  await world.asStranger(async (page) => {
+    await page.goto("/app/account");
+    await page.waitForURL("**/sign-in**");
+  }, { storageState: elsewhere });
 });

@@ -6,9 +6,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
+use crate::decimal::Decimal;
 use crate::entropy::push_hex;
-use crate::id::TxnId;
+use crate::id::{ScorerId, TxnId};
 use crate::mode::{ApprovalState, Channel, wire_enum};
 use crate::secret::SecretString;
 
@@ -21,13 +23,19 @@ wire_enum!(
         Decided = "approval.decided",
         /// Nobody decided in time, or the agent withdrew.
         Expired = "approval.expired",
+        /// A scorer's score of an address is another one, or passes and did not, or the other way round.
+        ScoreChanged = "score.changed",
     }
 );
 
 impl WebhookEvent {
-    /// Whether an endpoint that subscribed to `chosen` gets this event. None chosen means all.
+    /// The events of approvals (Spec 3, Events): what an endpoint hears that chose none.
+    pub const APPROVALS: &'static [Self] = &[Self::Requested, Self::Decided, Self::Expired];
+
+    /// Whether an endpoint that subscribed to `chosen` gets this event. None chosen means all three of
+    /// approvals; another event is only sent to whoever chose it.
     pub fn wanted_by(self, chosen: &[Self]) -> bool {
-        chosen.is_empty() || chosen.contains(&self)
+        if chosen.is_empty() { Self::APPROVALS.contains(&self) } else { chosen.contains(&self) }
     }
 }
 
@@ -140,7 +148,58 @@ struct ExpiredBody {
     txn_id: TxnId,
 }
 
-/// One event with what it tells.
+/// `score.changed`.
+#[derive(Clone, Debug)]
+pub struct ScoreChanged {
+    /// The scorer.
+    pub scorer: ScorerId,
+    /// The address.
+    pub address: EvmAddress,
+    /// The score that was stored before.
+    pub previous_score: Decimal,
+    /// Whether that passed.
+    pub previous_passing: bool,
+    /// The score now.
+    pub score: Decimal,
+    /// Whether it passes.
+    pub passing: bool,
+    /// When it was computed.
+    pub computed_at: UnixMillis,
+}
+
+#[derive(Serialize)]
+struct ScoreChangedBody {
+    event: WebhookEvent,
+    scorer_id: String,
+    address: String,
+    previous_score: String,
+    previous_passing: bool,
+    score: String,
+    passing: bool,
+    computed_at: String,
+}
+
+impl ScoreChanged {
+    /// The JSON body, numbers as decimal text like everywhere in scoring. There is no secret in it.
+    ///
+    /// # Panics
+    /// Never: text and truth values serialise.
+    pub fn to_json(&self) -> Vec<u8> {
+        let body = ScoreChangedBody {
+            event: WebhookEvent::ScoreChanged,
+            scorer_id: self.scorer.to_string(),
+            address: self.address.to_string(),
+            previous_score: self.previous_score.to_string(),
+            previous_passing: self.previous_passing,
+            score: self.score.to_string(),
+            passing: self.passing,
+            computed_at: self.computed_at.to_rfc3339(),
+        };
+        serde_json::to_vec(&body).expect("text and truth values serialise")
+    }
+}
+
+/// One event of an approval with what it tells.
 #[derive(Clone, Debug)]
 pub enum Payload<'a> {
     /// A request paused.
@@ -296,9 +355,30 @@ mod tests {
     }
 
     #[test]
-    fn none_chosen_means_every_event() {
+    fn a_changed_score_is_told_with_its_fields_and_nothing_else() {
+        let changed = ScoreChanged {
+            scorer: "7".parse().unwrap(),
+            address: EvmAddress([0xab; 20]),
+            previous_score: "21.5".parse().unwrap(),
+            previous_passing: true,
+            score: Decimal::default(),
+            passing: false,
+            computed_at: UnixMillis(1_767_225_600_000),
+        };
+        let address = format!("0x{}", "ab".repeat(20));
+        assert_eq!(
+            String::from_utf8(changed.to_json()).unwrap(),
+            format!(
+                r#"{{"event":"score.changed","scorer_id":"7","address":"{address}","previous_score":"21.50000","previous_passing":true,"score":"0.00000","passing":false,"computed_at":"2026-01-01T00:00:00.000Z"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn none_chosen_means_every_event_of_approvals() {
+        assert!(!WebhookEvent::ScoreChanged.wanted_by(&[]));
         for event in WebhookEvent::ALL {
-            assert!(event.wanted_by(&[]));
+            assert_eq!(event.wanted_by(&[]), event.as_str().starts_with("approval."));
             assert!(event.wanted_by(&[*event]));
             assert!(!event.wanted_by(&[WebhookEvent::Expired]) || *event == WebhookEvent::Expired);
         }

@@ -96,6 +96,7 @@ notices! {
     PasskeyAdded = "passkey-added", true, "The passkey is registered. Try it the next time you sign in.";
     PasskeyRenamed = "passkey-named", true, "Renamed.";
     PasskeyRemoved = "passkey-gone", true, "Removed. It neither signs in nor approves any more.";
+    PasswordChanged = "password", true, "Changed. Every other session of yours has ended.";
     TokenRevoked = "token-gone", true, "Revoked. The token no longer works.";
     DeniedAll = "denied-all", true, "Disabled. Everything it waited for and that you may decide was denied.";
     LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";

@@ -5,9 +5,9 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
-    entrance, explorer, inbox, issuers, models, notifications, passkey_sign_in, people, policies, scorers,
-    settings, staged, verification, webhooks,
+    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decided,
+    decisions, entrance, explorer, inbox, issuers, models, notifications, passkey_sign_in, password, people,
+    policies, scorers, settings, staged, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -45,6 +45,7 @@ fn approvals() -> Router<State> {
         .route("/approve/{txn_id}", get(inbox::standalone))
         .route("/app/events", get(events::stream))
         .route("/app/inbox", get(inbox::inbox))
+        .route("/app/decided", get(decided::page))
         .route("/app/approvals/{txn_id}", get(inbox::approval))
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
         .route("/app/approvals/{txn_id}/begin", post(decisions::begin))
@@ -92,6 +93,7 @@ fn access() -> Router<State> {
         .route("/app/people/{id}/link", post(people::link))
         .route("/app/people/{id}/role", post(people::role))
         .route("/app/account", get(account::page))
+        .route("/app/account/password", post(password::change))
         .route("/app/account/passkeys", post(account::add_passkey))
         .route("/app/account/passkeys/begin", post(account::begin_passkey))
         .route("/app/account/passkeys/{id}/rename", post(account::rename_passkey))

@@ -1,7 +1,10 @@
 //! How fast webhook deliveries leave a durable outbox, and what a hanging endpoint costs the others.
 //!
-//! `deliveries COUNT`: COUNT deliveries to one loopback receiver over TLS; then the same beside an endpoint
-//! that never answers and has COUNT waiting. Prints one JSON line for each. `bench/deliveries.sh` runs it.
+//! `deliveries COUNT WAITING`: COUNT deliveries to one loopback receiver over TLS; then the same beside an
+//! endpoint that never answers and has COUNT waiting. Then WAITING requests that wait for a person, announced
+//! to an endpoint that answers and, the second time, to one that never does as well: how long after its 202
+//! the next request is known to the one that answers. Prints one JSON line for each. `bench/deliveries.sh` runs
+//! it.
 
 #![expect(clippy::print_stdout, reason = "this is where it reports")]
 
@@ -10,14 +13,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
+use futures_util::StreamExt;
+use http::{Request, StatusCode};
+use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{DeliveryId, NodeId, WebhookId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::webhook::WebhookEvent;
+use pyxis_gateway::service::credentials::CredentialInput;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
-use pyxis_gateway::service::workspaces;
-use pyxis_gateway::{Actor, Config, Parts, State, workers};
+use pyxis_gateway::service::{credentials, workspaces};
+use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -26,7 +34,7 @@ use pyxis_store::deliveries::{self, NewDelivery};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 /// Every name is this machine.
@@ -116,13 +124,7 @@ async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
     let state = state(url, &authority).await;
     let made = workspaces::create(&state, "bench", ApprovalMode::Gated, None).await.expect("a workspace");
     let workspace = made.workspace.id;
-    let stuck = Upstream::https(&authority, &["stuck.example.com"]).await;
-    stuck.reply_with(|_| {
-        let (reply, release) = Reply::new(204).held();
-        // Held for good: dropping it would let the answer go.
-        std::mem::forget(release);
-        reply
-    });
+    let stuck = never_answering(&authority).await;
     if beside_a_hanging_one {
         let id = endpoint(&state, workspace, &stuck, "stuck.example.com").await;
         enqueue(&state, workspace, id, count).await;
@@ -143,13 +145,107 @@ async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
     drop(loops);
 }
 
+/// Requests measured.
+const PROBES: usize = 300;
+
+/// A request that waits for a person; every number is another one.
+async fn pause(state: &State, key: &str, number: usize) {
+    let request = Request::post("/forward")
+        .header("x-px-key", key)
+        .header("x-px-credential", "bench")
+        .header("x-px-target", format!("https://api.example.com/items/{number}"))
+        .header("x-px-method", "POST")
+        .body(Body::from("{}"))
+        .expect("a request");
+    let answer = pyxis_gateway::forward(state, request).await;
+    assert_eq!(answer.status(), StatusCode::ACCEPTED);
+}
+
+/// How long after a 202 the endpoint that answers has the event.
+async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
+    let authority = Authority::new();
+    let state = state(url, &authority).await;
+    let made = workspaces::create(&state, "bench", ApprovalMode::Gated, None).await.expect("a workspace");
+    let (workspace, key) = (made.workspace.id, made.agent_key.expose().clone());
+    let credential = CredentialInput {
+        name: "bench".to_owned(),
+        description: String::new(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(Auth::Bearer {}),
+        allowed_hosts: vec!["api.example.com".to_owned()],
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: Some(SecretValue::Text("bench-only-secret".to_owned())),
+    };
+    credentials::create(&state, &Actor::cli(workspace), credential).await.expect("a credential");
+    let stuck = never_answering(&authority).await;
+    if beside_a_hanging_one {
+        endpoint(&state, workspace, &stuck, "stuck.example.com").await;
+    }
+    let quick = Upstream::https(&authority, &["quick.example.com"]).await;
+    let (told, mut events) = mpsc::unbounded_channel();
+    quick.reply_with(move |_| {
+        let _ = told.send(Instant::now());
+        Reply::new(204)
+    });
+    endpoint(&state, workspace, &quick, "quick.example.com").await;
+    let (stop, stopping) = tokio::sync::watch::channel(false);
+    let loops = workers::start(&state, &stopping).await.expect("workers");
+    futures_util::stream::iter(0..waiting)
+        .for_each_concurrent(16, |number| pause(&state, &key, number))
+        .await;
+    for _ in 0..waiting {
+        events.recv().await.expect("an event");
+    }
+    let mut delays = Vec::with_capacity(PROBES);
+    for number in 0..PROBES {
+        pause(&state, &key, waiting + number).await;
+        let asked = Instant::now();
+        let heard = events.recv().await.expect("an event");
+        delays.push(heard.saturating_duration_since(asked));
+    }
+    delays.sort_unstable();
+    let millis = |index: usize| delays[index.min(PROBES - 1)].as_secs_f64() * 1000.0;
+    println!(
+        "{{\"pending_approvals\":{waiting},\"hanging_beside\":{beside_a_hanging_one},\"requests\":{PROBES},\
+         \"delay_ms_p50\":{:.1},\"delay_ms_p99\":{:.1},\"delay_ms_max\":{:.1}}}",
+        millis(PROBES / 2),
+        millis(PROBES * 99 / 100),
+        millis(PROBES)
+    );
+    stop.send_replace(true);
+    drop(loops);
+}
+
+/// A receiver that takes requests and says nothing.
+async fn never_answering(authority: &Authority) -> Upstream {
+    let stuck = Upstream::https(authority, &["stuck.example.com"]).await;
+    stuck.reply_with(|_| {
+        let (reply, release) = Reply::new(204).held();
+        // Held for good: dropping it would let the answer go.
+        std::mem::forget(release);
+        reply
+    });
+    stuck
+}
+
+fn number(place: usize, otherwise: usize) -> usize {
+    std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
 #[tokio::main]
 async fn main() {
-    let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5_000);
+    let (count, waiting) = (number(1, 5_000), number(2, 10_000));
     for hanging in [false, true] {
         let directory = tempfile::tempdir().expect("a directory");
         let url = DatabaseUrl::sqlite(directory.path().join("bench.db"));
         // A stuck attempt would hold the end up; the process takes it along.
         drop(tokio::time::timeout(Duration::from_mins(10), measure(url, count, hanging)).await);
+    }
+    for hanging in [false, true] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = DatabaseUrl::sqlite(directory.path().join("bench.db"));
+        drop(tokio::time::timeout(Duration::from_mins(10), delays(url, waiting, hanging)).await);
     }
 }

@@ -11,4 +11,4 @@ pub(crate) mod pause;
 pub mod reply;
 pub mod standing;
 pub mod view;
-mod voters;
+pub(crate) mod voters;

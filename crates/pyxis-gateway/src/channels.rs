@@ -12,14 +12,14 @@ pub mod telegram;
 use pyxis_core::entropy::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_core::mode::{ApprovalState, Channel};
-use pyxis_core::policy::Policy;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
-use pyxis_store::{Tx, chat_identities, policies};
+use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
-use crate::error::{Error, Result};
+use crate::approvals::voters::{eligible_among, policy_of};
+use crate::error::Result;
 use crate::state::State;
 use crate::workers::Stop;
 
@@ -34,6 +34,17 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
     if let Some(bot) = matrix::Bot::of(state) {
         matrix::start(state, bot, stop, loops);
     }
+}
+
+/// Posts and edits whatever is due now on the platforms that there are.
+pub async fn show_due(state: &State) -> Result<()> {
+    if let Some(bot) = telegram::Bot::of(state) {
+        outbox::show_due(state, &bot).await?;
+    }
+    if let Some(bot) = matrix::Bot::of(state) {
+        outbox::show_due(state, &bot).await?;
+    }
+    Ok(())
 }
 
 /// The platform of a channel.
@@ -74,19 +85,15 @@ pub(crate) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: A
 }
 
 /// Where it is asked: the policy's own chat, else the workspace's, else, where a person's account is also
-/// the name of the chat with them, everybody who linked one.
+/// the name of the chat with them, everybody who linked one and may decide.
 async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {
-    let found = policies::find(&mut *tx, row.workspace_id, row.credential_id).await?;
-    if let Some(found) = found {
-        let policy = Policy::from_json(found.document.as_bytes());
-        let policy = policy.map_err(|error| Error::Internal(Box::new(error)))?;
-        let own = match platform {
-            ChatPlatform::Telegram => policy.telegram_chat,
-            ChatPlatform::Matrix => policy.matrix_room,
-        };
-        if let Some(own) = own {
-            return Ok(vec![own]);
-        }
+    let policy = policy_of(tx, row.workspace_id, row.credential_id).await?;
+    let own = policy.and_then(|policy| match platform {
+        ChatPlatform::Telegram => policy.telegram_chat,
+        ChatPlatform::Matrix => policy.matrix_room,
+    });
+    if let Some(own) = own {
+        return Ok(vec![own]);
     }
     if let Some(chat) = chat_identities::default_chat(&mut *tx, row.workspace_id, platform).await? {
         return Ok(vec![chat]);
@@ -94,7 +101,10 @@ async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result
     match platform {
         ChatPlatform::Telegram => {
             let linked = chat_identities::list(&mut *tx, row.workspace_id, platform).await?;
-            Ok(linked.into_iter().map(|account| account.external_id).collect())
+            let people = linked.iter().map(|account| account.user_id).collect();
+            let eligible = eligible_among(tx, row.workspace_id, row.credential_id, people).await?;
+            let asked = linked.into_iter().filter(|account| eligible.contains(&account.user_id));
+            Ok(asked.map(|account| account.external_id).collect())
         }
         ChatPlatform::Matrix => Ok(Vec::new()),
     }

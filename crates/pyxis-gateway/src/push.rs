@@ -16,15 +16,17 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use p256::{PublicKey, SecretKey};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy;
+use pyxis_core::id::UserId;
 use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_core::secret::SecretBytes;
 use pyxis_net::HostPort;
+use pyxis_store::Tx;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
-use pyxis_store::{Tx, users};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::approvals::voters::eligible_among;
 use crate::error::{Error, Result};
 use crate::service::brand;
 use crate::state::State;
@@ -74,20 +76,20 @@ pub(crate) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
     if row.channel != Channel::Dashboard {
         return Ok(());
     }
-    let mut new = Vec::new();
-    for (subscription_id, user) in push::list(&mut *tx, row.workspace_id).await? {
-        let user = users::find(&mut *tx, row.workspace_id, user).await?;
-        if user.is_some_and(|user| user.disabled_at.is_none() && user.role.is_manager()) {
-            new.push(PushMessageRow {
-                subscription_id,
-                txn_id: row.txn_id,
-                workspace_id: row.workspace_id,
-                attempts: 0,
-                next_at: state.now(),
-                expires_at: row.expires_at,
-            });
-        }
-    }
+    let browsers = push::list(&mut *tx, row.workspace_id).await?;
+    let people = browsers.iter().map(|(_, user)| *user).collect();
+    let eligible = eligible_among(tx, row.workspace_id, row.credential_id, people).await?;
+    let told = browsers.into_iter().filter(|(_, user)| eligible.contains(user));
+    let new: Vec<_> = told
+        .map(|(subscription_id, _)| PushMessageRow {
+            subscription_id,
+            txn_id: row.txn_id,
+            workspace_id: row.workspace_id,
+            attempts: 0,
+            next_at: state.now(),
+            expires_at: row.expires_at,
+        })
+        .collect();
     Ok(push::enqueue(tx, &new).await?)
 }
 
@@ -146,6 +148,10 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     let (Some(row), Some(browser)) = (waits, browser) else {
         return Ok(push::done(&state.store, message).await?);
     };
+    // Somebody who lost the right while the push service was down is not told any more.
+    if message.attempts > 0 && !may_decide(state, &row, browser.user_id).await? {
+        return Ok(push::done(&state.store, message).await?);
+    }
     let request = request(state, &row, &browser).await?;
     let outcome = match timeout(CALL, send(state, request)).await {
         Ok(Ok(outcome)) => outcome,
@@ -173,6 +179,12 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         }
     }
     Ok(())
+}
+
+async fn may_decide(state: &State, row: &ApprovalRow, person: UserId) -> Result<bool> {
+    let mut tx = state.store.begin().await?;
+    let eligible = eligible_among(&mut tx, row.workspace_id, row.credential_id, vec![person]).await?;
+    Ok(!eligible.is_empty())
 }
 
 /// The words of a notification.

@@ -4,10 +4,10 @@
 mod attempt;
 pub(crate) mod lanes;
 
-use pyxis_core::id::{DeliveryId, WebhookId, WorkspaceId};
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::webhook::{Payload, WebhookEvent};
-use pyxis_store::deliveries::{self, NewDelivery};
-use pyxis_store::{Tx, webhooks};
+use pyxis_store::Tx;
+use pyxis_store::outbox::{self, Message, Outbox};
 
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -21,41 +21,14 @@ pub(crate) async fn emit(
     workspace: WorkspaceId,
     payload: &Payload<'_>,
 ) -> Result<()> {
-    let listening = webhooks::listening(&mut *tx, workspace).await?;
-    let mut wanting = Vec::with_capacity(listening.len());
-    for (webhook, events) in listening {
-        if payload.event().wanted_by(&read_events(&events)?) {
-            wanting.push(webhook);
-        }
-    }
+    let wanting = outbox::wanting(&mut *tx, workspace, payload.event()).await?;
     if wanting.is_empty() {
         return Ok(());
     }
     let body = payload.to_json();
-    let new: Vec<NewDelivery> =
-        wanting.into_iter().map(|webhook| delivery(state, workspace, webhook, payload, &body)).collect();
-    Ok(deliveries::insert(tx, &new).await?)
-}
-
-fn delivery(
-    state: &State,
-    workspace: WorkspaceId,
-    webhook: WebhookId,
-    payload: &Payload<'_>,
-    body: &[u8],
-) -> NewDelivery {
-    let now = state.now();
-    let id = DeliveryId::new(now, &*state.entropy);
-    let aad = deliveries::body_aad(workspace, id);
-    NewDelivery {
-        id,
-        workspace_id: workspace,
-        webhook_id: webhook,
-        event: payload.event(),
-        txn_id: Some(payload.txn()),
-        sealed_body: state.keyring.seal(&*state.entropy, &aad, body),
-        created_at: now,
-    }
+    let message = Message { event: payload.event(), txn: Some(payload.txn()), body: &body };
+    let outbox = Outbox::new(state.keyring.clone(), std::sync::Arc::clone(&state.entropy));
+    Ok(outbox.write(tx, workspace, &wanting, message, state.now()).await?)
 }
 
 /// The events of an endpoint, as they are stored.

@@ -1,4 +1,5 @@
-//! The transactions that keep Stamps, claims and scores in step.
+//! The transactions that keep Stamps, claims and scores in step. Where somebody wants to hear of a changed
+//! score, that is written down in the same transaction.
 //!
 //! Every one of them locks in the same order: digests, the address, all nullifiers at once. What a score is,
 //! [`pyxis_core::score::settle`] says; here it is only fed and stored.
@@ -20,6 +21,7 @@ use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, st
 
 use live::Live;
 
+use crate::books::{Before, Books};
 use crate::error::{Error, Result};
 
 pub use ingest::{Outcome, ingest, remove};
@@ -44,15 +46,15 @@ pub struct Place {
 
 /// Computes and stores a score; its record as JSON. `None`: the address never had a Stamp, and nothing is
 /// stored for it. With `answer` the score is about to be answered, and becomes history.
-pub async fn score(store: &Store, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
+pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
     for _ in 0..ATTEMPTS {
-        let mut tx = store.begin().await?;
+        let mut tx = books.begin().await?;
         if !holders::lock(&mut tx, place.workspace, place.address).await? {
             return Ok(None);
         }
         let live = Live::read(&mut tx, place.workspace, place.address, now).await?;
         claims::lock(&mut tx, place.workspace, nullifiers(&live.stamps)).await?;
-        if let Some(body) = settle_in(&mut tx, place, &live, now, answer).await? {
+        if let Some(body) = settle_in(books, &mut tx, place, &live, now, answer).await? {
             tx.commit().await?;
             return Ok(Some(body));
         }
@@ -79,6 +81,7 @@ pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Te
 /// Settles and stores one score, with address and nullifiers locked; `None` if another took a claim
 /// meanwhile: roll back and begin again.
 async fn settle_in(
+    books: &Books,
     tx: &mut Tx,
     place: Place,
     live: &Live,
@@ -97,6 +100,7 @@ async fn settle_in(
     let taken: Vec<Nullifier> = settled.claims.iter().map(|claim| claim.nullifier.clone()).collect();
     let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, &taken).await?;
     scores::mark_stale(tx, workspace, &others).await?;
+    let before = Before::read(tx, place).await?;
     let body = record(address, &terms, now, &settled, live.error().as_deref());
     let new = NewScore {
         scorer,
@@ -109,6 +113,9 @@ async fn settle_in(
         body: body.clone(),
     };
     scores::put(&mut *tx, workspace, &new).await?;
+    if let Some(before) = before {
+        before.tell(books, tx, place, &settled, now).await?;
+    }
     if answer {
         score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;
     }

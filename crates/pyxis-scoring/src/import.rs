@@ -11,9 +11,10 @@ use std::io::{BufRead, Write};
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::{Store, issuers};
+use pyxis_store::issuers;
 use serde::{Deserialize, Serialize};
 
+use crate::books::Books;
 use crate::credential::Verified;
 use crate::engine::{self, Outcome};
 use crate::error::{BoxError, Error, Result};
@@ -57,7 +58,7 @@ pub struct Options {
 /// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
 /// and ends the import by answering `false`.
 pub async fn import(
-    store: &Store,
+    books: &Books,
     clock: &dyn Clock,
     options: Options,
     source: impl BufRead + Send + 'static,
@@ -65,13 +66,13 @@ pub async fn import(
     begun: Progress,
     mut progress: impl FnMut(&Progress) -> bool,
 ) -> Result<Progress> {
-    let trusted = issuers::list(store, options.workspace).await?;
+    let trusted = issuers::list(&**books, options.workspace).await?;
     let trusted = trusted.into_iter().map(|issuer| issuer.did).collect();
     let mut blocks = pipeline::start(source, begun, trusted, options.threads, clock.now());
     let mut done = begun;
     while let Some(block) = blocks.next().await {
         let block = block.map_err(|error| Error::Internal(BoxError::from(error)))?;
-        keep(store, clock, options.workspace, block, rejects, &mut done).await?;
+        keep(books, clock, options.workspace, block, rejects, &mut done).await?;
         if !progress(&done) {
             break;
         }
@@ -81,7 +82,7 @@ pub async fn import(
 
 /// Stores a block and reports what was refused of it.
 async fn keep(
-    store: &Store,
+    books: &Books,
     clock: &dyn Clock,
     workspace: WorkspaceId,
     block: Block<Checked>,
@@ -99,7 +100,7 @@ async fn keep(
             Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
     }
-    let outcomes = engine::ingest_many(store, workspace, &believed, clock.now()).await?;
+    let outcomes = engine::ingest_many(books, workspace, &believed, clock.now()).await?;
     for (line, outcome) in numbers.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Accepted => done.accepted += 1,

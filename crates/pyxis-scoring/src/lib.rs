@@ -6,6 +6,7 @@
 pub mod activity;
 mod api;
 mod auth;
+mod books;
 pub mod credential;
 pub mod engine;
 mod error;
@@ -18,6 +19,7 @@ pub mod service;
 mod state;
 mod token;
 
+pub use books::Books;
 pub use error::{BoxError, Error, Result};
 pub use limits::{limit_of_models, limit_of_stamps};
 pub use routes::{PlainScore, SCORE, router};

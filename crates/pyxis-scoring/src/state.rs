@@ -11,7 +11,9 @@ use pyxis_core::secret::SecretBytes;
 use pyxis_http::Managers;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
+use pyxis_store::outbox::Outbox;
 
+use crate::books::Books;
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 
@@ -34,6 +36,8 @@ impl Default for Config {
 pub struct Parts {
     /// The database.
     pub store: Store,
+    /// Where changed scores are written down for endpoints.
+    pub outbox: Outbox,
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
     /// Who may manage.
@@ -58,6 +62,8 @@ pub struct State(Arc<Inner>);
 pub struct Inner {
     /// The database.
     pub store: Store,
+    /// The same, with the outbox: what changes scores writes to both.
+    pub books: Books,
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
     /// Who may manage.
@@ -81,10 +87,12 @@ pub struct Inner {
 impl State {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, audit_keys, managers, clock, entropy, token_key, activity, config } = parts;
+        let Parts { store, outbox, audit_keys, managers, clock, entropy, token_key, activity, config } =
+            parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
+            books: Books::new(store.clone(), outbox),
             activity,
             store,
             audit_keys,

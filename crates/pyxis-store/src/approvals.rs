@@ -13,6 +13,7 @@ use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{Query, row, sql, stored_enum};
+use crate::like::containing;
 use crate::{Executor, StoreError, Tx};
 
 pub use among::{count_pending_among, count_since, list_among};
@@ -159,10 +160,14 @@ pub struct NewApproval {
 }
 
 /// Which approvals to list; `None` does not narrow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ApprovalFilter {
     /// State.
     pub state: Option<ApprovalState>,
+    /// Only those that are over, in whatever state.
+    pub settled: bool,
+    /// Text in agent, credential, method, host, reason or id, whatever its case.
+    pub text: Option<String>,
     /// Who asked.
     pub agent: Option<AgentId>,
     /// Credential.
@@ -307,9 +312,16 @@ pub async fn list(
 }
 
 fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> Query {
+    let over = filter.settled.then_some(ApprovalState::Pending);
     sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
         .bind(workspace)
         .push_if(" AND state = ?", filter.state)
+        .push_if(" AND state <> ?", over)
+        .push_if(
+            " AND lower(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
+             || coalesce(reason, '') || ' ' || txn_id) LIKE ? ESCAPE '\\'",
+            filter.text.as_deref().map(containing),
+        )
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential)
 }

@@ -197,6 +197,21 @@ pub async fn list(
     executor.all(query.bind(workspace).bind(txn)).await
 }
 
+/// The newest messages of a workspace on a platform that could not be shown as they should be.
+pub async fn in_trouble(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    limit: u32,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE workspace_id = $1 AND platform = $2 AND error IS NOT NULL ORDER BY id DESC"
+    ));
+    executor.all(query.bind(workspace).bind(platform).limit(limit)).await
+}
+
 /// When the next message of a platform is due after now.
 pub async fn next_due(
     executor: impl Executor,

@@ -7,6 +7,7 @@
 mod db;
 mod error;
 mod events;
+mod like;
 mod locks;
 mod migrate;
 mod page;
@@ -46,6 +47,7 @@ pub mod meta;
 pub mod models;
 pub mod nodes;
 pub mod oauth_tokens;
+pub mod outbox;
 pub mod passkeys;
 pub mod policies;
 pub mod proof_issuers;

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(5, "0005_people"),
     migration!(6, "0006_delivery"),
     migration!(7, "0007_models"),
+    migration!(10, "0010_votes"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -39,6 +39,8 @@ row! {
         channel: String,
         /// When.
         created_at: UnixMillis,
+        /// Whether a passkey ceremony gave it.
+        passkey: bool,
     }
 }
 
@@ -46,7 +48,8 @@ row! {
 pub async fn insert(executor: impl Executor, new: &VoteRow) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO votes (txn_id, user_id, workspace_id, email, verdict, reason, grant_seconds, \
-         agent_only, channel, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         agent_only, channel, created_at, passkey) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
          ON CONFLICT DO NOTHING")
         .bind(new.txn_id)
         .bind(new.user_id)
@@ -57,8 +60,29 @@ pub async fn insert(executor: impl Executor, new: &VoteRow) -> Result<(), StoreE
         .bind(new.grant_seconds)
         .bind(new.agent_only)
         .bind(&new.channel)
-        .bind(new.created_at);
+        .bind(new.created_at)
+        .bind(new.passkey);
     crate::db::insert(executor, query).await
+}
+
+/// Puts an approval that a passkey gave in the place of the same person's that none did; whether there was
+/// one.
+pub async fn confirm(executor: impl Executor, new: &VoteRow) -> Result<bool, StoreError> {
+    let query = sql("UPDATE votes SET email = $1, grant_seconds = $2, agent_only = $3, channel = $4, \
+         created_at = $5, passkey = $6 WHERE workspace_id = $7 AND txn_id = $8 AND user_id = $9 \
+         AND verdict = $10 AND passkey = $11")
+    .bind(&new.email)
+    .bind(new.grant_seconds)
+    .bind(new.agent_only)
+    .bind(&new.channel)
+    .bind(new.created_at)
+    .bind(true)
+    .bind(new.workspace_id)
+    .bind(new.txn_id)
+    .bind(new.user_id)
+    .bind(Verdict::Approve)
+    .bind(false);
+    Ok(executor.execute(query).await? == 1)
 }
 
 /// The votes on an approval, oldest first.

@@ -1,4 +1,7 @@
-//! A real Matrix homeserver: Synapse, from the Python environment that `PX_TEST_SYNAPSE` names.
+//! A real Matrix homeserver: Synapse, from the Python environment that `PX_TEST_SYNAPSE` names; and a
+//! stand-in for what a real one does not do on command.
+
+mod standin;
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
@@ -6,6 +9,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use pyxis_core::entropy::{self, OsEntropy};
+
+pub use standin::{Posted, StandIn};
 
 /// A homeserver that exists for one test.
 pub struct Homeserver {

@@ -18,6 +18,7 @@ use pyxis_scoring as scoring;
 use pyxis_scoring::models::{Indexer, IndexerChain, Source};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::outbox::Outbox;
 use pyxis_store::{Engine, OpenOptions, Store};
 use pyxis_verify as verify;
 use url::Url;
@@ -79,6 +80,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     });
     let scoring = scoring::State::new(scoring::Parts {
         store: store.clone(),
+        outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: audit_keys.clone(),
         managers: Arc::new(gateway.clone()),
         clock: Arc::clone(&gateway.clock),

@@ -34,7 +34,8 @@ async fn main() -> std::io::Result<()> {
 async fn page(uri: Uri) -> Response {
     let pages = Sample { hostile: "", now: SystemClock.now() }.all();
     let csp = [(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)];
-    match pages.iter().find(|(path, _)| *path == uri.path()) {
+    let asked = uri.path_and_query().map_or(uri.path(), |asked| asked.as_str());
+    match pages.iter().find(|(path, _)| *path == asked) {
         Some((_, html)) => (csp, Html(html.clone())).into_response(),
         None => pages.iter().map(|(path, _)| *path).collect::<Vec<_>>().join("\n").into_response(),
     }

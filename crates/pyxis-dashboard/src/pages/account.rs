@@ -19,14 +19,19 @@ use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPag
 use crate::view::{Choice, Problems, When};
 use crate::{Error, State};
 
-const HERE: &str = "/app/account";
+pub(super) const HERE: &str = "/app/account";
 
 pub(crate) async fn page(Extract(state): Extract<State>, who: SignedIn) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
-    show(&state, &who, form).await
+    show(&state, &who, form, Problems::default()).await
 }
 
-async fn show(state: &State, who: &SignedIn, token_form: TokenForm) -> Result<Response, Error> {
+pub(super) async fn show(
+    state: &State,
+    who: &SignedIn,
+    token_form: TokenForm,
+    password_problems: Problems,
+) -> Result<Response, Error> {
     let now = state.gateway.now();
     let mine = passkeys::list(&state.gateway, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway, who.person.workspace(), Some(who.person.user.id)).await?;
@@ -44,6 +49,8 @@ async fn show(state: &State, who: &SignedIn, token_form: TokenForm) -> Result<Re
         tokens: tokens.into_iter().map(|row| token(state, row)).collect(),
         grants: grants(state, who).await?,
         token_form,
+        has_password: who.person.user.password_hash.is_some(),
+        password_problems,
     })
 }
 
@@ -75,7 +82,7 @@ async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
     Ok(named.collect())
 }
 
-fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Problems) -> TokenForm {
+pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Problems) -> TokenForm {
     let ticked = |name: &str| typed.is_some_and(|fields| fields.all("scope").any(|scope| scope == name));
     let scope = |name: &str, label: &str| Choice {
         value: name.to_owned(),
@@ -125,7 +132,7 @@ pub(crate) async fn add_token(
             };
             let problems = problem(error, "name", field)?;
             let form = token_form(&who, Some(&fields), problems);
-            Ok(unprocessable(show(&state, &who, form).await?))
+            Ok(unprocessable(show(&state, &who, form, Problems::default()).await?))
         }
     }
 }

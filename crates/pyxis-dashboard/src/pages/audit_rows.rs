@@ -65,6 +65,7 @@ pub(super) const EVENTS: &[(&str, &str, &[&str])] = &[
             "user.role_changed",
             "user.link_created",
             "user.password_set",
+            "user.password_refused",
         ],
     ),
     (
@@ -182,6 +183,7 @@ fn event(kind: &str) -> Cow<'static, str> {
         "user.role_changed" => "Role changed",
         "user.link_created" => "Sign-in link made",
         "user.password_set" => "Password set",
+        "user.password_refused" => "Password not changed",
         "sign_in" => "Signed in",
         "sign_in.failed" => "Sign-in failed",
         "sign_out" => "Signed out",

@@ -9,13 +9,13 @@ use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_gateway::approvals::decide::Approver;
-use pyxis_gateway::approvals::standing::{Bar, Standing, standing};
+use pyxis_gateway::approvals::standing::{self, Bar, Standing};
 use pyxis_gateway::approvals::view::View;
 use pyxis_gateway::service::coverage::Recent;
 use pyxis_gateway::service::rights::Rights;
 use pyxis_gateway::service::{passkeys, policies};
 use pyxis_store::approvals::ApprovalKind;
-use pyxis_store::votes::Verdict;
+use pyxis_store::votes::{Verdict, VoteRow};
 
 use super::{signing, words};
 use crate::session::SignedIn;
@@ -71,7 +71,7 @@ impl Cards {
         let target = Target::parse(&view.target).ok();
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
-        let stands = standing(&self.approver, assigned, row, policy, &view.votes);
+        let stands = standing::standing(&self.approver, assigned, row, policy, &view.votes);
         // A target that no longer parses is shown as it is; it could not be sent either.
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
@@ -107,7 +107,12 @@ impl Cards {
     }
 
     fn approvals(&self, view: &View) -> Vec<Vote> {
-        let yes = view.votes.iter().filter(|vote| vote.verdict == Verdict::Approve);
+        let policy = self.policies.get(&view.row.credential_id);
+        let settled = !matches!(view.row.state, ApprovalState::Pending);
+        let counts = |vote: &&VoteRow| {
+            if settled { vote.verdict == Verdict::Approve } else { standing::counts(vote, &view.row, policy) }
+        };
+        let yes = view.votes.iter().filter(counts);
         yes.map(|vote| Vote { by: vote.email.clone(), at: self.when(vote.created_at) }).collect()
     }
 

@@ -10,9 +10,10 @@ use pyxis_scoring::service::catalogue::{self, Catalogue};
 use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::scoring::{A_KEY, Scoring, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
@@ -25,10 +26,13 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
     let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
     let base = &state.gateway.config.base_url;
+    let lines = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
+    let (lines, search) = search(HERE, &asked, lines);
     html(&CataloguePage {
         shell: who.shell(&state).await?,
         own,
@@ -38,8 +42,15 @@ pub(crate) async fn page(
             text::counted(stamps as u64, "Stamp")
         ),
         ask: format!("curl {base}/v2/stamps/metadata \\\n  -H 'X-API-KEY: {A_KEY}'"),
-        platforms: platforms.iter().map(line).collect(),
+        search,
+        platforms: lines,
     })
+}
+
+/// What a search looks through: the platform's own words and the names of its Stamps.
+fn texts(line: &PlatformLine) -> Vec<&str> {
+    let stamps = line.groups.iter().flat_map(|(group, stamps)| std::iter::once(group).chain(stamps));
+    [&line.id, &line.name, &line.description].into_iter().chain(stamps).map(String::as_str).collect()
 }
 
 fn line(platform: &Platform) -> PlatformLine {

@@ -16,6 +16,8 @@ pub(crate) struct Find {
     pub(crate) q: String,
     /// The page, from 1.
     page: String,
+    /// The page of the second list, where there is one.
+    grants: String,
 }
 
 impl Find {
@@ -28,14 +30,29 @@ impl Find {
 
 /// The lines of the page that was asked for, and what the page shows around them.
 pub(super) fn search<T>(path: &'static str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
+    pages(path, "page", &find.page, find, found)
+}
+
+/// The same for grants, which stand below another list that the same words narrow.
+pub(super) fn search_grants<T>(path: &'static str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
+    pages(path, "grants", &find.grants, find, found)
+}
+
+fn pages<T>(
+    path: &'static str,
+    parameter: &str,
+    wanted: &str,
+    find: &Find,
+    found: Vec<T>,
+) -> (Vec<T>, Search) {
     let total = found.len();
     let last = total.div_ceil(PAGE).max(1);
-    let page = find.page.parse::<usize>().unwrap_or(1).clamp(1, last);
+    let page = wanted.parse::<usize>().unwrap_or(1).clamp(1, last);
     let q = find.q.trim();
     let link = |number: usize| {
         let query = utf8_percent_encode(q, NON_ALPHANUMERIC);
         let asked = if q.is_empty() { String::new() } else { format!("q={query}&") };
-        format!("{path}?{asked}page={number}")
+        format!("{path}?{asked}{parameter}={number}")
     };
     let shown: Vec<T> = found.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
     let search = Search {
@@ -53,7 +70,7 @@ mod tests {
     use super::*;
 
     fn asked(q: &str, page: &str) -> Find {
-        Find { q: q.to_owned(), page: page.to_owned() }
+        Find { q: q.to_owned(), page: page.to_owned(), grants: page.to_owned() }
     }
 
     #[test]
@@ -67,6 +84,8 @@ mod tests {
         for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
             assert!(super::search("/app/people", &asked("", nonsense), all.clone()).1.next.is_some());
         }
+        let (_, grants) = search_grants("/app/policies", &asked("", "1"), all.clone());
+        assert_eq!(grants.next.as_deref(), Some("/app/policies?grants=2"));
         let (last, search) = super::search("/app/people", &asked("", "9"), all);
         assert_eq!((last.len(), search.next), (20, None));
     }

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::REFRESH;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
@@ -18,6 +19,7 @@ use crate::error::html;
 use crate::form::{Asked, Named};
 use crate::notice::see_other;
 use crate::session::SignedIn;
+use crate::view::Search;
 use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Load, Pages, Place, StandalonePage};
 use crate::view::body::BodyView;
 use crate::{Error, State};
@@ -32,28 +34,33 @@ const MAX_OPENED: i64 = 256 * 1024;
 const DECIDED: usize = 15;
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct Which {
     #[serde(default)]
     order: String,
     /// The last request of the page before: creation in milliseconds, a dot, its id.
     #[serde(default)]
     after: String,
+    /// Text to find.
+    #[serde(default)]
+    q: String,
 }
 
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(Order { order, after }): Asked<Order>,
+    Asked(Which { order, after, q }): Asked<Which>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
-    let start = if newest_first { "/app/inbox?order=newest" } else { "/app/inbox" };
+    let q = q.trim();
+    let start = start(newest_first, q);
     let beyond = read_cursor(&after);
     let cards = Cards::of(&state, &who, Place::Inbox).await?;
     // One more than is shown tells whether there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
         among: who.rights.approvable(),
+        text: q.to_owned(),
         oldest_first: !newest_first,
         beyond,
         limit: SHOWN + 1,
@@ -62,42 +69,62 @@ pub(crate) async fn inbox(
     let waiting = view::list(&state.gateway, workspace, &filter).await?;
     if waiting.is_empty() && beyond.is_some() {
         // What stood on this page is decided.
-        return Ok(see_other(start));
+        return Ok(see_other(&start));
     }
     let more = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| cursor(&last.row));
     let mut pending = Vec::new();
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
     }
-    let decided: Vec<Card> = decided(&state, &who).await?.iter().map(|v| settled_card(&cards, v)).collect();
+    let decided: Vec<Card> =
+        decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
     // How to make a first request is for those who have a key to make it with.
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
     let load = load(&state, &who).await?;
-    let join = if newest_first { "&" } else { "?" };
     let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
-        summary: format!("{} of {} that wait", pending.len(), shell.pending),
-        start: beyond.map(|_| start.to_owned()),
-        next: more.map(|cursor| format!("{start}{join}after={cursor}")),
+        summary: if q.is_empty() {
+            format!("{} of {} that wait", pending.len(), shell.pending)
+        } else {
+            format!("{} that contain “{q}”", pending.len())
+        },
+        next: more.map(|cursor| beyond_link(&start, &cursor)),
+        start: beyond.map(|_| start),
     });
-    html(&InboxPage { shell, load, pending, pages, decided, newest_first, first_request })
+    let search = Search { path: "/app/inbox", q: q.to_owned(), ..Search::default() };
+    html(&InboxPage { shell, search, load, pending, pages, decided, newest_first, first_request })
 }
 
-fn cursor(row: &ApprovalRow) -> String {
+/// The first page of a list, with what it is narrowed by.
+fn start(newest_first: bool, q: &str) -> String {
+    let order = newest_first.then(|| "order=newest".to_owned());
+    let asked = (!q.is_empty()).then(|| format!("q={}", utf8_percent_encode(q, NON_ALPHANUMERIC)));
+    let query: Vec<String> = order.into_iter().chain(asked).collect();
+    if query.is_empty() { "/app/inbox".to_owned() } else { format!("/app/inbox?{}", query.join("&")) }
+}
+
+/// The page behind a cursor.
+pub(super) fn beyond_link(start: &str, cursor: &str) -> String {
+    let join = if start.contains('?') { '&' } else { '?' };
+    format!("{start}{join}after={cursor}")
+}
+
+pub(super) fn cursor(row: &ApprovalRow) -> String {
     format!("{}.{}", row.created_at.0, row.txn_id)
 }
 
 /// What is no place to go on from is the start.
-fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
+pub(super) fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
     let (at, txn) = text.split_once('.')?;
     Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
 }
 
-async fn decided(state: &State, who: &SignedIn) -> Result<Vec<View>, Error> {
+async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<View>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
         let among = who.rights.approvable();
-        let filter = Filter { state: Some(wanted), among, limit: 15, ..Filter::default() };
+        let text = q.to_owned();
+        let filter = Filter { state: Some(wanted), among, text, limit: 15, ..Filter::default() };
         all.extend(view::list(&state.gateway, who.person.workspace(), &filter).await?);
     }
     all.sort_by_key(|view| std::cmp::Reverse(view.row.decided_at));
@@ -122,7 +149,7 @@ async fn waiting_card(state: &State, cards: &Cards, view: View) -> Result<Card, 
     Ok(cards.card(&whole, body))
 }
 
-fn settled_card(cards: &Cards, view: &View) -> Card {
+pub(super) fn settled_card(cards: &Cards, view: &View) -> Card {
     cards.card(view, BodyView::absent(size(&view.row), ""))
 }
 

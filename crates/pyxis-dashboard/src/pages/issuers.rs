@@ -5,9 +5,10 @@ use axum::response::Response;
 use pyxis_scoring::service::issuers::{self, Added};
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::scoring::{Scoring, problem};
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
@@ -20,14 +21,16 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
-    page(&state, &scoring, &who, (String::new(), String::new()), Problems::default()).await
+    page(&state, &scoring, &who, &asked, (String::new(), String::new()), Problems::default()).await
 }
 
 async fn page(
     state: &State,
     scoring: &pyxis_scoring::State,
     who: &SignedIn,
+    asked: &Find,
     (did, name): (String, String),
     problems: Problems,
 ) -> Result<Response, Error> {
@@ -35,16 +38,18 @@ async fn page(
     let rows = issuers::list(scoring, who.person.workspace()).await?;
     let mut issuers: Vec<_> = rows
         .into_iter()
+        .filter(|row| asked.fits([row.name.as_str(), &row.did]))
         .map(|row| IssuerLine { did: row.did, name: row.name, added: When::new(row.created_at, now) })
         .collect();
     issuers.sort_by_key(|issuer| issuer.name.to_lowercase());
+    let (issuers, search) = search(HERE, asked, issuers);
     let add = format!(
         "curl {}/admin/issuers \\\n  -H 'Authorization: Bearer <session token>' \\\n  \
          -H 'Content-Type: application/json' \\\n  \
          -d '{{\"did\":\"did:ethr:0x…\",\"name\":\"Our own issuer\"}}'",
         state.gateway.config.base_url
     );
-    html(&IssuersPage { shell: who.shell(state).await?, issuers, add, did, name, problems })
+    html(&IssuersPage { shell: who.shell(state).await?, search, issuers, add, did, name, problems })
 }
 
 pub(crate) async fn add(
@@ -58,7 +63,7 @@ pub(crate) async fn add(
         Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.then(&state, HERE)),
         Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
     };
-    Ok(unprocessable(page(&state, &scoring, &who, (did, name), problems).await?))
+    Ok(unprocessable(page(&state, &scoring, &who, &Find::default(), (did, name), problems).await?))
 }
 
 pub(crate) async fn remove(

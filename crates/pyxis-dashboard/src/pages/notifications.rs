@@ -6,6 +6,7 @@ use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::channels::Unshown;
 use pyxis_gateway::service::push::Subscription;
 use pyxis_gateway::service::{channels, push};
 use pyxis_store::chat_messages::ChatPlatform;
@@ -18,9 +19,11 @@ use crate::form::{Form, Named};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
-use crate::view::notifications::{AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine};
+use crate::view::notifications::{
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, UnshownLine,
+};
 use crate::view::{Problems, When};
-use crate::{Error, State};
+use crate::{Error, State, text};
 
 const HERE: &str = "/app/notifications";
 const PLATFORMS: [(ChatPlatform, &str); 2] =
@@ -63,12 +66,35 @@ async fn show(
         push_key: push::public_key(&state.gateway),
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
         platforms: spoken.map(line).collect(),
+        unshown: unshown(state, who).await?,
         telegram_chat,
         matrix_room,
         problems,
     })?;
     page.extensions_mut().insert(RunsWorker);
     Ok(page)
+}
+
+/// What went wrong on chats, for those who can put it right.
+async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
+    if !who.person.user.role.is_manager() {
+        return Ok(Vec::new());
+    }
+    let now = state.gateway.now();
+    let found = channels::in_trouble(&state.gateway, who.person.workspace()).await?;
+    let line = |Unshown { platform, message }: Unshown| UnshownLine {
+        platform: PLATFORMS
+            .iter()
+            .find(|(known, _)| *known == platform)
+            .map_or("", |(_, name)| name)
+            .to_owned(),
+        chat: message.chat,
+        txn: message.txn_id.to_string(),
+        why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
+        again: message.next_at.is_some(),
+        at: When::new(message.created_at, now),
+    };
+    Ok(found.into_iter().map(line).collect())
 }
 
 fn browser(row: PushSubscriptionRow, now: UnixMillis) -> BrowserLine {

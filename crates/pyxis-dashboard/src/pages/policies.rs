@@ -16,8 +16,8 @@ use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
-use super::{policy_form as form, words};
+use super::find::{Find, search, search_grants};
+use super::{policy_form as form, problem, words};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
@@ -54,9 +54,14 @@ pub(crate) async fn list(
         })
         .collect();
     let shell = who.shell(&state).await?;
-    let grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
+    let mut grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
+    let no_grants = grants.is_empty();
+    grants.retain(|line| {
+        asked.fits([line.credential.as_str(), &line.route, &line.method, &line.agents, &line.by])
+    });
+    let (grants, grant_search) = search_grants("/app/policies", &asked, grants);
     let staged = super::staged::lines(&state, &who).await?;
-    html(&PoliciesPage { shell, search, policies, staged, grants })
+    html(&PoliciesPage { shell, search, policies, staged, no_grants, grant_search, grants })
 }
 
 async fn grant_lines(
@@ -101,11 +106,13 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result
     who.require_policy(row.id)?;
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
     let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
+    let chats = form::Chats::of(state);
     let warnings = match &stored {
-        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?),
+        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, chats),
         None => Vec::new(),
     };
-    let form = shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point)));
+    let form =
+        shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), chats));
     html(&PolicyPage {
         shell: who.shell(state).await?,
         credential: row.name,
@@ -156,22 +163,27 @@ pub(crate) async fn save(
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
-    match form::policy(&fields, stored.as_ref()) {
-        Ok(policy) if !who.person.user.role.is_manager() => {
-            let staged = staged::propose(&state.gateway, &who.person, &name, &policy).await?;
-            Ok(Notice::PolicyStaged.then(&state, &format!("/app/staged/{}", staged.row.id)))
-        }
-        Ok(policy) => {
-            policies::put(&state.gateway, &who.person.actor(), &name, &policy).await?;
-            let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
-            Ok(Notice::PolicySaved.then(&state, &format!("/app/policies/{}", row.name)))
-        }
-        Err(problems) => {
-            let typed = form::typed(&fields, &stored.unwrap_or_default(), problems);
-            let shown = Shown { form: Some(typed), ..Shown::default() };
-            Ok(unprocessable(page(&state, &who, &name, shown).await?))
-        }
+    let problems = match form::policy(&fields, stored.as_ref()) {
+        Err(problems) => problems,
+        Ok(policy) => match keep(&state, &who, &name, &policy).await {
+            Ok(response) => return Ok(response),
+            Err(error) => problem(error, "methods", form::field)?,
+        },
+    };
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
+    let shown = Shown { form: Some(typed), ..Shown::default() };
+    Ok(unprocessable(page(&state, &who, &name, shown).await?))
+}
+
+/// At once for a manager; a member's is staged.
+async fn keep(state: &State, who: &SignedIn, name: &str, policy: &Policy) -> Result<Response, Service> {
+    if !who.person.user.role.is_manager() {
+        let staged = staged::propose(&state.gateway, &who.person, name, policy).await?;
+        return Ok(Notice::PolicyStaged.then(state, &format!("/app/staged/{}", staged.row.id)));
     }
+    policies::put(&state.gateway, &who.person.actor(), name, policy).await?;
+    let row = credentials::get(&state.gateway, who.person.workspace(), name).await?;
+    Ok(Notice::PolicySaved.then(state, &format!("/app/policies/{}", row.name)))
 }
 
 /// The stored policy, for whoever may change it.
@@ -237,7 +249,7 @@ pub(crate) async fn replay(
         }
     };
     let wrong = !problems.is_empty();
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), problems);
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
     let shown = Shown { form: Some(typed), replay, ..Shown::default() };
     let response = page(&state, &who, &name, shown).await?;
     Ok(if wrong { unprocessable(response) } else { response })

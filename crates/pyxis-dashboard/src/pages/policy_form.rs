@@ -2,9 +2,12 @@
 
 use pyxis_core::mode::Channel;
 use pyxis_core::policy::{Method, Policy, PolicyError};
+use pyxis_gateway::service::channels;
+use pyxis_store::chat_messages::ChatPlatform;
 use serde_json::{Map, Value, json};
 
 use super::sentence;
+use crate::State;
 use crate::form::Fields;
 use crate::view::policies::{MethodRule, PolicyForm};
 use crate::view::{Choice, Problems};
@@ -18,8 +21,31 @@ pub(super) struct Approver {
 const METHODS: [Method; 6] =
     [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
+/// Chat platforms that this server speaks on.
+#[derive(Clone, Copy)]
+pub(super) struct Chats {
+    pub(super) telegram: bool,
+    pub(super) matrix: bool,
+}
+
+impl Chats {
+    pub(super) fn of(state: &State) -> Self {
+        let speaks = |platform| channels::is_configured(&state.gateway, platform);
+        Self { telegram: speaks(ChatPlatform::Telegram), matrix: speaks(ChatPlatform::Matrix) }
+    }
+
+    /// Whether a channel can be chosen: a chat only where somebody would be told there.
+    const fn offers(self, channel: Channel) -> bool {
+        match channel {
+            Channel::AgentReflected | Channel::Dashboard => true,
+            Channel::ChatPrimary => self.telegram,
+            Channel::ChatSecondary => self.matrix,
+        }
+    }
+}
+
 /// The form of a policy.
-pub(super) fn shown(policy: &Policy) -> PolicyForm {
+pub(super) fn shown(policy: &Policy, chats: Chats) -> PolicyForm {
     let rule = |method: Method| {
         if policy.deny_methods.contains(&method) {
             MethodRule::Deny
@@ -39,13 +65,15 @@ pub(super) fn shown(policy: &Policy) -> PolicyForm {
         require_reason: policy.require_reason,
         passkey_required: policy.passkey_required,
         approval_timeout_minutes: minutes(policy.approval_timeout_secs.map(u64::from)),
-        channels: channels(policy.channel.as_str(), policy.channel),
+        channels: channel_choices(policy.channel.as_str(), policy.channel, chats),
+        telegram_chat: policy.telegram_chat.clone().unwrap_or_default(),
+        matrix_room: policy.matrix_room.clone().unwrap_or_default(),
         problems: Problems::default(),
     }
 }
 
 /// The form as typed.
-pub(super) fn typed(fields: &Fields, stored: &Policy, problems: Problems) -> PolicyForm {
+pub(super) fn typed(fields: &Fields, stored: &Policy, chats: Chats, problems: Problems) -> PolicyForm {
     PolicyForm {
         methods: METHODS.map(|method| (method.as_str().to_owned(), rule_of(fields, method))).to_vec(),
         auto_approve_urls: fields.text("auto_approve_urls"),
@@ -56,7 +84,9 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, problems: Problems) -> Pol
         require_reason: fields.on("require_reason"),
         passkey_required: fields.on("passkey_required"),
         approval_timeout_minutes: fields.trimmed("approval_timeout_minutes"),
-        channels: channels(fields.get("channel"), stored.channel),
+        channels: channel_choices(fields.get("channel"), stored.channel, chats),
+        telegram_chat: fields.trimmed("telegram_chat"),
+        matrix_room: fields.trimmed("matrix_room"),
         problems,
     }
 }
@@ -70,19 +100,17 @@ fn rule_of(fields: &Fields, method: Method) -> MethodRule {
     }
 }
 
-/// The channels that exist, and the stored one even where it cannot be chosen here.
-fn channels(chosen: &str, stored: Channel) -> Vec<Choice> {
+/// The channels that lead somewhere, and the stored one even where it no longer does.
+fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
     let label = |channel: Channel| match channel {
         Channel::AgentReflected => "In the agent's answer, and in the inbox",
-        Channel::Dashboard => "In the inbox only",
-        Channel::ChatPrimary => "In the first chat",
-        Channel::ChatSecondary => "In the second chat",
+        Channel::Dashboard => "In the inbox, with browser notifications",
+        Channel::ChatPrimary => "On Telegram, and in the inbox",
+        Channel::ChatSecondary => "On Matrix, and in the inbox",
     };
     [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
         .into_iter()
-        .filter(|channel| {
-            matches!(channel, Channel::AgentReflected | Channel::Dashboard) || *channel == stored
-        })
+        .filter(|channel| chats.offers(*channel) || *channel == stored)
         .map(|channel| Choice {
             value: channel.as_str().to_owned(),
             label: label(channel).to_owned(),
@@ -151,8 +179,8 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("deny_urls", json!(fields.lines("deny_urls"))),
         ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
         ("channel", json!(fields.get("channel"))),
-        ("telegram_chat", json!(kept.telegram_chat)),
-        ("matrix_room", json!(kept.matrix_room)),
+        ("telegram_chat", chat(fields, "telegram_chat", kept.telegram_chat.as_deref())),
+        ("matrix_room", chat(fields, "matrix_room", kept.matrix_room.as_deref())),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
         ("passkey_required", json!(fields.on("passkey_required"))),
         ("require_reason", json!(fields.on("require_reason"))),
@@ -161,19 +189,30 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// A chat as typed; a form without the field leaves it as it is.
+fn chat(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
+    match fields.all(name).next().map(str::trim) {
+        None => json!(kept),
+        Some("") => Value::Null,
+        Some(typed) => json!(typed),
+    }
+}
+
 fn is_unlisted(policy: &Policy, method: Method) -> bool {
     let lists = [&policy.auto_approve_methods, &policy.require_approval_methods, &policy.deny_methods];
     lists.iter().all(|list| !list.contains(&method))
 }
 
 /// The form's field for a field of the document.
-fn field(name: &str) -> &'static str {
+pub(super) fn field(name: &str) -> &'static str {
     match name {
         "auto_approve_urls" => "auto_approve_urls",
         "require_approval_urls" => "require_approval_urls",
         "deny_urls" => "deny_urls",
         "allowed_approvers" => "allowed_approvers",
         "channel" => "channel",
+        "telegram_chat" => "telegram_chat",
+        "matrix_room" => "matrix_room",
         "min_approvals" => "min_approvals",
         "approval_timeout_secs" => "approval_timeout_minutes",
         _ => "methods",
@@ -181,8 +220,14 @@ fn field(name: &str) -> &'static str {
 }
 
 /// What the author may not have meant. `able` are those who may approve with this policy.
-pub(super) fn warnings(policy: &Policy, able: &[Approver]) -> Vec<String> {
+pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: Chats) -> Vec<String> {
     let mut warnings = Vec::new();
+    if !chats.offers(policy.channel) {
+        warnings.push(
+            "This server has no bot on the chat that the policy names, so requests only appear in the inbox."
+                .to_owned(),
+        );
+    }
     if policy.auto_approve_methods.is_empty() && policy.auto_approve_urls.is_empty() {
         warnings.push("Nothing passes by itself: every request will ask.".to_owned());
     }

@@ -12,6 +12,7 @@ use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::Deserialize;
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::problem;
 use crate::error::html;
 use crate::form::{Asked, Fields, Form, Named};
@@ -46,12 +47,19 @@ fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
 
-pub(crate) async fn list(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn list(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
+    let mut found = webhooks::list(&state.gateway, who.person.workspace()).await?;
+    found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
+    let (found, search) = search(HERE, &asked, found);
     let mut lines = Vec::new();
-    for webhook in webhooks::list(&state.gateway, who.person.workspace()).await? {
+    for webhook in found {
         lines.push(line(&state, webhook).await?);
     }
-    html(&WebhooksPage { shell: who.shell(&state).await?, webhooks: lines })
+    html(&WebhooksPage { shell: who.shell(&state).await?, search, webhooks: lines })
 }
 
 async fn line(state: &State, webhook: Webhook) -> Result<WebhookLine, Error> {
@@ -65,7 +73,7 @@ async fn line(state: &State, webhook: Webhook) -> Result<WebhookLine, Error> {
         (_, _) => format!("{delivered} delivered, {pending} waiting"),
     };
     let events = if webhook.events.is_empty() {
-        "all events".to_owned()
+        "all events of approvals".to_owned()
     } else {
         webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
     };
@@ -86,6 +94,7 @@ fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
         WebhookEvent::Requested => "a request waits for a person",
         WebhookEvent::Decided => "a person approved or denied it",
         WebhookEvent::Expired => "nobody decided in time, or the agent withdrew",
+        WebhookEvent::ScoreChanged => "the score of an address changed in a scorer",
     };
     let choice = |event: &WebhookEvent| Choice {
         value: event.as_str().to_owned(),

@@ -6,6 +6,7 @@ use super::{Choice, Problems, Shell, When, in_section};
 
 /// `GET /app/account`. Posts: `/app/account/passkeys` (`name`, `ceremony`, `credential`, after
 /// `/app/account/passkeys/begin`), `/app/account/passkeys/{id}/rename` (`name`) and `/remove`;
+/// `/app/account/password` (`password`, `new_password`, `new_password_again`);
 /// `/app/account/tokens` (`name`, `scope` each, `expires_in_days`), `/app/account/tokens/{id}/revoke`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "account.html")]
@@ -20,6 +21,10 @@ pub struct AccountPage {
     pub grants: Vec<String>,
     /// The form for a new token.
     pub token_form: TokenForm,
+    /// Whether there is a password to be asked for before it is changed.
+    pub has_password: bool,
+    /// What is wrong with the form for another password.
+    pub password_problems: Problems,
 }
 
 /// A passkey.

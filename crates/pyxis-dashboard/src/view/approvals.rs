@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::body::BodyView;
-use super::{Outcome, Shell, When, in_section};
+use super::{Outcome, Search, Shell, When, in_section};
 use crate::text::Middle;
 
 /// `GET /app/inbox`.
@@ -12,6 +12,8 @@ use crate::text::Middle;
 pub struct InboxPage {
     /// The frame.
     pub shell: Shell,
+    /// The search field.
+    pub search: Search,
     /// How often this person was asked of late; `None` where nobody asked.
     pub load: Option<Load>,
     /// Requests that wait, in the chosen order.
@@ -66,6 +68,20 @@ pub struct Pages {
     pub next: Option<String>,
 }
 
+/// `GET /app/decided`: everything that is over, newest first.
+#[derive(Clone, Debug, Template)]
+#[template(path = "decided.html")]
+pub struct DecidedPage {
+    /// The frame.
+    pub shell: Shell,
+    /// The search field.
+    pub search: Search,
+    /// One page of them.
+    pub decided: Vec<Card>,
+    /// Where there are more than one page shows.
+    pub pages: Option<Pages>,
+}
+
 /// `GET /app/approvals/{txn_id}`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "approval.html")]
@@ -86,7 +102,7 @@ pub struct StandalonePage {
     pub card: Card,
 }
 
-in_section!(InboxPage => Inbox, ApprovalPage => Inbox);
+in_section!(InboxPage => Inbox, DecidedPage => Inbox, ApprovalPage => Inbox);
 
 /// The page a card stands on; sent back as `from`, so that the answer returns there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, When, in_section};
+use super::{Problems, Search, Shell, When, in_section};
 
 /// `GET /app/catalogue`; `/app/reset/catalogue` goes back to the built-in one.
 #[derive(Clone, Debug, Template)]
@@ -10,7 +10,9 @@ use super::{Problems, Shell, When, in_section};
 pub struct CataloguePage {
     /// The frame.
     pub shell: Shell,
-    /// The platforms in their order.
+    /// The search field and pages.
+    pub search: Search,
+    /// The platforms that were found, in their order.
     pub platforms: Vec<PlatformLine>,
     /// Whether the workspace has a catalogue of its own.
     pub own: bool,
@@ -87,7 +89,9 @@ pub struct PlatformPage {
 pub struct IssuersPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, by name.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, by name.
     pub issuers: Vec<IssuerLine>,
     /// For the empty state: a `curl` that adds one.
     pub add: String,

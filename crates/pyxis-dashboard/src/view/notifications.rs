@@ -17,12 +17,31 @@ pub struct NotificationsPage {
     pub browsers: Vec<BrowserLine>,
     /// Platforms that this server speaks on.
     pub platforms: Vec<PlatformLine>,
+    /// Messages of the workspace that could not be shown, newest first; for managers.
+    pub unshown: Vec<UnshownLine>,
     /// Default chat of the first platform.
     pub telegram_chat: String,
     /// Default room of the second.
     pub matrix_room: String,
     /// What is wrong.
     pub problems: Problems,
+}
+
+/// A chat message that could not be shown as it should be.
+#[derive(Clone, Debug)]
+pub struct UnshownLine {
+    /// `Telegram`, `Matrix`.
+    pub platform: String,
+    /// The chat or room.
+    pub chat: String,
+    /// The transaction that it is about.
+    pub txn: String,
+    /// Why.
+    pub why: String,
+    /// Whether it is tried again.
+    pub again: bool,
+    /// Since when.
+    pub at: When,
 }
 
 /// A browser that is notified.

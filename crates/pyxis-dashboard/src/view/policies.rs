@@ -16,7 +16,11 @@ pub struct PoliciesPage {
     pub policies: Vec<PolicyLine>,
     /// Proposals that wait for their maker's passkey.
     pub staged: Vec<StagedLine>,
-    /// Grants that are in force.
+    /// Whether no grant at all is in force.
+    pub no_grants: bool,
+    /// Their pages.
+    pub grant_search: Search,
+    /// Grants that are in force and were found.
     pub grants: Vec<GrantLine>,
 }
 
@@ -67,6 +71,13 @@ pub struct GrantLine {
     pub revocable: bool,
 }
 
+impl PolicyForm {
+    /// Whether a channel can be chosen.
+    fn offers(&self, channel: &str) -> bool {
+        self.channels.iter().any(|choice| choice.value == channel)
+    }
+}
+
 /// What happens to a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodRule {
@@ -81,6 +92,7 @@ pub enum MethodRule {
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
 /// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one a line),
 /// `min_approvals`, `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
+/// `telegram_chat` and `matrix_room` (where those channels are offered; blank: the workspace's),
 /// and for the replay `replay_count`.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
@@ -104,6 +116,10 @@ pub struct PolicyForm {
     pub approval_timeout_minutes: String,
     /// Where approvals are announced.
     pub channels: Vec<Choice>,
+    /// This credential's own chat on the first platform; empty: the workspace's.
+    pub telegram_chat: String,
+    /// Its own room on the second.
+    pub matrix_room: String,
     /// What is wrong.
     pub problems: Problems,
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Shell, When, in_section};
+use super::{Choice, Problems, Search, Shell, When, in_section};
 
 /// `GET /app/webhooks`.
 #[derive(Clone, Debug, Template)]
@@ -10,7 +10,9 @@ use super::{Choice, Problems, Shell, When, in_section};
 pub struct WebhooksPage {
     /// The frame.
     pub shell: Shell,
-    /// All of them, oldest first.
+    /// The search field and pages.
+    pub search: Search,
+    /// Those found, oldest first.
     pub webhooks: Vec<WebhookLine>,
 }
 
@@ -23,7 +25,7 @@ pub struct WebhookLine {
     pub url: String,
     /// For people.
     pub description: String,
-    /// `all events`, `approval.decided`.
+    /// `all events of approvals`, `approval.decided`.
     pub events: String,
     /// Whether anything is sent.
     pub enabled: bool,

@@ -23,6 +23,10 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/app/inbox",
         "/app/inbox?order=newest",
+        "/app/inbox?q=nothing+like+it",
+        "/app/decided",
+        "/app/decided?q=billing&after=1.x",
+        "/app/account",
         "/app/agents",
         "/app/new/agent",
         "/app/credentials",

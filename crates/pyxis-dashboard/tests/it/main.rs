@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene should say so at once")]
 
+mod account;
 mod approvals;
 mod doors;
 mod everywhere;
 mod kinds;
+mod lists;
 mod members;
 mod pages;
 mod passkeys;

@@ -13,7 +13,7 @@ use pyxis_gateway::service::{grants, people, policies};
 use pyxis_testkit::authenticator::Authenticator;
 use serde_json::Value;
 
-use crate::support::{Browser, ORIGIN_URL, Page, Team, World};
+use crate::support::{Browser, ORIGIN_URL, Page, Team, World, both_engines};
 
 const ACCOUNT: &str = "/app/account";
 
@@ -110,301 +110,319 @@ async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
     view::one(&world.gateway, team.id, txn).await.unwrap().row.state
 }
 
-#[tokio::test]
-async fn a_passkey_is_registered_named_used_and_removed() {
-    let world = World::new().await;
-    let (_, mut owner) = world.with_owner().await;
-    let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
-    assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
-    // They are listed in the order in which they came.
-    world.later(Duration::from_secs(1));
-    register(&mut owner, &mut phone, "phone").await;
-    let page = owner.get(ACCOUNT).await.text;
-    assert!(page.contains("value=\"laptop\"") && page.contains("value=\"phone\""), "{page}");
-    let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
-    let path = format!("/app/account/passkeys/{id}");
-    owner.submit(ACCOUNT, &format!("{path}/rename"), &[("name", "work laptop")]).await;
-    assert!(owner.get(ACCOUNT).await.text.contains("value=\"work laptop\""));
-    owner.submit(ACCOUNT, &format!("{path}/remove"), &[]).await;
-    let page = owner.get(ACCOUNT).await.text;
-    assert!(!page.contains("work laptop") && page.contains("value=\"phone\""));
-    // The authenticator's own passkey is known already: it is not registered twice.
-    register(&mut owner, &mut phone, "again").await;
-    assert!(!owner.get(ACCOUNT).await.text.contains("value=\"again\""));
-}
-
-#[tokio::test]
-async fn registration_refuses_whatever_does_not_hold() {
-    let world = World::new().await;
-    let (_, mut owner) = world.with_owner().await;
-    let lies: [(&str, Lie); 6] = [
-        ("another origin", |key| key.origin = "https://evil.example".to_owned()),
-        ("another site", |key| key.rp_id = "evil.example".to_owned()),
-        ("another kind", |key| key.kind = Some("webauthn.get".to_owned())),
-        ("nobody there", |key| key.present = false),
-        ("nobody verified", |key| key.verified = false),
-        ("another challenge", |key| {
-            key.challenge = Some("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".to_owned());
-        }),
-    ];
-    for (what, lie) in lies {
-        let mut key = Authenticator::new(ORIGIN_URL, 3);
-        lie(&mut key);
-        register(&mut owner, &mut key, "liar").await;
-        assert!(!owner.get(ACCOUNT).await.text.contains("value=\"liar\""), "{what}");
+both_engines! {
+    async fn a_passkey_is_registered_named_used_and_removed() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
+        assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
+        // They are listed in the order in which they came.
+        world.later(Duration::from_secs(1));
+        register(&mut owner, &mut phone, "phone").await;
+        let page = owner.get(ACCOUNT).await.text;
+        assert!(page.contains("value=\"laptop\"") && page.contains("value=\"phone\""), "{page}");
+        let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let path = format!("/app/account/passkeys/{id}");
+        owner.submit(ACCOUNT, &format!("{path}/rename"), &[("name", "work laptop")]).await;
+        assert!(owner.get(ACCOUNT).await.text.contains("value=\"work laptop\""));
+        owner.submit(ACCOUNT, &format!("{path}/remove"), &[]).await;
+        let page = owner.get(ACCOUNT).await.text;
+        assert!(!page.contains("work laptop") && page.contains("value=\"phone\""));
+        // The authenticator's own passkey is known already: it is not registered twice.
+        register(&mut owner, &mut phone, "again").await;
+        assert!(!owner.get(ACCOUNT).await.text.contains("value=\"again\""));
     }
-}
 
-#[tokio::test]
-async fn a_passkey_signs_its_person_in_and_nobody_else() {
-    let scene = Scene::new().await;
-    let (world, mut key) = (scene.world, scene.key);
-    let mut fresh = world.browser();
-    let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
-    assert_eq!(begun["options"]["allowCredentials"], serde_json::json!([]));
-    assert_eq!(begun["options"]["userVerification"], "required");
-    let given = key.get(&begun["options"]);
-    let entered = finish(&mut fresh, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
-    assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
-    assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
-    // Neither again, nor by a passkey that nobody registered, nor when the person is shut out.
-    let mut thief = world.browser();
-    let again = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
-    assert_eq!(again.status, StatusCode::UNAUTHORIZED);
-    let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
-    let unknown = Authenticator::new(ORIGIN_URL, 9).get(&begun["options"]);
-    let unknown = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &unknown, &[]).await;
-    assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
-}
-
-#[tokio::test]
-async fn only_the_ceremony_approves_what_asks_for_a_passkey() {
-    let mut scene = Scene::new().await;
-    let page = scene.page();
-    scene.owner.submit(&page, &format!("{page}/approve"), &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "a session alone");
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Approved);
-    let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
-    let approved = audit.lines().find(|line| line.contains("approval.approved")).unwrap();
-    assert!(approved.contains("authenticator_data") && approved.contains("laptop"), "{approved}");
-}
-
-#[tokio::test]
-async fn every_check_of_an_assertion_refuses_its_lie() {
-    let mut scene = Scene::new().await;
-    scene.refuses("another origin", |key| key.origin = "http://localhost:8701".to_owned()).await;
-    scene.refuses("another site", |key| key.rp_id = "evil.example".to_owned()).await;
-    scene.refuses("another kind", |key| key.kind = Some("webauthn.create".to_owned())).await;
-    scene.refuses("nobody there", |key| key.present = false).await;
-    scene.refuses("nobody verified", |key| key.verified = false).await;
-    scene.refuses("a spoiled signature", |key| key.spoiled = true).await;
-    scene
-        .refuses("another challenge", |key| {
-            key.challenge = Some("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".to_owned());
-        })
-        .await;
-    scene.refuses("somebody else's handle", |key| key.user_handle = Some(vec![7; 16])).await;
-    let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
-    assert_eq!(audit.lines().filter(|line| line.contains("passkey.refused")).count(), 8);
-    // The truth still works after all those lies.
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Approved);
-}
-
-#[tokio::test]
-async fn a_counter_that_does_not_rise_is_refused() {
-    let mut scene = Scene::new().await;
-    let mut copy = scene.key.clone();
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Approved);
-    scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
-    let begun = scene.begin(&[]).await;
-    let given = copy.get(&begun["options"]);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "a copy with an old counter");
-}
-
-#[tokio::test]
-async fn an_answer_works_once_and_for_two_minutes() {
-    let mut scene = Scene::new().await;
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.world.later(Duration::from_mins(2));
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "too late");
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.world.later(Duration::from_secs(119));
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Approved, "in time");
-    scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "replayed");
-}
-
-#[tokio::test]
-async fn an_answer_is_for_one_request_one_action_and_one_person() {
-    let mut scene = Scene::new().await;
-    let other = scene.world.ask(&scene.team, "/v1/other", "", "{}").await;
-    // For another request.
-    let begun = scene.begin(&[]).await;
-    let given = scene.key.get(&begun["options"]);
-    let here = std::mem::replace(&mut scene.txn, other);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "another request");
-    scene.txn = here;
-    // For an approval without a grant, or with another one.
-    let pairs: [(Fields, Fields); 3] = [
-        (&[], &[("grant_seconds", "1800")]),
-        (&[("grant_seconds", "900")], &[("grant_seconds", "14400")]),
-        (&[("grant_seconds", "900"), ("agent_only", "on")], &[("grant_seconds", "900")]),
-    ];
-    for (asked, sent) in pairs {
-        let begun = scene.begin(asked).await;
-        let given = scene.key.get(&begun["options"]);
-        scene.approve(&begun, &given, sent).await;
-        assert_eq!(scene.state().await, ApprovalState::Pending, "{asked:?} {sent:?}");
+    async fn registration_refuses_whatever_does_not_hold() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let lies: [(&str, Lie); 6] = [
+            ("another origin", |key| key.origin = "https://evil.example".into()),
+            ("another site", |key| key.rp_id = "evil.example".into()),
+            ("another kind", |key| key.kind = Some("webauthn.get".to_owned())),
+            ("nobody there", |key| key.present = false),
+            ("nobody verified", |key| key.verified = false),
+            ("another challenge", |key| {
+                key.challenge = Some("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".to_owned());
+            }),
+        ];
+        for (what, lie) in lies {
+            let mut key = Authenticator::new(ORIGIN_URL, 3);
+            lie(&mut key);
+            register(&mut owner, &mut key, "liar").await;
+            assert!(!owner.get(ACCOUNT).await.text.contains("value=\"liar\""), "{what}");
+        }
     }
-    // By another person, with the first one's answer, and with their own passkey to the first one's challenge.
-    let mut bo = scene.world.with_person(&scene.team, "bo@example.com", Role::Admin).await;
-    let mut theirs = Authenticator::new(ORIGIN_URL, 2);
-    register(&mut bo, &mut theirs, "bo").await;
-    let (page, to) = (scene.page(), format!("{}/approve", scene.page()));
-    for own in [false, true] {
+
+    async fn a_passkey_signs_its_person_in_and_nobody_else() {
+        let scene = Scene::new().await;
+        let (world, mut key) = (scene.world, scene.key);
+        let mut fresh = world.browser();
+        let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        assert_eq!(begun["options"]["allowCredentials"], serde_json::json!([]));
+        assert_eq!(begun["options"]["userVerification"], "required");
+        let given = key.get(&begun["options"]);
+        let entered = finish(&mut fresh, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+        assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
+        assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
+        // Neither again, nor by a passkey that nobody registered, nor when the person is shut out.
+        let mut thief = world.browser();
+        let again = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+        assert_eq!(again.status, StatusCode::UNAUTHORIZED);
+        let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        let unknown = Authenticator::new(ORIGIN_URL, 9).get(&begun["options"]);
+        let unknown = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &unknown, &[]).await;
+        assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
+    }
+
+    async fn only_the_ceremony_approves_what_asks_for_a_passkey() {
+        let mut scene = Scene::new().await;
+        let page = scene.page();
+        scene.owner.submit(&page, &format!("{page}/approve"), &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "a session alone");
         let begun = scene.begin(&[]).await;
-        let given = if own { theirs.get(&begun["options"]) } else { scene.key.get(&begun["options"]) };
-        finish(&mut bo, &page, &to, &begun, &given, &[]).await;
-        assert_eq!(scene.state().await, ApprovalState::Pending, "another person, own {own}");
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved);
+        let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
+        let approved = audit.lines().find(|line| line.contains("approval.approved")).unwrap();
+        assert!(approved.contains("authenticator_data") && approved.contains("laptop"), "{approved}");
     }
-    // And what a sign-in was begun with approves nothing.
-    let mut fresh = scene.world.browser();
-    let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
-    let given = scene.key.get(&begun["options"]);
-    scene.approve(&begun, &given, &[]).await;
-    assert_eq!(scene.state().await, ApprovalState::Pending, "a sign-in");
-}
 
-#[tokio::test]
-async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before() {
-    let world = World::new().await;
-    let (team, mut owner) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/pay", "", "{}").await;
-    let page = format!("/app/approvals/{txn}");
-    owner.submit(&page, &format!("{page}/approve"), &[("grant_seconds", "900")]).await;
-    let alive = async || grants::list(&world.gateway, team.id, false).await.unwrap().len();
-    assert_eq!(alive().await, 1);
-    set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
-    assert_eq!(alive().await, 0, "tightened");
-    let mut key = Authenticator::new(ORIGIN_URL, 1);
-    register(&mut owner, &mut key, "laptop").await;
-    let txn = world.ask(&team, "/v1/pay", "", "{}").await;
-    let page = format!("/app/approvals/{txn}");
-    let fields = [("grant_seconds", "900")];
-    let begun = begin(&mut owner, &page, &format!("{page}/begin"), &fields).await;
-    let given = key.get(&begun["options"]);
-    finish(&mut owner, &page, &format!("{page}/approve"), &begun, &given, &fields).await;
-    assert_eq!((state(&world, &team, &txn).await, alive().await), (ApprovalState::Approved, 1));
-}
+    async fn every_check_of_an_assertion_refuses_its_lie() {
+        let mut scene = Scene::new().await;
+        scene.refuses("another origin", |key| key.origin = "http://localhost:8701".into()).await;
+        scene.refuses("another site", |key| key.rp_id = "evil.example".into()).await;
+        scene.refuses("another kind", |key| key.kind = Some("webauthn.create".to_owned())).await;
+        scene.refuses("nobody there", |key| key.present = false).await;
+        scene.refuses("nobody verified", |key| key.verified = false).await;
+        scene.refuses("a spoiled signature", |key| key.spoiled = true).await;
+        scene
+            .refuses("another challenge", |key| {
+                key.challenge = Some("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".to_owned());
+            })
+            .await;
+        scene.refuses("somebody else's handle", |key| key.user_handle = Some(vec![7; 16])).await;
+        let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
+        assert_eq!(audit.lines().filter(|line| line.contains("passkey.refused")).count(), 8);
+        // The truth still works after all those lies.
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved);
+    }
 
-#[tokio::test]
-async fn without_a_passkey_the_page_says_what_to_do() {
-    let world = World::new().await;
-    let (team, mut owner) = world.with_owner().await;
-    set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
-    let txn = world.ask(&team, "/v1/pay", "", "{}").await;
-    let page = format!("/app/approvals/{txn}");
-    assert!(owner.get(&page).await.text.contains("Register one under Account"));
-    let refused = owner.submit(ACCOUNT, &format!("{page}/begin"), &[]).await;
-    assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert!(refused.text.contains("no passkey yet"), "{}", refused.text);
-}
+    async fn a_counter_that_does_not_rise_is_refused() {
+        let mut scene = Scene::new().await;
+        let mut copy = scene.key.clone();
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved);
+        scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        let begun = scene.begin(&[]).await;
+        let given = copy.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "a copy with an old counter");
+    }
 
-#[tokio::test]
-async fn a_proposed_policy_applies_by_its_makers_passkey_only() {
-    let scene = Scene::new().await;
-    let (world, team, mut owner) = (scene.world, scene.team, scene.owner);
-    let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-    world.grant(&team, "mem@example.com", false, true).await;
-    let mut key = Authenticator::new(ORIGIN_URL, 4);
-    register(&mut member, &mut key, "mem").await;
-    let editor = "/app/policies/billing";
-    let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
-    let staged = member.submit(editor, editor, &fields).await.location().to_owned();
-    assert!(staged.starts_with("/app/staged/"), "{staged}");
-    let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
-    assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
-    let page = member.get(&staged).await.text;
-    assert!(page.contains("People who must approve") && page.contains("Confirm with passkey"), "{page}");
-    // A manager sees it and cannot confirm it in the maker's place.
-    assert!(!owner.get(&staged).await.text.contains("Confirm with passkey"));
-    assert_eq!(owner.submit(&staged, &format!("{staged}/begin"), &[]).await.status, StatusCode::NOT_FOUND);
-    let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
-    let mut liar = key.clone();
-    liar.spoiled = true;
-    let lie = liar.get(&begun["options"]);
-    finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &lie, &[]).await;
-    assert_eq!(stored().await.min_approvals, 1);
-    let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
-    let given = key.get(&begun["options"]);
-    let applied = finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
-    assert_eq!(applied.location(), editor);
-    assert_eq!(stored().await.min_approvals, 2);
-    assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "it is gone");
-}
+    async fn an_answer_works_once_and_for_two_minutes() {
+        let mut scene = Scene::new().await;
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.world.later(Duration::from_mins(2));
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "too late");
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.world.later(Duration::from_secs(119));
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved, "in time");
+        scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "replayed");
+    }
 
-#[tokio::test]
-async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied() {
-    let scene = Scene::new().await;
-    let (world, team) = (scene.world, scene.team);
-    let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-    world.grant(&team, "mem@example.com", false, true).await;
-    let mut key = Authenticator::new(ORIGIN_URL, 4);
-    register(&mut member, &mut key, "mem").await;
-    let editor = "/app/policies/billing";
-    let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
-    let staged = member.submit(editor, editor, &fields).await.location().to_owned();
-    let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
-    set_policy(&world, &team, r#"{"min_approvals":3}"#).await;
-    let given = key.get(&begun["options"]);
-    finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
-    let stored = policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
-    assert_eq!(stored.min_approvals, 3);
-    assert!(member.get(&staged).await.text.contains("has changed since"));
-}
+    async fn an_answer_is_for_one_request_one_action_and_one_person() {
+        let mut scene = Scene::new().await;
+        let other = scene.world.ask(&scene.team, "/v1/other", "", "{}").await;
+        // For another request.
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        let here = std::mem::replace(&mut scene.txn, other);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "another request");
+        scene.txn = here;
+        // For an approval without a grant, or with another one.
+        let pairs: [(Fields, Fields); 3] = [
+            (&[], &[("grant_seconds", "1800")]),
+            (&[("grant_seconds", "900")], &[("grant_seconds", "14400")]),
+            (&[("grant_seconds", "900"), ("agent_only", "on")], &[("grant_seconds", "900")]),
+        ];
+        for (asked, sent) in pairs {
+            let begun = scene.begin(asked).await;
+            let given = scene.key.get(&begun["options"]);
+            scene.approve(&begun, &given, sent).await;
+            assert_eq!(scene.state().await, ApprovalState::Pending, "{asked:?} {sent:?}");
+        }
+        // By another person, with the first one's answer, and with their own passkey to the first one's challenge.
+        let mut bo = scene.world.with_person(&scene.team, "bo@example.com", Role::Admin).await;
+        let mut theirs = Authenticator::new(ORIGIN_URL, 2);
+        register(&mut bo, &mut theirs, "bo").await;
+        let (page, to) = (scene.page(), format!("{}/approve", scene.page()));
+        for own in [false, true] {
+            let begun = scene.begin(&[]).await;
+            let given = if own { theirs.get(&begun["options"]) } else { scene.key.get(&begun["options"]) };
+            finish(&mut bo, &page, &to, &begun, &given, &[]).await;
+            assert_eq!(scene.state().await, ApprovalState::Pending, "another person, own {own}");
+        }
+        // And what a sign-in was begun with approves nothing.
+        let mut fresh = scene.world.browser();
+        let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Pending, "a sign-in");
+    }
 
-#[tokio::test]
-async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in() {
-    let world = World::new().await;
-    let (team, mut ana) = world.with_owner().await;
-    set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
-    let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
-    let mut key = Authenticator::new(ORIGIN_URL, 2);
-    register(&mut bo, &mut key, "bo").await;
-    world.later(Duration::from_secs(1));
-    // Ana makes a link for Bo's account and uses it herself.
-    let id = people::by_email(&world.gateway, team.id, "bo@example.com").await.unwrap().id;
-    let made = ana.submit("/app/people", &format!("/app/people/{id}/link"), &[]).await.text;
-    let token = made.split("/link/").nth(1).unwrap();
-    let link = format!("/link/{}", token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
-    let mut puppet = world.browser();
-    puppet.submit(&link, &link, &[]).await;
-    let txn = world.ask(&team, "/v1/pay", "", "{}").await;
-    let to = format!("/app/approvals/{txn}/approve");
-    ana.submit("/app/account", &to, &[]).await;
-    puppet.submit("/app/account", &to, &[]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one person, two accounts");
-    // Bo signs in with the passkey from before: the account is Bo's again.
-    let mut real = world.browser();
-    let begun = begin(&mut real, "/sign-in", "/sign-in/passkey/begin", &[]).await;
-    let given = key.get(&begun["options"]);
-    finish(&mut real, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
-    real.submit("/app/account", &to, &[]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let page = format!("/app/approvals/{txn}");
+        owner.submit(&page, &format!("{page}/approve"), &[("grant_seconds", "900")]).await;
+        let alive = async || grants::list(&world.gateway, team.id, false).await.unwrap().len();
+        assert_eq!(alive().await, 1);
+        set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
+        assert_eq!(alive().await, 0, "tightened");
+        let mut key = Authenticator::new(ORIGIN_URL, 1);
+        register(&mut owner, &mut key, "laptop").await;
+        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let page = format!("/app/approvals/{txn}");
+        let fields = [("grant_seconds", "900")];
+        let begun = begin(&mut owner, &page, &format!("{page}/begin"), &fields).await;
+        let given = key.get(&begun["options"]);
+        finish(&mut owner, &page, &format!("{page}/approve"), &begun, &given, &fields).await;
+        assert_eq!((state(&world, &team, &txn).await, alive().await), (ApprovalState::Approved, 1));
+    }
+
+    async fn an_approval_from_before_a_passkey_was_needed_counts_only_once_it_is_given_again_with_one() {
+        let world = World::new().await;
+        let (team, mut ana) = world.with_owner().await;
+        let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
+        let (mut anas, mut bos) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
+        register(&mut ana, &mut anas, "ana").await;
+        register(&mut bo, &mut bos, "bo").await;
+        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
+        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let page = format!("/app/approvals/{txn}");
+        let approve = format!("{page}/approve");
+        ana.submit(&page, &approve, &[]).await;
+        assert!(ana.get(&page).await.text.contains("One more person must approve"));
+        // Tightened in between: what was said without a passkey is as good as not said.
+        set_policy(&world, &team, r#"{"min_approvals":2,"passkey_required":true}"#).await;
+        let asks = ana.get(&page).await.text;
+        assert!(asks.contains("data-ceremony") && !asks.contains("You approved this"), "she is asked again");
+        let begun = begin(&mut bo, &page, &format!("{page}/begin"), &[]).await;
+        let given = bos.get(&begun["options"]);
+        finish(&mut bo, &page, &approve, &begun, &given, &[]).await;
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one of two");
+        ana.submit(&page, &approve, &[]).await;
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "a session is not enough");
+        let begun = begin(&mut ana, &page, &format!("{page}/begin"), &[]).await;
+        let given = anas.get(&begun["options"]);
+        finish(&mut ana, &page, &approve, &begun, &given, &[]).await;
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    }
+
+    async fn without_a_passkey_the_page_says_what_to_do() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
+        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let page = format!("/app/approvals/{txn}");
+        assert!(owner.get(&page).await.text.contains("Register one under Account"));
+        let refused = owner.submit(ACCOUNT, &format!("{page}/begin"), &[]).await;
+        assert_eq!(refused.status, StatusCode::CONFLICT);
+        assert!(refused.text.contains("no passkey yet"), "{}", refused.text);
+    }
+
+    async fn a_proposed_policy_applies_by_its_makers_passkey_only() {
+        let scene = Scene::new().await;
+        let (world, team, mut owner) = (scene.world, scene.team, scene.owner);
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        world.grant(&team, "mem@example.com", false, true).await;
+        let mut key = Authenticator::new(ORIGIN_URL, 4);
+        register(&mut member, &mut key, "mem").await;
+        let editor = "/app/policies/billing";
+        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
+        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        assert!(staged.starts_with("/app/staged/"), "{staged}");
+        let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
+        let page = member.get(&staged).await.text;
+        assert!(page.contains("People who must approve") && page.contains("Confirm with passkey"), "{page}");
+        // A manager sees it and cannot confirm it in the maker's place.
+        assert!(!owner.get(&staged).await.text.contains("Confirm with passkey"));
+        assert_eq!(owner.submit(&staged, &format!("{staged}/begin"), &[]).await.status, StatusCode::NOT_FOUND);
+        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+        let mut liar = key.clone();
+        liar.spoiled = true;
+        let lie = liar.get(&begun["options"]);
+        finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &lie, &[]).await;
+        assert_eq!(stored().await.min_approvals, 1);
+        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+        let given = key.get(&begun["options"]);
+        let applied = finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
+        assert_eq!(applied.location(), editor);
+        assert_eq!(stored().await.min_approvals, 2);
+        assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "it is gone");
+    }
+
+    async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied() {
+        let scene = Scene::new().await;
+        let (world, team) = (scene.world, scene.team);
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        world.grant(&team, "mem@example.com", false, true).await;
+        let mut key = Authenticator::new(ORIGIN_URL, 4);
+        register(&mut member, &mut key, "mem").await;
+        let editor = "/app/policies/billing";
+        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
+        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+        set_policy(&world, &team, r#"{"min_approvals":3}"#).await;
+        let given = key.get(&begun["options"]);
+        finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
+        let stored = policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        assert_eq!(stored.min_approvals, 3);
+        assert!(member.get(&staged).await.text.contains("has changed since"));
+    }
+
+    async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in() {
+        let world = World::new().await;
+        let (team, mut ana) = world.with_owner().await;
+        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
+        let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
+        let mut key = Authenticator::new(ORIGIN_URL, 2);
+        register(&mut bo, &mut key, "bo").await;
+        world.later(Duration::from_secs(1));
+        // Ana makes a link for Bo's account and uses it herself.
+        let id = people::by_email(&world.gateway, team.id, "bo@example.com").await.unwrap().id;
+        let made = ana.submit("/app/people", &format!("/app/people/{id}/link"), &[]).await.text;
+        let token = made.split("/link/").nth(1).unwrap();
+        let link = format!("/link/{}", token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
+        let mut puppet = world.browser();
+        puppet.submit(&link, &link, &[]).await;
+        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let to = format!("/app/approvals/{txn}/approve");
+        ana.submit("/app/account", &to, &[]).await;
+        puppet.submit("/app/account", &to, &[]).await;
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one person, two accounts");
+        // Bo signs in with the passkey from before: the account is Bo's again.
+        let mut real = world.browser();
+        let begun = begin(&mut real, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        let given = key.get(&begun["options"]);
+        finish(&mut real, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+        real.submit("/app/account", &to, &[]).await;
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    }
 }

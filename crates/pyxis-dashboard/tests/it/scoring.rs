@@ -52,7 +52,7 @@ async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nul
         nullifiers: vec![nullifier.parse().unwrap()],
         credential: "{}".to_owned(),
     };
-    engine::ingest(&world.scoring.store, team.id, address, &[verified], now).await.unwrap();
+    engine::ingest(&world.scoring.books, team.id, address, &[verified], now).await.unwrap();
 }
 
 fn digest(address: EvmAddress, stamp: &str) -> [u8; 32] {

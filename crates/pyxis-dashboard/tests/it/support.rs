@@ -34,6 +34,37 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 const UPSTREAM: &str = "127.0.0.1:9";
 
+tokio::task_local! {
+    /// Where the worlds of a test are; without it each gets a SQLite file of its own.
+    pub(crate) static DATABASE: DatabaseUrl;
+}
+
+/// Expands a test to one for each engine.
+macro_rules! both_engines {
+    ($(async fn $name:ident() $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body() $body
+
+            #[tokio::test]
+            async fn sqlite() {
+                body().await;
+            }
+
+            #[tokio::test]
+            async fn postgres() {
+                let Some(database) = pyxis_testkit::postgres::Database::create(stringify!($name)).await else {
+                    return;
+                };
+                crate::support::DATABASE.scope(database.url(), body()).await;
+                database.remove().await;
+            }
+        }
+    )+};
+}
+pub(crate) use both_engines;
+
 /// A workspace with one owner, one agent and the credential `billing`.
 pub(crate) struct Team {
     pub(crate) id: WorkspaceId,
@@ -54,7 +85,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
+        let own = || DatabaseUrl::sqlite(directory.path().join("px.db"));
+        let url = DATABASE.try_with(Clone::clone).unwrap_or_else(|_| own());
         let store = Store::open(&OpenOptions::new(url)).unwrap();
         store.migrate().await.unwrap();
         let keyring = Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
@@ -140,6 +172,7 @@ impl World {
 fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
     pyxis_scoring::State::new(pyxis_scoring::Parts {
         store: gateway.store.clone(),
+        outbox: pyxis_store::outbox::Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: gateway.audit_keys.clone(),
         managers: Arc::new(gateway.clone()),
         clock: Arc::clone(&gateway.clock),

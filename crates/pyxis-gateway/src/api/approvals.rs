@@ -1,28 +1,32 @@
 //! `/approvals`: what waits, and the word of the person who is asked.
 
+use std::collections::HashMap;
+
 use axum::extract::State as Extract;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel};
+use pyxis_core::policy::Policy;
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::ApprovalKind;
 use serde::{Deserialize, Serialize};
 
 use super::Approving;
 use crate::approvals::decide::{self, Decided, GrantWish, Proof, Word};
-use crate::approvals::standing::NOT_YOURS;
+use crate::approvals::standing::{self, NOT_YOURS};
 use crate::approvals::view::{self, Filter, View};
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
-use crate::service::rights;
+use crate::service::{policies, rights};
 use crate::sign;
 use crate::state::State;
 
 #[derive(Deserialize)]
 pub(super) struct Which {
     state: Option<String>,
+    before: Option<String>,
     limit: Option<u32>,
 }
 
@@ -33,7 +37,7 @@ pub(super) struct Approve {
     #[serde(default)]
     agent_only: bool,
     max_uses: Option<i64>,
-    #[expect(dead_code, reason = "accepted for symmetry with deny; an approval needs no reason")]
+    /// For the record.
     reason: Option<String>,
 }
 
@@ -57,6 +61,7 @@ pub(super) struct Answer {
 pub(super) struct Vote {
     email: String,
     verdict: &'static str,
+    reason: Option<String>,
     at: String,
 }
 
@@ -89,7 +94,8 @@ pub(super) struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     signing: Option<sign::Shown>,
     channel: Channel,
-    min_approvals: i64,
+    /// As it counts now: a policy may have been tightened since the request paused.
+    min_approvals: u32,
     passkey_required: bool,
     votes: Vec<Vote>,
     created_at: String,
@@ -105,11 +111,15 @@ pub(super) struct Shown {
 #[derive(Serialize)]
 pub(super) struct List {
     approvals: Vec<Shown>,
+    /// `before` of the next page; null where this one is the last.
+    next_before: Option<String>,
 }
 
-fn shown(state: &State, view: View) -> Shown {
+fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
     let headers = view.telling_headers();
     let row = view.row;
+    let (min_approvals, passkey_required) =
+        (standing::needed(&row, policy), standing::passkey_required(&row, policy));
     let is_sign = row.kind == ApprovalKind::Sign;
     let signing = view.body.as_deref().filter(|_| is_sign).and_then(sign::shown);
     Shown {
@@ -133,14 +143,15 @@ fn shown(state: &State, view: View) -> Shown {
         }),
         signing,
         channel: row.channel,
-        min_approvals: row.min_approvals,
-        passkey_required: row.passkey_required,
+        min_approvals,
+        passkey_required,
         votes: view
             .votes
             .into_iter()
             .map(|vote| Vote {
                 email: vote.email,
                 verdict: vote.verdict.as_str(),
+                reason: vote.reason,
                 at: vote.created_at.to_rfc3339(),
             })
             .collect(),
@@ -168,13 +179,19 @@ fn answer(decided: &Decided) -> Json<Answer> {
     })
 }
 
-async fn say(state: &State, caller: &Caller, id: &str, word: Word) -> Result<Json<Answer>> {
+async fn say(
+    state: &State,
+    caller: &Caller,
+    id: &str,
+    word: Word,
+    note: Option<String>,
+) -> Result<Json<Answer>> {
     let proof = match &caller.token {
         None => Proof::Session,
         Some(token) => Proof::Token { id: token.id, name: token.name.clone() },
     };
     let approver = caller.approver(Surface::Api);
-    Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof).await?))
+    Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof, note).await?))
 }
 
 pub(super) async fn list(
@@ -190,10 +207,24 @@ pub(super) async fn list(
         ),
     };
     let among = rights::of(&state, &caller.user).await?.approvable();
-    let limit = which.limit.unwrap_or(100);
-    let filter = Filter { state: wanted, among, limit, ..Filter::default() };
+    let limit = which.limit.unwrap_or(100).clamp(1, 500);
+    let beyond = match which.before.as_deref() {
+        None => None,
+        Some(id) => {
+            let row = view::row(&state, caller.workspace(), txn(id)?).await?;
+            Some((row.created_at, row.txn_id))
+        }
+    };
+    let filter = Filter { state: wanted, among, beyond, limit, ..Filter::default() };
     let views = view::list(&state, caller.workspace(), &filter).await?;
-    Ok(Json(List { approvals: views.into_iter().map(|view| shown(&state, view)).collect() }))
+    let full = views.len() == limit as usize;
+    let next_before = views.last().filter(|_| full).map(|last| last.row.txn_id.to_string());
+    let policies: HashMap<_, _> = policies::list(&state, caller.workspace()).await?.into_iter().collect();
+    let shown = |view: View| {
+        let policy = policies.get(&view.row.credential_id);
+        shown(&state, view, policy)
+    };
+    Ok(Json(List { approvals: views.into_iter().map(shown).collect(), next_before }))
 }
 
 pub(super) async fn show(
@@ -205,7 +236,8 @@ pub(super) async fn show(
     if !rights::of(&state, &caller.user).await?.may_approve(view.row.credential_id) {
         return Err(Error::NotEligible(NOT_YOURS));
     }
-    Ok(Json(shown(&state, view)))
+    let policy = policies::by_id(&state, caller.workspace(), view.row.credential_id).await?;
+    Ok(Json(shown(&state, view, policy.as_ref())))
 }
 
 pub(super) async fn approve(
@@ -222,7 +254,7 @@ pub(super) async fn approve(
         agent_only: input.agent_only,
         max_uses: input.max_uses,
     });
-    say(&state, &caller, &id, Word::Approve(wish)).await
+    say(&state, &caller, &id, Word::Approve(wish), input.reason).await
 }
 
 pub(super) async fn deny(
@@ -231,5 +263,5 @@ pub(super) async fn deny(
     Path(id): Path<String>,
     Json(input): Json<Deny>,
 ) -> Result<Json<Answer>> {
-    say(&state, &caller, &id, Word::Deny(input.reason)).await
+    say(&state, &caller, &id, Word::Deny(input.reason), None).await
 }

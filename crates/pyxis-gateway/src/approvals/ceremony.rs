@@ -59,5 +59,5 @@ pub async fn approve(
 ) -> Result<Decided> {
     let verified = passkeys::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
     let proof = Proof::Passkey(Box::new(verified));
-    decide::decide_with(state, approver, txn, Word::Approve(wish), &proof).await
+    decide::decide_with(state, approver, txn, Word::Approve(wish), &proof, None).await
 }

@@ -15,7 +15,7 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
-use pyxis_store::{Event, StoreError, Tx, policies};
+use pyxis_store::{Event, StoreError, Tx};
 use serde::Serialize;
 
 use super::voters::Voter;
@@ -26,7 +26,7 @@ use crate::records::json;
 use crate::service::passkeys::Verified;
 use crate::state::State;
 
-/// Longest deny reason, in bytes.
+/// Longest reason, in bytes.
 const MAX_REASON: usize = 2000;
 
 /// Who decides, and through what.
@@ -98,10 +98,11 @@ pub struct Decided {
 /// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
 /// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
 pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<Decided> {
-    decide_with(state, approver, txn, word, &Proof::Session).await
+    decide_with(state, approver, txn, word, &Proof::Session, None).await
 }
 
-/// As [`decide`], where the word rests on more than a session.
+/// As [`decide`], where the word rests on more than a session. `note` is what the person said with an
+/// approval, for the record.
 ///
 /// # Errors
 /// As [`decide`].
@@ -111,12 +112,13 @@ pub async fn decide_with(
     txn: TxnId,
     word: Word,
     proof: &Proof,
+    note: Option<String>,
 ) -> Result<Decided> {
-    let now = state.now();
+    let (now, note) = (state.now(), checked(note)?);
     let mut tx = state.store.begin().await?;
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
-    let policy = load_policy(&mut tx, &row).await?;
+    let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
     // As they are now, not as they were when they signed in.
     let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
     let voter = voter.ok_or(Error::Unauthenticated)?;
@@ -129,7 +131,7 @@ pub async fn decide_with(
         super::expire::settle(state, row).await?;
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
-    let case = Case { state, approver, proof, voter: &voter, row: &row, policy: policy.as_ref(), now };
+    let case = Case { state, approver, proof, voter: &voter, row: &row, policy: policy.as_ref(), note, now };
     let decided = match word {
         Word::Approve(wish) => case.approve(&mut tx, wish).await?,
         Word::Deny(reason) => case.deny(&mut tx, reason).await?,
@@ -142,12 +144,6 @@ pub async fn decide_with(
     Ok(decided)
 }
 
-async fn load_policy(tx: &mut Tx, row: &ApprovalRow) -> Result<Option<Policy>> {
-    let found = policies::find(&mut *tx, row.workspace_id, row.credential_id).await?;
-    let Some(found) = found else { return Ok(None) };
-    Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
-}
-
 /// One decision under way.
 struct Case<'a> {
     state: &'a State,
@@ -156,7 +152,20 @@ struct Case<'a> {
     voter: &'a Voter,
     row: &'a ApprovalRow,
     policy: Option<&'a Policy>,
+    note: Option<String>,
     now: UnixMillis,
+}
+
+/// What somebody said, without blanks around it; `None` for nothing.
+fn checked(reason: Option<String>) -> Result<Option<String>> {
+    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
+        return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
+    }
+    if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
+        return Err(Error::field("reason", NO_NUL));
+    }
+    Ok(reason)
 }
 
 impl Case<'_> {
@@ -167,12 +176,13 @@ impl Case<'_> {
             self.check_wish(wish, needed)?;
         }
         let before = self.counted(tx).await?;
-        self.vote(tx, Verdict::Approve, None, wish).await?;
+        let note = self.note.as_deref();
+        self.vote(tx, Verdict::Approve, note, wish).await?;
         voters::check_distinct(tx, self.voter, &before).await?;
         let counted = self.count(tx).await?;
         let mut decided =
             Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
-        self.record(tx, "approval.vote", &decided, None).await?;
+        self.record(tx, "approval.vote", &decided, note).await?;
         if counted < needed {
             return Ok(decided);
         }
@@ -186,18 +196,12 @@ impl Case<'_> {
         if let Some(wish) = wish {
             decided.grant = Some(self.open_grant(tx, wish).await?);
         }
-        self.record(tx, "approval.approved", &decided, None).await?;
+        self.record(tx, "approval.approved", &decided, note).await?;
         Ok(decided)
     }
 
     async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<Decided> {
-        let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-        if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
-            return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
-        }
-        if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
-            return Err(Error::field("reason", NO_NUL));
-        }
+        let reason = checked(reason)?;
         self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;
@@ -222,13 +226,17 @@ impl Case<'_> {
         standing::needed(self.row, self.policy)
     }
 
+    fn passkey_required(&self) -> bool {
+        standing::passkey_required(self.row, self.policy)
+    }
+
     /// Uses the assertion up, which must be for exactly this; without one, refuses where one is needed.
     async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantWish>) -> Result<()> {
         if let Proof::Passkey(verified) = self.proof {
             verified.check_binding(&super::ceremony::binding(self.row, self.approver, wish))?;
             return verified.record(tx, self.now).await;
         }
-        if standing::passkey_required(self.row, self.policy) {
+        if self.passkey_required() {
             let url = format!("{}/approve/{}", self.state.config.base_url, self.row.txn_id);
             return Err(Error::PasskeyRequired { url });
         }
@@ -262,11 +270,18 @@ impl Case<'_> {
             agent_only: wish.is_some_and(|wish| wish.agent_only),
             channel: self.approver.surface.as_str().to_owned(),
             created_at: self.now,
+            passkey: self.passkey().is_some(),
         };
         match votes::insert(&mut *tx, &vote).await {
-            Err(StoreError::Conflict { .. }) => Err(Error::AlreadyDecided(ApprovalState::Pending)),
-            other => Ok(other?),
+            Err(StoreError::Conflict { .. }) => {}
+            other => return Ok(other?),
         }
+        // An approval from before a passkey was needed does not count: given again with one, it does.
+        let again = vote.passkey && verdict == Verdict::Approve && self.passkey_required();
+        if again && votes::confirm(&mut *tx, &vote).await? {
+            return Ok(());
+        }
+        Err(Error::AlreadyDecided(ApprovalState::Pending))
     }
 
     /// Approvals by people who may still approve.
@@ -276,7 +291,7 @@ impl Case<'_> {
 
     async fn counted(&self, tx: &mut Tx) -> Result<Vec<UserId>> {
         let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
-        voters::counted(tx, self.row.credential_id, self.policy, &given).await
+        voters::counted(tx, self.row, self.policy, &given).await
     }
 
     async fn open_grant(&self, tx: &mut Tx, wish: GrantWish) -> Result<GrantId> {

@@ -43,7 +43,7 @@ pub fn standing(
     policy: Option<&Policy>,
     votes: &[VoteRow],
 ) -> Standing {
-    let given = votes.iter().find(|vote| vote.user_id == approver.user && vote.verdict == Verdict::Approve);
+    let given = votes.iter().find(|vote| vote.user_id == approver.user && counts(vote, row, policy));
     let bar = match (eligible(approver.role, assigned, &approver.email, policy), given) {
         (_, Some(vote)) => Some(Bar::Voted(vote.created_at)),
         (Err(Error::NotEligible(why)), None) => Some(Bar::NotEligible(why)),
@@ -53,14 +53,20 @@ pub fn standing(
     Standing { needed: needed(row, policy), bar }
 }
 
-/// The stricter of what was asked when the request paused and what the policy asks now.
-pub(super) fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
+/// The approvals needed: the stricter of what was asked when the request paused and what the policy asks now.
+pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     let then = u32::try_from(row.min_approvals).unwrap_or(u32::MAX);
     policy.map_or(1, |policy| policy.min_approvals).max(then)
 }
 
-/// Likewise for the passkey.
-pub(super) fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
+/// Whether a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
+/// passkey is needed, one that was given without does not.
+pub fn counts(vote: &VoteRow, row: &ApprovalRow, policy: Option<&Policy>) -> bool {
+    vote.verdict == Verdict::Approve && (vote.passkey || !passkey_required(row, policy))
+}
+
+/// Whether a passkey is needed, likewise.
+pub fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
     row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
 }
 

@@ -36,6 +36,10 @@ pub struct View {
 pub struct Filter {
     /// Only in this state.
     pub state: Option<ApprovalState>,
+    /// Only those that are over.
+    pub settled: bool,
+    /// Text in agent, credential, method, host, reason or id; empty does not narrow.
+    pub text: String,
     /// Only of this agent.
     pub agent: Option<AgentId>,
     /// Only of these credentials; `None` is all.
@@ -113,6 +117,8 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
     expire::expire_due(state).await?;
     let wanted = ApprovalFilter {
         state: filter.state,
+        settled: filter.settled,
+        text: Some(filter.text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
         agent: filter.agent,
         credential: None,
         oldest_first: filter.oldest_first,

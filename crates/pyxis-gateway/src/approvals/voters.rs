@@ -1,13 +1,14 @@
 //! Who counts: the people behind the votes on one request, as they are now.
 //!
-//! A vote counts while its giver may still decide. Two votes count as two only if two people stand
-//! behind them: whoever opened another's account with a link of their own making holds both.
+//! A vote counts while its giver may still decide, and, once a passkey is needed, only if one gave it. Two
+//! votes count as two only if two people stand behind them: whoever opened another's account with a link of their own making holds both.
 
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_core::policy::Policy;
+use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::votes::{Verdict, VoteRow};
-use pyxis_store::{Tx, member_rights};
+use pyxis_store::votes::VoteRow;
+use pyxis_store::{Tx, member_rights, policies};
 
 use super::standing;
 use crate::error::{Error, Result};
@@ -42,16 +43,50 @@ impl Voter {
     }
 }
 
-/// The people behind the approvals that still count; each stands for one.
+/// The policy of a credential as this transaction finds it.
+pub(crate) async fn policy_of(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+) -> Result<Option<Policy>> {
+    let found = policies::find(&mut *tx, workspace, credential).await?;
+    let Some(found) = found else { return Ok(None) };
+    Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+/// Those of `people` whose word on requests of a credential would count now, in their order and each once:
+/// who is told of such a request.
+pub(crate) async fn eligible_among(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    people: Vec<UserId>,
+) -> Result<Vec<UserId>> {
+    let policy = policy_of(tx, workspace, credential).await?;
+    let (mut asked, mut eligible) = (Vec::new(), Vec::new());
+    for person in people {
+        if asked.contains(&person) {
+            continue;
+        }
+        asked.push(person);
+        let voter = Voter::load(tx, workspace, person, credential).await?;
+        if voter.is_some_and(|voter| voter.check(policy.as_ref()).is_ok()) {
+            eligible.push(person);
+        }
+    }
+    Ok(eligible)
+}
+
+/// The people behind the approvals of a request that still count; each stands for one.
 pub(super) async fn counted(
     tx: &mut Tx,
-    credential: CredentialId,
+    row: &ApprovalRow,
     policy: Option<&Policy>,
     votes: &[VoteRow],
 ) -> Result<Vec<UserId>> {
     let mut people = Vec::new();
-    for vote in votes.iter().filter(|vote| vote.verdict == Verdict::Approve) {
-        let Some(giver) = Voter::load(tx, vote.workspace_id, vote.user_id, credential).await? else {
+    for vote in votes.iter().filter(|vote| standing::counts(vote, row, policy)) {
+        let Some(giver) = Voter::load(tx, vote.workspace_id, vote.user_id, row.credential_id).await? else {
             continue;
         };
         if giver.check(policy).is_err() {

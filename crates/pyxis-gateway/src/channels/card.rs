@@ -2,14 +2,15 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::Rule;
 use pyxis_core::preview::{preview, visible};
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::chat_messages::ChatMessageRow;
-use pyxis_store::votes::Verdict;
 
 use super::nonce;
-use crate::approvals::view;
+use crate::approvals::{standing, view};
 use crate::error::Result;
-use crate::service::brand;
+use crate::service::{brand, policies};
 use crate::state::State;
 
 /// Longest single-line field, in characters.
@@ -40,6 +41,9 @@ impl Card {
         };
         let brand = brand::name(state, message.workspace_id).await?;
         let row = &seen.row;
+        let policy = policies::by_id(state, row.workspace_id, row.credential_id).await?;
+        let (passkey, needed) =
+            (standing::passkey_required(row, policy.as_ref()), standing::needed(row, policy.as_ref()));
         let url = format!("{}/approve/{}", state.config.base_url, row.txn_id);
         let mut lines = vec![
             format!("{} · {}", one_line(&brand), headline(row.state)),
@@ -56,12 +60,12 @@ impl Card {
         }
         match row.state {
             ApprovalState::Pending => {
-                let given = seen.votes.iter().filter(|vote| vote.verdict == Verdict::Approve).count();
-                if row.min_approvals > 1 {
-                    lines.push(format!("Approvals: {given} of {}", row.min_approvals));
+                if needed > 1 {
+                    let given = seen.votes.iter().filter(|vote| standing::counts(vote, row, policy.as_ref()));
+                    lines.push(format!("Approvals: {} of {needed}", given.count()));
                 }
                 lines.push(format!("Until {}", time_of_day(row.expires_at)));
-                lines.push(if row.passkey_required {
+                lines.push(if passkey {
                     format!("Approve with your passkey: {url}")
                 } else {
                     format!("Everything about it: {url}")
@@ -83,8 +87,8 @@ impl Card {
             state: row.state,
             nonce: nonce(state, message.id),
             url,
-            passkey: row.passkey_required,
-            grantable: !row.passkey_required && row.min_approvals <= 1,
+            passkey,
+            grantable: !passkey && needed <= 1 && row.kind == ApprovalKind::Forward && !always_asks(row),
             lines,
         }))
     }
@@ -93,6 +97,11 @@ impl Card {
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n")
     }
+}
+
+/// Whether a grant would be of no use: the address asks whatever was granted.
+fn always_asks(row: &ApprovalRow) -> bool {
+    row.rule == Rule::RequireUrl.as_str()
 }
 
 fn headline(state: ApprovalState) -> &'static str {

@@ -5,6 +5,7 @@
 //! token alone reads nothing there.
 
 mod api;
+pub mod room;
 mod updates;
 
 use std::sync::Arc;
@@ -85,6 +86,9 @@ impl Poster for Bot {
 
     async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
         let room = self.enter(state, &message.chat).await?;
+        if self.is_encrypted(state, &room).await? {
+            return Err(Trouble::Refused(room::ENCRYPTED.to_owned()));
+        }
         let content = text(&card.text());
         self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
     }

@@ -23,6 +23,8 @@ const AT_ONCE: usize = 8;
 const CLAIM: Duration = Duration::from_mins(1);
 /// Longest sleep, in case another process stored something.
 const NAP: Duration = Duration::from_secs(2);
+/// The sleep where more is due already.
+const MORE: Duration = Duration::from_millis(1);
 /// Longest wait between attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// After so many failures in a row an edit is given up. A message that was never posted is tried until its
@@ -38,6 +40,15 @@ pub(crate) enum Trouble {
     Failed(String),
     /// It will not work: the platform refuses this very thing.
     Refused(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Later(wait) => write!(f, "it limits the bot for {} seconds", wait.as_secs()),
+            Self::Failed(why) | Self::Refused(why) => f.write_str(why),
+        }
+    }
 }
 
 /// A platform as the outbox needs it.
@@ -92,6 +103,12 @@ pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut 
     }
 }
 
+/// Posts and edits until nothing is due.
+pub(super) async fn show_due<P: Poster>(state: &State, poster: &P) -> Result<()> {
+    while tick(state, poster).await? <= MORE {}
+    Ok(())
+}
+
 /// One round: what is due is posted or edited. How long nothing more can be due.
 pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duration> {
     let now = state.now();
@@ -109,10 +126,10 @@ pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duratio
         })
         .await;
     if more && !limited.load(Ordering::Relaxed) {
-        return Ok(Duration::from_millis(1));
+        return Ok(MORE);
     }
     let next = chat_messages::next_due(&state.store, P::PLATFORM, now).await?;
-    Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
+    Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(MORE))
 }
 
 async fn serve<P: Poster>(

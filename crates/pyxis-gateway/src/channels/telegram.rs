@@ -4,6 +4,7 @@
 //! `POST /telegram/webhook`. Messages are plain text: nothing in them is ever read as markup.
 
 mod api;
+pub mod me;
 mod updates;
 
 use std::sync::Arc;

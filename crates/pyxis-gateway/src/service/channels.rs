@@ -1,5 +1,6 @@
 //! Chats of a workspace, and accounts of its people on chat platforms.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
@@ -7,11 +8,13 @@ use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
-use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::workspaces;
 use serde_json::json;
 
+use super::policies;
 use crate::actor::{Actor, Change};
-use crate::channels::code_hash;
+use crate::channels::{code_hash, matrix, telegram};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -21,6 +24,8 @@ const CODE_LIFETIME: Duration = Duration::from_mins(10);
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 /// Characters of a code: 60 bits.
 const CODE: usize = 12;
+/// Messages that could not be shown, of each platform, that a person sees.
+const TROUBLE_SHOWN: u32 = 10;
 /// Longest name of a chat or room, in bytes.
 const MAX_CHAT: usize = 255;
 
@@ -99,9 +104,73 @@ pub async fn set_default_chat(
         return Err(Error::field(field, "a chat's or room's own name, without blanks"));
     }
     let chat = (!chat.is_empty()).then_some(chat);
+    if let (ChatPlatform::Matrix, Some(room)) = (platform, chat) {
+        check_room(state, room).await?;
+    }
     let mut change = Change::begin(state, actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
     change.commit("settings.changed", None, json!({ field: chat })).await
+}
+
+/// Refuses a Matrix room that the homeserver says the bot cannot work in.
+pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
+    match matrix::room::examine(state, room, true).await {
+        None => Ok(()),
+        Some(wrong) => Err(Error::field("matrix_room", wrong)),
+    }
+}
+
+/// A message that could not be shown as it should be.
+#[derive(Clone, Debug)]
+pub struct Unshown {
+    /// The platform.
+    pub platform: ChatPlatform,
+    /// The message; its `error` says why.
+    pub message: ChatMessageRow,
+}
+
+/// The newest messages of a workspace that could not be shown, platform by platform.
+pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+    let mut found = Vec::new();
+    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+        let rows = chat_messages::in_trouble(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
+        found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
+    }
+    Ok(found)
+}
+
+/// What each bot and each room that is named anywhere can do, for whoever looks after the server: the part,
+/// and what is wrong with it.
+pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
+    let mut parts = Vec::new();
+    if state.config.telegram.is_some() {
+        parts.push(("Telegram bot".to_owned(), telegram::me::sign_in(state).await));
+    }
+    if state.config.matrix.is_none() {
+        return Ok(parts);
+    }
+    let bot = matrix::room::sign_in(state).await;
+    let silent = bot.is_some();
+    parts.push(("Matrix bot".to_owned(), bot));
+    if silent {
+        return Ok(parts);
+    }
+    for room in rooms(state).await? {
+        let wrong = matrix::room::examine(state, &room, false).await;
+        parts.push((format!("Matrix room {room}"), wrong));
+    }
+    Ok(parts)
+}
+
+/// Every room that a workspace or a policy names.
+async fn rooms(state: &State) -> Result<BTreeSet<String>> {
+    let mut rooms = BTreeSet::new();
+    for workspace in workspaces::list(&state.store).await? {
+        rooms.extend(default_chat(state, workspace.id, ChatPlatform::Matrix).await?);
+        let all = policies::list(state, workspace.id).await?;
+        rooms.extend(all.into_iter().filter_map(|(_, policy)| policy.matrix_room));
+    }
+    Ok(rooms)
 }
 
 /// The name of a platform's default chat in settings and policies.

@@ -12,7 +12,7 @@ use pyxis_store::{audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 
-use super::credentials;
+use super::{channels, credentials};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
 use crate::judge;
@@ -81,6 +81,11 @@ pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Op
     load(state, workspace, &credential).await
 }
 
+/// The policy of a credential by its id, if it has one.
+pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
+    policies::find(&state.store, workspace, id).await?.as_ref().map(parse).transpose()
+}
+
 async fn load(
     state: &State,
     workspace: WorkspaceId,
@@ -98,6 +103,7 @@ fn parse(row: &PolicyRow) -> Result<Policy> {
 /// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.
 pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
     let credential = credentials::get(state, actor.workspace, name).await?;
+    check_chat(state, &credential, policy).await?;
     let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
     let mut change = Change::begin(state, actor).await?;
     let before = before(&mut change, &credential).await?;
@@ -108,6 +114,16 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
     let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
     change.commit("policy.changed", Some(&credential.name), detail).await?;
     Ok(version)
+}
+
+/// Looks at the room of a policy where it is another one than before.
+pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
+    let Some(room) = &policy.matrix_room else { return Ok(()) };
+    let stored = by_id(state, credential.workspace_id, credential.id).await?;
+    if stored.and_then(|stored| stored.matrix_room).as_ref() == Some(room) {
+        return Ok(());
+    }
+    channels::check_room(state, room).await
 }
 
 /// The policy as this change finds it.

@@ -206,6 +206,32 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
     record(state, &person.user, "user.password_set").await
 }
 
+/// Changes the person's own password, after the present one where there is one. A wrong one counts like one
+/// at the door, so that a session somebody left open is no place to try passwords at.
+///
+/// # Errors
+/// `WrongPassword`, `Locked`, `InvalidField` for a new one of the wrong length, or the same again.
+pub async fn change_password(
+    state: &State,
+    person: &Person,
+    present: &SecretString,
+    new: &SecretString,
+) -> Result<()> {
+    let user = users::find(&state.store, person.workspace(), person.user.id).await?;
+    let user = user.ok_or(Error::Unauthenticated)?;
+    if user.password_hash.is_some() {
+        reserve_attempt(state, &user, state.now()).await?;
+        if !verify(user.password_hash.clone(), present.clone()).await? {
+            record(state, &user, "user.password_refused").await?;
+            return Err(Error::WrongPassword);
+        }
+        if present.matches(new.expose().as_bytes()) {
+            return Err(Error::field("password", "the same as before"));
+        }
+    }
+    set_password(state, person, new).await
+}
+
 async fn set_password_of(
     executor: impl Executor,
     workspace: WorkspaceId,

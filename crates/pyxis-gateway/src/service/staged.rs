@@ -53,6 +53,7 @@ impl Staged {
 pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy) -> Result<Staged> {
     let credential = credentials::get(state, caller.workspace(), name).await?;
     check_right(state, &caller.user, &credential).await?;
+    policies::check_chat(state, &credential, policy).await?;
     let present = policies::get(state, caller.workspace(), name).await?;
     let now = state.now();
     let row = StagedPolicyRow {

@@ -6,10 +6,11 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::Stamp;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{Store, Tx, claims, holders, revocations, scores, stamps};
+use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::live::Live;
 use super::{ATTEMPTS, Place, nullifiers, settle_in};
+use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
 
@@ -31,15 +32,15 @@ pub enum Outcome {
 /// Stores credentials of one address and settles its scores in the scorers that know it; what became of
 /// each.
 pub async fn ingest(
-    store: &Store,
+    books: &Books,
     workspace: WorkspaceId,
     address: EvmAddress,
     credentials: &[Verified],
     now: UnixMillis,
 ) -> Result<Vec<Outcome>> {
     for _ in 0..ATTEMPTS {
-        let mut tx = store.begin().await?;
-        if let Some(outcomes) = ingest_in(&mut tx, workspace, address, credentials, now).await? {
+        let mut tx = books.begin().await?;
+        if let Some(outcomes) = ingest_in(books, &mut tx, workspace, address, credentials, now).await? {
             tx.commit().await?;
             return Ok(outcomes);
         }
@@ -48,6 +49,7 @@ pub async fn ingest(
 }
 
 pub(super) async fn ingest_in(
+    books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -80,7 +82,7 @@ pub(super) async fn ingest_in(
     if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced)) {
         let brought: Vec<Nullifier> =
             credentials.iter().flat_map(|credential| credential.nullifiers.clone()).collect();
-        if !settle_known(tx, workspace, address, &brought, now).await? {
+        if !settle_known(books, tx, workspace, address, &brought, now).await? {
             return Ok(None);
         }
     }
@@ -152,6 +154,7 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
 /// Settles the scores of an address whose Stamps changed, in the scorers that know it, and marks those of
 /// others that show something of it; `false`: begin again.
 pub(super) async fn settle_known(
+    books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -163,7 +166,7 @@ pub(super) async fn settle_known(
         let live = Live::read(&mut *tx, workspace, address, now).await?;
         for scorer in scorers {
             let place = Place { workspace, scorer, address };
-            if settle_in(tx, place, &live, now, false).await?.is_none() {
+            if settle_in(books, tx, place, &live, now, false).await?.is_none() {
                 return Ok(false);
             }
         }
@@ -176,14 +179,14 @@ pub(super) async fn settle_known(
 /// Removes a Stamp for its holder; whether there was one. Claims stay until the credential would have
 /// expired: one credential must not hop between wallets.
 pub async fn remove(
-    store: &Store,
+    books: &Books,
     workspace: WorkspaceId,
     address: EvmAddress,
     provider: &StampName,
     now: UnixMillis,
 ) -> Result<bool> {
     for _ in 0..ATTEMPTS {
-        let mut tx = store.begin().await?;
+        let mut tx = books.begin().await?;
         if !holders::lock(&mut tx, workspace, address).await? {
             return Ok(false);
         }
@@ -200,7 +203,7 @@ pub async fn remove(
             return Ok(false);
         }
         let changed = stamp.map_or_else(Vec::new, |stamp| stamp.nullifiers);
-        if settle_known(&mut tx, workspace, address, &changed, now).await? {
+        if settle_known(books, &mut tx, workspace, address, &changed, now).await? {
             tx.commit().await?;
             return Ok(true);
         }

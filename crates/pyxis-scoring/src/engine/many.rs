@@ -6,10 +6,11 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
-use pyxis_store::{Store, Tx, holders, revocations, stamps};
+use pyxis_store::{Tx, holders, revocations, stamps};
 
 use super::ATTEMPTS;
 use super::ingest::{Outcome, ingest_in, new_stamp};
+use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
 
@@ -18,14 +19,14 @@ use crate::error::{Error, Result};
 /// Addresses that are new, which in an import most are, take a short way: nobody has scored them, so
 /// there is nothing to settle. The others go as if each had come by itself.
 pub async fn ingest_many(
-    store: &Store,
+    books: &Books,
     workspace: WorkspaceId,
     credentials: &[Verified],
     now: UnixMillis,
 ) -> Result<Vec<Outcome>> {
     for _ in 0..ATTEMPTS {
-        let mut tx = store.begin().await?;
-        match all_in(&mut tx, workspace, credentials, now).await {
+        let mut tx = books.begin().await?;
+        match all_in(books, &mut tx, workspace, credentials, now).await {
             Ok(Some(outcomes)) => {
                 tx.commit().await?;
                 return Ok(outcomes);
@@ -39,6 +40,7 @@ pub async fn ingest_many(
 }
 
 async fn all_in(
+    books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     credentials: &[Verified],
@@ -66,7 +68,9 @@ async fn all_in(
     add_new(tx, workspace, credentials, &new, &mut outcomes, now).await?;
     for (address, indexes) in known {
         let theirs: Vec<Verified> = indexes.iter().map(|index| credentials[*index].clone()).collect();
-        let Some(found) = ingest_in(tx, workspace, address, &theirs, now).await? else { return Ok(None) };
+        let Some(found) = ingest_in(books, tx, workspace, address, &theirs, now).await? else {
+            return Ok(None);
+        };
         for (index, outcome) in indexes.into_iter().zip(found) {
             outcomes[index] = Some(outcome);
         }

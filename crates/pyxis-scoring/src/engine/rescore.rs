@@ -2,9 +2,10 @@
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_store::{Store, scores};
+use pyxis_store::scores;
 
 use super::{Place, score};
+use crate::books::Books;
 use crate::error::Result;
 
 /// Addresses read at once.
@@ -16,7 +17,7 @@ const PAGE: u32 = 500;
 /// A score that was computed is not history until it is answered. Interrupted and run again, it goes on
 /// with what is left.
 pub async fn rescore(
-    store: &Store,
+    books: &Books,
     workspace: WorkspaceId,
     scorer: ScorerId,
     clock: &dyn Clock,
@@ -25,11 +26,11 @@ pub async fn rescore(
     let mut done = 0;
     let mut after = None;
     loop {
-        let page = scores::outdated(store, workspace, scorer, clock.now(), after, PAGE).await?;
+        let page = scores::outdated(&**books, workspace, scorer, clock.now(), after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(*last);
         for address in page {
-            score(store, Place { workspace, scorer, address }, clock.now(), false).await?;
+            score(books, Place { workspace, scorer, address }, clock.now(), false).await?;
             done += 1;
             progress(done);
         }

@@ -7,10 +7,11 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::claims::Held;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::stamps::StampRow;
-use pyxis_store::{Store, Tx, claims, holders, revocations, scores, stamps};
+use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::ingest::settle_known;
 use super::{ATTEMPTS, nullifiers};
+use crate::books::Books;
 use crate::error::{Error, Result};
 
 /// What a revocation did.
@@ -24,10 +25,10 @@ pub struct Revocation {
 
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
 /// nullifier takes them again.
-pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
+pub async fn revoke(books: &Books, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
     for _ in 0..ATTEMPTS {
-        let mut tx = store.begin().await?;
-        if let Some(done) = revoke_in(&mut tx, workspace, revocation).await? {
+        let mut tx = books.begin().await?;
+        if let Some(done) = revoke_in(books, &mut tx, workspace, revocation).await? {
             tx.commit().await?;
             return Ok(done);
         }
@@ -37,6 +38,7 @@ pub async fn revoke(store: &Store, workspace: WorkspaceId, revocation: &Revocati
 
 /// The same in a transaction of the caller; `None`: roll back and begin again.
 pub(crate) async fn revoke_in(
+    books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     revocation: &RevocationRow,
@@ -45,9 +47,9 @@ pub(crate) async fn revoke_in(
     let new = revocations::insert(tx, workspace, revocation).await?;
     let now = revocation.revoked_at;
     let (removed, settled) = match stored(tx, workspace, &revocation.digest).await? {
-        Some(stamp) => (true, take_out(tx, workspace, &stamp, now).await?),
+        Some(stamp) => (true, take_out(books, tx, workspace, &stamp, now).await?),
         // A Stamp that its holder removed may have left claims behind.
-        None => (false, release_left(tx, workspace, &revocation.digest, now).await?),
+        None => (false, release_left(books, tx, workspace, &revocation.digest, now).await?),
     };
     Ok(settled.then_some(Revocation { new, removed }))
 }
@@ -61,7 +63,13 @@ async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> 
     Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
 }
 
-async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: UnixMillis) -> Result<bool> {
+async fn take_out(
+    books: &Books,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    stamp: &StampRow,
+    now: UnixMillis,
+) -> Result<bool> {
     let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?.stamps;
     let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
     claims::lock(tx, workspace, nullifiers(&all)).await?;
@@ -70,7 +78,7 @@ async fn take_out(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow, now: Un
     release(tx, workspace, &held).await?;
     let left = left_by_renewals(tx, workspace, stamp).await?;
     release(tx, workspace, &left).await?;
-    settle_known(tx, workspace, stamp.address, &stamp.nullifiers, now).await
+    settle_known(books, tx, workspace, stamp.address, &stamp.nullifiers, now).await
 }
 
 /// The holder's other claims on what the Stamp proves. They stand on credentials that this one replaced and
@@ -86,6 +94,7 @@ async fn left_by_renewals(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow)
 }
 
 async fn release_left(
+    books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     digest: &SigningDigest,
@@ -102,7 +111,7 @@ async fn release_left(
     let touched: Vec<Nullifier> = nullifiers(&all).chain(&left).cloned().collect();
     claims::lock(tx, workspace, &touched).await?;
     release(tx, workspace, &held).await?;
-    settle_known(tx, workspace, address, &left, now).await
+    settle_known(books, tx, workspace, address, &left, now).await
 }
 
 /// Ends claims. Where the holder has another live Stamp with the nullifier, settling claims it again.

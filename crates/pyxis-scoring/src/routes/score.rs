@@ -107,7 +107,7 @@ async fn computed(state: &State, place: Place, now: UnixMillis) -> Result<String
     if holders::known(&state.store, place.workspace, &[place.address]).await?.is_empty() {
         return engine::nothing(&state.store, place, now).await;
     }
-    match engine::score(&state.store, place, now, true).await? {
+    match engine::score(&state.books, place, now, true).await? {
         Some(body) => Ok(body),
         None => engine::nothing(&state.store, place, now).await,
     }

@@ -91,7 +91,7 @@ async fn bodies(
     let known = holders::known(&state.store, workspace, &wanted).await?;
     for address in wanted {
         let computed = if known.contains(&address) {
-            engine::score(&state.store, place(address), now, false).await?
+            engine::score(&state.books, place(address), now, false).await?
         } else {
             None
         };

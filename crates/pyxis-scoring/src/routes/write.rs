@@ -60,7 +60,7 @@ pub(crate) async fn add_stamps(
         let now = state.now();
         let checked = check(&state, caller.workspace, address, texts, now).await?;
         let believed: Vec<Verified> = checked.iter().filter_map(|one| one.as_ref().ok().cloned()).collect();
-        let outcomes = engine::ingest(&state.store, caller.workspace, address, &believed, now).await?;
+        let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
         let items: Vec<Item<'_>> = checked.iter().map(|one| item(one, &mut outcomes)).collect();
         let body = serde_json::json!({ "items": items }).to_string();
@@ -140,7 +140,7 @@ pub(crate) async fn remove_stamps(
         let mut removed = 0;
         for name in &names {
             let was_there =
-                engine::remove(&state.store, caller.workspace, address, name, state.now()).await?;
+                engine::remove(&state.books, caller.workspace, address, name, state.now()).await?;
             removed += u32::from(was_there);
         }
         Ok(json(format!("{{\"removed\":{removed}}}")))

@@ -151,7 +151,7 @@ pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Re
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
     scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
     record_rescore(state, actor, id).await?;
-    Ok(engine::rescore(&state.store, actor.workspace, id, &*state.clock, done).await?)
+    Ok(engine::rescore(&state.books, actor.workspace, id, &*state.clock, done).await?)
 }
 
 /// The same in the background of this node, once at a time; [`progress`] tells how far it is. Where the
@@ -166,7 +166,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     let workspace = actor.workspace;
     tokio::spawn(async move {
         let state = &running.state;
-        if let Err(error) = engine::rescore(&state.store, workspace, id, &*state.clock, |_| ()).await {
+        if let Err(error) = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ()).await {
             tracing::warn!(%error, scorer = %id, "scoring everything anew broke off");
         }
     });

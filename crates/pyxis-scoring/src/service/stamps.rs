@@ -165,7 +165,9 @@ pub async fn revoke(
     let row = RevocationRow { digest, revoked_at, revoked_by, reason };
     for _ in 0..ATTEMPTS {
         let mut change = Change::begin(state, actor).await?;
-        let Some(done) = engine::revoke_in(&mut change.tx, actor.workspace, &row).await? else { continue };
+        let Some(done) = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, &row).await? else {
+            continue;
+        };
         if done.new || done.removed {
             let detail = json!({ "digest": hex(&digest), "reason": row.reason, "removed": done.removed });
             change.commit("stamp.revoke", detail).await?;

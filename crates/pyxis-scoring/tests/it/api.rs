@@ -2,6 +2,7 @@
 //! real database of either engine, with a clock that stands still until it is moved.
 
 mod catalogue;
+mod changes;
 mod damage;
 mod dedup;
 mod doors;

@@ -7,6 +7,7 @@ use pyxis_core::id::WorkspaceId;
 
 use super::{AuditRow, audit_columns, read_rest};
 use crate::db::{FromRow, Row, sql};
+use crate::like::containing;
 use crate::{Executor, StoreError};
 
 /// Which records to find; `None` and empty lists do not narrow.
@@ -93,20 +94,6 @@ pub async fn search(
     .then(" ORDER BY r.seq DESC")
     .limit(if filter.limit == 0 { DEFAULT_LIMIT } else { filter.limit });
     executor.all(query).await
-}
-
-/// A LIKE pattern for text that contains `text`.
-fn containing(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len() + 2);
-    pattern.push('%');
-    for character in text.to_lowercase().chars() {
-        if matches!(character, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern.push('%');
-    pattern
 }
 
 /// How many requests were decided how, in buckets of `bucket_ms` that start at `from`.

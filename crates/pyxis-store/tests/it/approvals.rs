@@ -11,6 +11,8 @@ use crate::support::{NOW, add_approval, add_workspace, at, at_once, contract, ex
 
 const FILTER: ApprovalFilter = ApprovalFilter {
     state: None,
+    settled: false,
+    text: None,
     agent: None,
     credential: None,
     oldest_first: false,
@@ -46,6 +48,7 @@ fn vote(ws: WorkspaceId, txn: TxnId, millis: i64) -> VoteRow {
         agent_only: true,
         channel: "dashboard".to_owned(),
         created_at: at(millis),
+        passkey: false,
     }
 }
 
@@ -255,5 +258,37 @@ contract! {
         assert!(votes::list_many(&world.store, world.ws, &[]).await.unwrap().is_empty());
         let other = add_workspace(&world.store, "other").await;
         assert!(votes::list(&world.store, other, new.txn_id).await.unwrap().is_empty());
+    }
+
+    async fn an_approval_without_a_passkey_is_confirmed_with_one_once(world: &World) {
+        let new = add_approval(world, "k").await;
+        let (first, denied) = (vote(world.ws, new.txn_id, 0), vote(world.ws, new.txn_id, 1));
+        let denied = VoteRow { verdict: Verdict::Deny, ..denied };
+        votes::insert(&world.store, &first).await.unwrap();
+        votes::insert(&world.store, &denied).await.unwrap();
+        let again = VoteRow { passkey: true, created_at: at(2), grant_seconds: None, ..first.clone() };
+        assert!(votes::confirm(&world.store, &again).await.unwrap());
+        assert!(!votes::confirm(&world.store, &again).await.unwrap(), "it has a passkey now");
+        assert!(!votes::confirm(&world.store, &VoteRow { passkey: true, ..denied.clone() }).await.unwrap());
+        assert_eq!(votes::list(&world.store, world.ws, new.txn_id).await.unwrap(), [denied, again]);
+    }
+
+    async fn requests_are_found_by_what_stands_in_them(world: &World) {
+        let new = add_approval(world, "k").await;
+        let find = async |text: &str| {
+            let filter = ApprovalFilter { text: Some(text.to_owned()), ..FILTER };
+            approvals::list(&world.store, world.ws, &filter).await.unwrap().len()
+        };
+        let (agent, id) = (new.agent_name.to_uppercase(), new.txn_id.to_string());
+        for text in [agent.as_str(), &new.credential_name, "post", &new.target_host, &id[..13]] {
+            assert_eq!(find(text).await, 1, "{text}");
+        }
+        for text in ["no such thing", "%", "_", "\\"] {
+            assert_eq!(find(text).await, 0, "{text}");
+        }
+        let over = ApprovalFilter { settled: true, ..FILTER };
+        assert!(approvals::list(&world.store, world.ws, &over).await.unwrap().is_empty());
+        assert!(expire(&world.store, &new, 3_600_000).await);
+        assert_eq!(approvals::list(&world.store, world.ws, &over).await.unwrap().len(), 1);
     }
 }

@@ -142,6 +142,8 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert_eq!(agents::list(store, ws).await.unwrap(), agents::list(&world.store, ws).await.unwrap());
     let filter = approvals::ApprovalFilter {
         state: None,
+        settled: false,
+        text: None,
         agent: None,
         credential: None,
         oldest_first: false,

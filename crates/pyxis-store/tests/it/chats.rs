@@ -69,6 +69,29 @@ contract! {
         assert_eq!((one(world, txn).await.attempts, one(world, txn).await.error), (0, None));
     }
 
+    async fn messages_that_could_not_be_shown_are_found_newest_first(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        let (first, good, second) = (
+            add(world, txn, TELEGRAM, NOW).await,
+            add(world, txn, TELEGRAM, NOW).await,
+            add(world, txn, TELEGRAM, NOW).await,
+        );
+        for new in [&first, &second] {
+            chat_messages::failed(&world.store, new.id, "chat not found", None).await.unwrap();
+        }
+        let found = async |ws, platform, limit| {
+            let rows = chat_messages::in_trouble(&world.store, ws, platform, limit).await.unwrap();
+            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        };
+        let mut both = vec![first.id, second.id];
+        both.sort_by(|a, b| b.cmp(a));
+        assert_eq!(found(world.ws, TELEGRAM, 9).await, both);
+        assert_eq!(found(world.ws, TELEGRAM, 1).await, both[..1]);
+        assert!(!found(world.ws, TELEGRAM, 9).await.contains(&good.id));
+        assert!(found(world.ws, ChatPlatform::Matrix, 9).await.is_empty());
+        assert!(found(add_workspace(&world.store, "other").await, TELEGRAM, 9).await.is_empty());
+    }
+
     async fn each_message_is_claimed_once_and_a_platform_gets_its_own_only(world: &World) {
         let txn = add_approval(world, "a").await.txn_id;
         for _ in 0..20 {

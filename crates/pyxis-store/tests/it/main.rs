@@ -26,6 +26,7 @@ mod grants;
 mod members;
 mod models;
 mod oauth_tokens;
+mod outbox;
 mod passkeys;
 mod people;
 mod proofs;

@@ -10,7 +10,7 @@ pub enum WebhookCommand {
         /// Where deliveries are posted: https, and a public host.
         #[arg(long)]
         url: String,
-        /// An event to deliver; repeat for several. Without it: all.
+        /// An event to deliver; repeat for several. Without it: the three of approvals.
         #[arg(long = "event", value_name = "EVENT")]
         events: Vec<String>,
         /// For people.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
+use pyxis_gateway::service::channels;
 use pyxis_store::audit::{self, AuditKeys};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
@@ -17,6 +18,7 @@ use super::{AlreadySo, out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
+use crate::serve::default_base_url;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
@@ -155,6 +157,9 @@ async fn examine(config: &Config) -> Vec<Finding> {
     }
     findings.push(ca_file(config));
     findings.extend(networks::examine(config, &store).await);
+    if findings.iter().all(|finding| finding.wrong.is_none()) {
+        findings.extend(chats(config).await);
+    }
     findings
 }
 
@@ -227,6 +232,30 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
             }
         },
         Err(error) => Finding::bad("audit trail", error, "check the database"),
+    }
+}
+
+/// The bots and their rooms, where there are any.
+async fn chats(config: &Config) -> Vec<Finding> {
+    const MEND: &str = "see docs/notifications.md";
+    if config.chats.telegram.is_none() && config.chats.matrix.is_none() {
+        return Vec::new();
+    }
+    let part = "chats";
+    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
+    let app = match app::open(config.clone(), base_url).await {
+        Ok(app) => app,
+        Err(error) => return vec![Finding::bad(part, format!("{error:#}"), MEND)],
+    };
+    match channels::examine(&app.gateway).await {
+        Ok(parts) => parts
+            .into_iter()
+            .map(|(part, wrong)| match wrong {
+                None => Finding::good(&part),
+                Some(wrong) => Finding::bad(&part, wrong, MEND),
+            })
+            .collect(),
+        Err(error) => vec![Finding::bad(part, error, MEND)],
     }
 }
 

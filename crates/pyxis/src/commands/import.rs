@@ -49,7 +49,8 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
         }
         true
     };
-    let done = import::import(&app.store, &SystemClock, options, source, &mut rejects, begun, report).await?;
+    let done = import::import(&app.scoring.books, &SystemClock, options, source, &mut rejects, begun, report)
+        .await?;
     bar.finish_and_clear();
     place.forget();
     tell(global.json, &done, &place.rejects);

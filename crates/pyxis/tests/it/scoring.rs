@@ -1,6 +1,7 @@
 //! Scoring as its managers use it.
 
 mod admin;
+mod changes;
 mod commands;
 mod front;
 mod models;

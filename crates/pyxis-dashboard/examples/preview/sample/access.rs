@@ -357,6 +357,12 @@ impl Sample {
                 lifetimes: vec![self.choice("90", "90 days", true)],
                 problems: self.problems(&[("name", "Taken."), ("scopes", "Name one.")]),
             },
+            has_password: some,
+            password_problems: self.problems(&[
+                ("password", "Not it."),
+                ("new_password", "Too short."),
+                ("new_password_again", "They differ."),
+            ]),
         })
     }
 

@@ -2,12 +2,12 @@
 
 use pyxis_dashboard::text;
 use pyxis_dashboard::text::Middle;
-use pyxis_dashboard::view::Shell;
 use pyxis_dashboard::view::approvals::{
-    ApprovalPage, Card, CardState, GrantChoice, GrantOffer, InboxPage, Load, Pages, Place, StandalonePage,
-    Vote,
+    ApprovalPage, Card, CardState, DecidedPage, GrantChoice, GrantOffer, InboxPage, Load, Pages, Place,
+    StandalonePage, Vote,
 };
 use pyxis_dashboard::view::body::BodyView;
+use pyxis_dashboard::view::{Search, Shell};
 
 use super::{Rendered, Sample, render};
 
@@ -174,7 +174,18 @@ impl Sample {
             heavy: pending.len() > 1,
         });
         let first_request = Some(self.curl());
-        InboxPage { shell, load, pending, pages, decided, newest_first: false, first_request }
+        let search = Search { path: "/app/inbox", ..Search::default() };
+        InboxPage { shell, search, load, pending, pages, decided, newest_first: false, first_request }
+    }
+
+    fn decided(self, q: &str, decided: Vec<Card>) -> String {
+        let pages = (!decided.is_empty()).then(|| Pages {
+            summary: self.t("5 requests"),
+            start: Some("/app/decided".to_owned()),
+            next: Some("/app/decided?after=1".to_owned()),
+        });
+        let search = Search { path: "/app/decided", q: q.to_owned(), ..Search::default() };
+        render(&DecidedPage { shell: self.shell(), search, decided, pages })
     }
 
     pub(super) fn approvals(self) -> Vec<Rendered> {
@@ -204,6 +215,9 @@ impl Sample {
             ("/app/inbox/cut", render(&self.inbox(vec![text_body], Vec::new()))),
             ("/app/inbox/calm", render(&self.inbox(Vec::new(), self.settled()))),
             ("/app/inbox/empty", render(&self.inbox(Vec::new(), Vec::new()))),
+            ("/app/decided", self.decided("", self.settled())),
+            ("/app/decided/none", self.decided(&self.t("nobody"), Vec::new())),
+            ("/app/decided/empty", self.decided("", Vec::new())),
             ("/app/approvals/open", approval(self.invoice(self.open()))),
             ("/app/approvals/passkey", approval(self.invoice(self.open_with_passkey()))),
             ("/approve/passkey", standalone(self.invoice(self.open_with_passkey()))),

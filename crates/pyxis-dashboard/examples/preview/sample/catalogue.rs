@@ -1,9 +1,9 @@
 //! The catalogue and the issuers.
 
-use pyxis_dashboard::view::Problems;
 use pyxis_dashboard::view::catalogue::{
     CataloguePage, IssuerLine, IssuersPage, PlatformForm, PlatformLine, PlatformPage,
 };
+use pyxis_dashboard::view::{Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -42,6 +42,7 @@ impl Sample {
     fn catalogue_page(self, own: bool) -> String {
         render(&CataloguePage {
             shell: self.shell(),
+            search: self.search("/app/catalogue"),
             platforms: (0..4).map(|n| self.platform(n)).collect(),
             own,
             summary: self.t("31 platforms with 59 Stamps"),
@@ -99,6 +100,7 @@ impl Sample {
         let issuers = |issuers, problems| {
             render(&IssuersPage {
                 shell: self.shell(),
+                search: Search { path: "/app/issuers", ..Search::default() },
                 issuers,
                 add: self.t("curl http://localhost:8700/admin/issuers"),
                 did: String::new(),

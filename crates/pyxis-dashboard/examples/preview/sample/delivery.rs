@@ -1,14 +1,14 @@
 //! Webhook endpoints and deliveries, notifications, the brand.
 
-use pyxis_dashboard::view::Problems;
 use pyxis_dashboard::view::brand::BrandPage;
 use pyxis_dashboard::view::notifications::{
-    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine,
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, UnshownLine,
 };
 use pyxis_dashboard::view::webhooks::{
     DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
     WebhookSecretPage, WebhooksPage,
 };
+use pyxis_dashboard::view::{Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -18,7 +18,7 @@ impl Sample {
             id: self.t(["w1", "w2"][n]),
             url: self.t(["https://hooks.example.com/pyxis", "https://old.example.com/in"][n]),
             description: self.t(["Pages the person on duty", ""][n]),
-            events: self.t(["all events", "approval.decided"][n]),
+            events: self.t(["all events of approvals", "approval.decided"][n]),
             enabled: n == 0,
             pending: [1, 0][n],
             failed: [2, 0][n],
@@ -63,12 +63,21 @@ impl Sample {
                 label: self.t("Chromium on Linux"),
                 added: self.at(-5),
             }],
+            unshown: vec![UnshownLine {
+                platform: "Matrix".into(),
+                chat: self.t("!a:example.org"),
+                txn: self.t("t1"),
+                why: self.t("The room is encrypted."),
+                again: true,
+                at: self.at(-7),
+            }],
             telegram_chat: self.t("-1001"),
             matrix_room: self.t("!a:example.org"),
             problems: self.problems(&[("matrix_room", "Without blanks.")]),
         };
         let quiet = NotificationsPage {
             platforms: Vec::new(),
+            unshown: Vec::new(),
             browsers: Vec::new(),
             problems: Problems::default(),
             ..page.clone()
@@ -140,8 +149,18 @@ impl Sample {
             both_until: None,
         };
         vec![
-            ("/app/webhooks", render(&WebhooksPage { shell: self.shell(), webhooks })),
-            ("/app/webhooks?empty", render(&WebhooksPage { shell: self.shell(), webhooks: Vec::new() })),
+            (
+                "/app/webhooks",
+                render(&WebhooksPage { shell: self.shell(), search: self.search("/app/webhooks"), webhooks }),
+            ),
+            (
+                "/app/webhooks?empty",
+                render(&WebhooksPage {
+                    shell: self.shell(),
+                    search: Search { path: "/app/webhooks", ..Search::default() },
+                    webhooks: Vec::new(),
+                }),
+            ),
             (
                 "/app/new/webhook",
                 render(&NewWebhookPage { shell: self.shell(), form: self.webhook_form(Problems::default()) }),

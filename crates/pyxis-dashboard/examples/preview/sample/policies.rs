@@ -5,7 +5,7 @@ use pyxis_dashboard::view::policies::{
     ReplayChange, StagedLine,
 };
 use pyxis_dashboard::view::staged::{Difference, StagedPage};
-use pyxis_dashboard::view::{Outcome, Problems, Search};
+use pyxis_dashboard::view::{Choice, Outcome, Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -31,8 +31,12 @@ impl Sample {
             approval_timeout_minutes: String::new(),
             channels: vec![
                 self.choice("agent_reflected", "In the agent's answer, and in the inbox", true),
-                self.choice("dashboard", "In the inbox only", false),
+                self.choice("dashboard", "In the inbox, with browser notifications", false),
+                Choice { value: "chat_primary".into(), label: self.t("On Telegram"), chosen: false },
+                Choice { value: "chat_secondary".into(), label: self.t("On Matrix"), chosen: false },
             ],
+            telegram_chat: self.t("-1001234567890"),
+            matrix_room: self.t("!ops:example.org"),
             problems,
         }
     }
@@ -161,6 +165,8 @@ impl Sample {
                         by: self.t("mem@example.com"),
                         at: self.at(-20),
                     }],
+                    no_grants: false,
+                    grant_search: self.search("/app/policies"),
                     grants: vec![grant(0), grant(1)],
                 }),
             ),
@@ -171,6 +177,8 @@ impl Sample {
                     search: Search::default(),
                     policies,
                     staged: Vec::new(),
+                    no_grants: true,
+                    grant_search: Search::default(),
                     grants: Vec::new(),
                 }),
             ),
@@ -181,6 +189,8 @@ impl Sample {
                     search: Search::default(),
                     policies: Vec::new(),
                     staged: Vec::new(),
+                    no_grants: true,
+                    grant_search: Search::default(),
                     grants: Vec::new(),
                 }),
             ),

@@ -13,7 +13,7 @@ use crate::support::{Team, World};
 
 async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = Place { workspace: team.id, scorer, address };
-    engine::score(&world.scoring.store, place, world.scoring.now(), false).await.unwrap();
+    engine::score(&world.scoring.books, place, world.scoring.now(), false).await.unwrap();
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -121,6 +122,18 @@ impl Bot {
         self.call(state, Method::GET, path, None, CALL + waits).await
     }
 
+    /// What is at a path; `None` where the server says that there is nothing.
+    pub(super) async fn find<T: DeserializeOwned>(
+        &self,
+        state: &State,
+        path: &str,
+    ) -> Result<Option<T>, Trouble> {
+        match self.exchange(state, Method::GET, path, None, CALL).await? {
+            (StatusCode::NOT_FOUND, _) => Ok(None),
+            (status, bytes) => read(status, &bytes).map(Some),
+        }
+    }
+
     async fn call<T: DeserializeOwned>(
         &self,
         state: &State,
@@ -129,6 +142,18 @@ impl Bot {
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<T, Trouble> {
+        let (status, bytes) = self.exchange(state, method, path, body, limit).await?;
+        read(status, &bytes)
+    }
+
+    async fn exchange(
+        &self,
+        state: &State,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        limit: Duration,
+    ) -> Result<(StatusCode, Bytes), Trouble> {
         let request = self.request(method, path, body)?;
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
@@ -136,16 +161,11 @@ impl Bot {
             let status = response.status();
             Ok::<_, pyxis_net::Error>((status, read_capped(response.into_body(), ANSWER_MAX).await?))
         };
-        let (status, bytes) = match timeout(limit, answering).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(Trouble::Failed(error.to_string())),
-            Err(_) => return Err(Trouble::Failed("no answer in time".to_owned())),
-        };
-        if status.is_success() {
-            let odd = |_| Trouble::Failed("the answer is not one of a homeserver".to_owned());
-            return serde_json::from_slice(&bytes).map_err(odd);
+        match timeout(limit, answering).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(Trouble::Failed(error.to_string())),
+            Err(_) => Err(Trouble::Failed("no answer in time".to_owned())),
         }
-        Err(judge(status, &bytes))
     }
 
     fn request(
@@ -168,6 +188,14 @@ impl Bot {
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(request)
     }
+}
+
+fn read<T: DeserializeOwned>(status: StatusCode, bytes: &[u8]) -> Result<T, Trouble> {
+    if status.is_success() {
+        let odd = |_| Trouble::Failed("the answer is not one of a homeserver".to_owned());
+        return serde_json::from_slice(bytes).map_err(odd);
+    }
+    Err(judge(status, bytes))
 }
 
 fn judge(status: StatusCode, bytes: &[u8]) -> Trouble {

@@ -67,8 +67,8 @@ both_engines! {
         world.verify(wallet(1), "B", "b:1", 90).await;
         world.on_day(4);
         world.set_terms(scorer, "20", &[("A", "5")]).await;
-        let store = &world.state.store;
-        pyxis_scoring::engine::rescore(store, world.workspace, scorer, &*world.clock, |_| ()).await.unwrap();
+        let books = &world.state.books;
+        pyxis_scoring::engine::rescore(books, world.workspace, scorer, &*world.clock, |_| ()).await.unwrap();
         assert_eq!(before(world, scorer, 1, "2026-02-01").await, holding(&answered));
         assert_eq!(world.count("score_history").await, 1);
     }

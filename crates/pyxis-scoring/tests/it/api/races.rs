@@ -20,9 +20,9 @@ async fn records(world: &World, scorer: ScorerId) -> Vec<Value> {
     let now = world.state.now();
     let asked: Vec<_> = (0..ADDRESSES)
         .map(|number| {
-            let store = world.state.store.clone();
+            let books = world.state.books.clone();
             let place = Place { workspace: world.workspace, scorer, address: wallet(number) };
-            tokio::spawn(async move { score(&store, place, now, true).await })
+            tokio::spawn(async move { score(&books, place, now, true).await })
         })
         .collect();
     let mut records = Vec::with_capacity(asked.len());
@@ -119,7 +119,7 @@ both_engines! {
                         let (state, workspace) = (world.state.clone(), world.workspace);
                         let row = revocation(wallet(of), &text, state.now());
                         working.spawn(async move {
-                            pyxis_scoring::engine::revoke(&state.store, workspace, &row).await.unwrap();
+                            pyxis_scoring::engine::revoke(&state.books, workspace, &row).await.unwrap();
                             StatusCode::OK
                         });
                     }

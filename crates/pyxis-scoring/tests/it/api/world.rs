@@ -24,6 +24,7 @@ use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::issuers::{self, IssuerRow};
+use pyxis_store::outbox::Outbox;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::workspaces::{self, WorkspaceRow};
@@ -97,7 +98,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     url: DatabaseUrl,
     router: Router,
-    keyring: Keyring,
+    pub(crate) keyring: Keyring,
 }
 
 /// Nobody manages here.
@@ -292,7 +293,7 @@ impl World {
     /// Revokes a credential as its issuer does.
     pub(crate) async fn revoke(&self, of: EvmAddress, credential: &str) -> Revocation {
         let row = revocation(of, credential, self.state.now());
-        revoke(&self.state.store, self.workspace, &row).await.unwrap()
+        revoke(&self.state.books, self.workspace, &row).await.unwrap()
     }
 
     /// The process that [`World::get`] asks.
@@ -423,6 +424,7 @@ fn state(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Confi
 fn parts(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> Parts {
     Parts {
         store,
+        outbox: Outbox::new(keyring.clone(), Arc::new(OsEntropy)),
         audit_keys: AuditKeys::new(keyring),
         managers: Arc::new(Nobody),
         clock: clock.clone(),

@@ -115,9 +115,9 @@ async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
             let text = signer.sign(&statement)?;
             verified.push(credential::parse_and_verify(&text, address, now, |did| did == signer.did())?);
         }
-        engine::ingest(&state.store, actor.workspace, address, &verified, now).await?;
+        engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
         let place = Place { workspace: actor.workspace, scorer, address };
-        engine::score(&state.store, place, now, false).await?;
+        engine::score(&state.books, place, now, false).await?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A thousand approvals are decided while those who should hear of them fail in turn: each is decided once,
-//! and each delivery is acknowledged or visibly failed. None is lost.
+//! each delivery is acknowledged or visibly failed, and each chat message shows how it ended or says why not.
+//! None is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,23 +13,28 @@ use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::Config;
 use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
+use pyxis_gateway::channels::show_due;
 use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_gateway::webhooks::deliver_due;
-use pyxis_gateway::workers;
+use pyxis_gateway::{Config, workers};
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
 use pyxis_store::{DatabaseUrl, approvals};
+use pyxis_testkit::matrix::StandIn;
 use pyxis_testkit::telegram::{TOKEN, Telegram};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::races::world::World;
 
 const APPROVALS: usize = 1000;
 /// Approvals under way at once.
 const AT_ONCE: usize = 8;
+/// Of each hundred, those that are decided only once their message stands in the chat.
+const SEEN: usize = 4;
 
 /// What a receiver acknowledged: how often, by delivery, and the events by transaction.
 #[derive(Default)]
@@ -37,7 +43,7 @@ struct Ledger {
     events: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
-/// A receiver that is well, broken, resets or answers nonsense, in turns, and never the one that hangs.
+/// A receiver that is well, broken, resets or answers nonsense, in turns.
 async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
     let receiver = Upstream::https(&world.authority, &[host]).await;
     let (ledger, turn) = (Arc::new(Mutex::new(Ledger::default())), AtomicUsize::new(0));
@@ -61,90 +67,194 @@ async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
     (receiver, ledger)
 }
 
+/// The world, both chats, and a receiver that is cut off now and then.
+struct Scene {
+    world: World,
+    telegram: Telegram,
+    matrix: StandIn,
+    first: Upstream,
+}
+
+impl Scene {
+    /// The chats take turns by the hundred, and so does their trouble.
+    async fn trouble(&self, round: usize) {
+        let on_telegram = (round / 100).is_multiple_of(2);
+        // Time passes, so that what waits to be tried again is.
+        self.world.advance(Duration::from_secs(1));
+        match (round % 100, on_telegram) {
+            (0, _) => self.announce_on(on_telegram).await,
+            (10, true) => self.telegram.set_down(true),
+            (40, true) => self.telegram.set_down(false),
+            (60, true) => self.telegram.limit(&[1, 1, 1]),
+            (10, false) => self.matrix.set_down(true),
+            (40, false) => self.matrix.set_down(false),
+            (60, false) => self.matrix.limit(&[900, 900, 900]),
+            (80, _) => self.first.hang_up(),
+            _ => {}
+        }
+    }
+
+    async fn announce_on(&self, telegram: bool) {
+        let channel = if telegram { "chat_primary" } else { "chat_secondary" };
+        let policy = json!({ "channel": channel, "telegram_chat": "-1", "matrix_room": "!ops:px.test" });
+        self.world.policy(&policy.to_string()).await;
+    }
+
+    /// Every message as people see it: its name on its platform, and its text.
+    fn shown(&self) -> BTreeMap<(&'static str, String), String> {
+        let telegram = self.telegram.messages().into_iter();
+        let telegram = telegram.map(|one| ((ChatPlatform::Telegram.as_str(), one.id.to_string()), one.text));
+        let matrix = self.matrix.messages().into_iter();
+        telegram.chain(matrix.map(|one| ((ChatPlatform::Matrix.as_str(), one.event), one.text))).collect()
+    }
+
+    /// A request, decided by two people at once: one of them is too late.
+    async fn decide_once(&self, round: usize) -> TxnId {
+        let world = &self.world;
+        let txn = world.pause(round).await;
+        if round % 100 < SEEN {
+            self.seen(txn, round).await;
+        }
+        let verdict = || if round.is_multiple_of(2) { Word::Approve(None) } else { Word::Deny(None) };
+        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        let (one, two) = tokio::join!(
+            decide(&world.state, &one, txn, verdict()),
+            decide(&world.state, &two, txn, verdict())
+        );
+        assert_eq!([&one, &two].iter().filter(|outcome| outcome.is_ok()).count(), 1, "{one:?} {two:?}");
+        txn
+    }
+
+    /// Waits until the message about a request stands in its chat.
+    async fn seen(&self, txn: TxnId, round: usize) {
+        let line = format!("│ round {round}\n");
+        let asks = |text: &str| text.contains(&line).then_some(());
+        match self.message(txn).await.platform {
+            ChatPlatform::Telegram => {
+                self.telegram.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
+            }
+            ChatPlatform::Matrix => {
+                self.matrix.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
+            }
+        }
+    }
+
+    /// Lets time pass until every delivery and every message is over.
+    async fn settle(&self) {
+        let (state, store) = (&self.world.state, &self.world.state.store);
+        for _ in 0..1000 {
+            deliver_due(state).await.unwrap();
+            show_due(state).await.unwrap();
+            let now = self.world.clock().now();
+            let next = [
+                deliveries::next_due(store, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::Telegram, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::Matrix, now).await.unwrap(),
+            ];
+            let Some(next) = next.into_iter().flatten().min() else { return };
+            self.world.advance(next.since(now));
+        }
+        panic!("deliveries and messages do not come to an end");
+    }
+
+    async fn message(&self, txn: TxnId) -> ChatMessageRow {
+        let rows = chat_messages::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
+        let [row] = rows.try_into().expect("one message about each request");
+        row
+    }
+}
+
 async fn chaos(url: DatabaseUrl) {
-    let telegram = Telegram::start().await;
-    let bot = TelegramConfig {
-        token: SecretString::new(TOKEN.to_owned()),
-        api_base: telegram.base(),
-        webhook_secret: None,
-        poll: Duration::from_secs(30),
+    let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
+    let config = Config {
+        telegram: Some(TelegramConfig {
+            token: SecretString::new(TOKEN.to_owned()),
+            api_base: telegram.base(),
+            webhook_secret: None,
+            poll: Duration::from_secs(30),
+        }),
+        matrix: Some(MatrixConfig {
+            homeserver: matrix.base(),
+            token: SecretString::new("canary-token".to_owned()),
+        }),
+        ..Config::default()
     };
-    let world = World::with_config(url, Config { telegram: Some(bot), ..Config::default() }).await;
-    let policy = r#"{"channel": "chat_primary", "telegram_chat": "-1"}"#;
-    world.policy(policy).await;
+    let world = World::with_config(url, config).await;
     let (first, heard) = receiver(&world, "one.example.com").await;
     let (_second, heard_too) = receiver(&world, "two.example.com").await;
     let (stop, stopping) = tokio::sync::watch::channel(false);
     let mut loops = workers::start(&world.state, &stopping).await.unwrap();
+    let scene = Scene { world, telegram, matrix, first };
+    scene.announce_on(true).await;
 
-    // Ask and decide, while the chat comes and goes and the first receiver is cut off now and then.
-    let deciding = futures_util::stream::iter(0..APPROVALS).for_each_concurrent(AT_ONCE, |round| {
-        match round % 100 {
-            10 => telegram.set_down(true),
-            40 => telegram.set_down(false),
-            60 => telegram.limit(&[1, 1, 1]),
-            80 => first.hang_up(),
-            _ => {}
-        }
-        decide_once(&world, round)
-    });
-    deciding.await;
-    telegram.set_down(false);
-
-    workers::send_all(&world.state).await.unwrap();
-    settle(&world).await;
+    let txns: Vec<TxnId> = futures_util::stream::iter(0..APPROVALS)
+        .map(|round| {
+            let scene = &scene;
+            async move {
+                scene.trouble(round).await;
+                scene.decide_once(round).await
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    scene.telegram.set_down(false);
+    scene.matrix.set_down(false);
     stop.send_replace(true);
     while loops.join_next().await.is_some() {}
+    workers::send_all(&scene.world.state).await.unwrap();
+    scene.settle().await;
 
-    let rows = every_delivery(&world).await;
+    deliveries_are_acknowledged_or_failed(&scene.world, [heard, heard_too]).await;
+    messages_tell_the_end_or_why_not(&scene, &txns).await;
+}
+
+async fn deliveries_are_acknowledged_or_failed(world: &World, ledgers: [Arc<Mutex<Ledger>>; 2]) {
+    let rows = every_delivery(world).await;
     // Two events each, for each of two endpoints.
     assert_eq!(rows.len(), APPROVALS * 2 * 2);
-    let (mut delivered, mut failed) = (0, 0);
+    let mut delivered = BTreeSet::new();
     for row in &rows {
         match row.status {
-            DeliveryStatus::Delivered => delivered += 1,
-            DeliveryStatus::Failed => {
-                assert!(row.error.is_some() && row.attempts == 5, "a failure says why");
-                failed += 1;
-            }
+            DeliveryStatus::Delivered => assert!(delivered.insert(row.id.to_string())),
+            DeliveryStatus::Failed => assert!(row.error.is_some() && row.attempts == 5, "a failure says why"),
             DeliveryStatus::Pending => panic!("nothing is left: {row:?}"),
         }
     }
-    let acknowledged: usize =
-        [&heard, &heard_too].map(|ledger| ledger.lock().unwrap().deliveries.len()).iter().sum();
-    assert!(acknowledged >= delivered, "what counts as delivered was acknowledged");
-    assert_eq!(delivered + failed, rows.len());
-    for ledger in [heard, heard_too] {
-        for ((txn, event), deliveries) in &ledger.lock().unwrap().events {
+    let mut acknowledged = BTreeSet::new();
+    for ledger in ledgers {
+        let ledger = ledger.lock().unwrap();
+        acknowledged.extend(ledger.deliveries.keys().cloned());
+        for ((txn, event), deliveries) in &ledger.events {
             assert_eq!(deliveries.len(), 1, "{event} of {txn} is one delivery");
         }
     }
+    assert!(delivered.is_subset(&acknowledged), "what counts as delivered was acknowledged");
 }
 
-/// A request, decided by two people at once: one of them is too late.
-async fn decide_once(world: &World, round: usize) {
-    let txn = world.pause(round).await;
-    let verdict = || if round.is_multiple_of(2) { Word::Approve(None) } else { Word::Deny(None) };
-    let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
-    let (one, two) =
-        tokio::join!(decide(&world.state, &one, txn, verdict()), decide(&world.state, &two, txn, verdict()),);
-    assert_eq!([&one, &two].iter().filter(|outcome| outcome.is_ok()).count(), 1, "{one:?} {two:?}");
-    assert_ne!(state(world, txn).await, ApprovalState::Pending);
+async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
+    let mut shown = scene.shown();
+    let mut told = 0;
+    for txn in txns {
+        let end = state(&scene.world, *txn).await;
+        assert!(matches!(end, ApprovalState::Approved | ApprovalState::Denied), "{end:?}");
+        let row = scene.message(*txn).await;
+        assert_eq!((row.wanted, row.next_at), (end, None), "nothing is left: {row:?}");
+        // Decided before it could be posted: nobody is asked any more.
+        let Some(name) = &row.message_ref else { continue };
+        let text = shown.remove(&(row.platform.as_str(), name.clone())).expect("what was posted is there");
+        if row.error.is_none() {
+            let word = if end == ApprovalState::Approved { "Approved by" } else { "Denied by" };
+            assert!(row.shown == Some(end) && text.contains(word), "{row:?}: {text}");
+            told += 1;
+        }
+    }
+    assert!(shown.is_empty(), "nothing is posted twice or without a row: {shown:?}");
+    assert!(told >= APPROVALS / 100 * SEEN, "{told}");
 }
 
 async fn state(world: &World, txn: TxnId) -> ApprovalState {
     approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap().state
-}
-
-/// Lets time pass until every delivery is over.
-async fn settle(world: &World) {
-    for _ in 0..1000 {
-        deliver_due(&world.state).await.unwrap();
-        let now = world.clock().now();
-        let Some(next) = deliveries::next_due(&world.state.store, now).await.unwrap() else { return };
-        world.advance(next.since(now));
-    }
-    panic!("deliveries do not come to an end");
 }
 
 async fn every_delivery(world: &World) -> Vec<deliveries::DeliveryRow> {
@@ -160,13 +270,13 @@ async fn every_delivery(world: &World) -> Vec<deliveries::DeliveryRow> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_decisions_while_receivers_fail_in_turn_on_sqlite() {
+async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_sqlite() {
     let dir = tempfile::tempdir().unwrap();
     chaos(DatabaseUrl::sqlite(dir.path().join("chaos.db"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_decisions_while_receivers_fail_in_turn_on_postgres() {
+async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_postgres() {
     let Some(database) = crate::postgres::Database::create("chaos").await else { return };
     chaos(database.url()).await;
     database.remove().await;

@@ -5,15 +5,17 @@ use std::time::Duration;
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::service::channels;
-use pyxis_gateway::workers;
-use pyxis_store::approvals;
-use pyxis_store::chat_messages::ChatPlatform;
-use pyxis_testkit::matrix::Homeserver;
+use pyxis_gateway::channels::show_due;
+use pyxis_gateway::service::{channels, policies};
+use pyxis_gateway::{Error, workers};
+use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::{DatabaseUrl, approvals};
+use pyxis_testkit::matrix::{Homeserver, StandIn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -21,6 +23,30 @@ use tokio::task::JoinSet;
 use crate::races::world::World;
 use crate::support::client::Address;
 use crate::support::{Client, until};
+
+/// Expands a test to one for each engine.
+macro_rules! both_engines {
+    ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body($url: DatabaseUrl) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let dir = tempfile::tempdir().unwrap();
+                body(DatabaseUrl::sqlite(dir.path().join("chat.db"))).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
+                body(database.url()).await;
+                database.remove().await;
+            }
+        }
+    )+};
+}
 
 /// Somebody on the homeserver.
 struct User {
@@ -103,6 +129,11 @@ impl Scene {
         world.policy(&policy.to_string()).await;
         let (stop, stopping) = watch::channel(false);
         let loops = workers::start(&world.state, &stopping).await.unwrap();
+        // What was written before the bot began to read is nobody's word.
+        until("the bot reads", async || {
+            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+        })
+        .await;
         Self { world, bot, ada, room, stop, loops }
     }
 
@@ -213,7 +244,84 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     scene.ada.react(&scene.room, &event, "✅").await;
     scene.ada.sees("the refusal", &scene.room, |event| says(event, "Only a passkey")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+    encrypted(&scene).await;
     scene.end().await;
+}
+
+/// An encrypted room on the real thing: refused where it is named, and where a message would go.
+async fn encrypted(scene: &Scene) {
+    let body = json!({ "invite": [scene.bot.id], "preset": "private_chat" });
+    let room = scene.ada.room(&body).await;
+    let policy = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
+    scene.world.policy(&policy).await;
+    let path = format!("/_matrix/client/v3/rooms/{room}/state/m.room.encryption");
+    let algorithm = json!({ "algorithm": "m.megolm.v1.aes-sha2" });
+    scene.ada.client.put(&path, &algorithm).send().await.expect(200);
+    let (state, actor) = (&scene.world.state, scene.world.actor());
+    let refused = channels::set_default_chat(state, &actor, ChatPlatform::Matrix, &room).await.unwrap_err();
+    assert!(refused.to_string().contains("the room is encrypted"), "{refused}");
+    let wrong = channels::examine(state).await.unwrap().into_iter().find(|(part, _)| part.contains(&room));
+    assert!(wrong.unwrap().1.unwrap().contains("encrypted"));
+    let txn = scene.world.pause(6).await;
+    until("the message is given up", async || {
+        let row = chat_messages::list(&state.store, scene.world.workspace, txn).await.unwrap().remove(0);
+        (row.next_at.is_none() && row.error.is_some_and(|why| why.contains("encrypted"))).then_some(())
+    })
+    .await;
+    assert_eq!(scene.state(txn).await, ApprovalState::Pending, "the inbox has it all the same");
+}
+
+both_engines! {
+    async fn a_room_where_the_bot_cannot_work_is_refused_when_it_is_named(url: DatabaseUrl) {
+        let homeserver = StandIn::start().await;
+        homeserver.encrypt("!secret:px.test");
+        homeserver.shut("!strange:px.test");
+        let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
+        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let (state, actor) = (&world.state, world.actor());
+        let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::Matrix, room).await;
+        let put = async |room: &str| {
+            let document = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
+            let policy = Policy::from_json(document.as_bytes()).unwrap();
+            policies::put(state, &actor, "api", &policy).await
+        };
+        for (room, says) in [("!secret:px.test", "the room is encrypted"), ("!strange:px.test", "invite it there first")] {
+            for refused in [set(room).await.unwrap_err(), put(room).await.unwrap_err()] {
+                assert!(matches!(&refused, Error::InvalidField { field, detail } if field == "matrix_room" && detail.contains(says)), "{refused}");
+            }
+        }
+        set("!ops:px.test").await.unwrap();
+        put("!pay:px.test").await.unwrap();
+        // What changed since is found by whoever looks after the server.
+        let found = async || channels::examine(state).await.unwrap();
+        assert!(found().await.iter().all(|(_, wrong)| wrong.is_none()));
+        homeserver.encrypt("!pay:px.test");
+        let wrong: Vec<_> = found().await.into_iter().filter(|(_, wrong)| wrong.is_some()).collect();
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].0.contains("!pay:px.test") && wrong[0].1.as_ref().unwrap().contains("encrypted"));
+        // A homeserver that does not answer refuses no setting, and is found.
+        homeserver.set_down(true);
+        set("!other:px.test").await.unwrap();
+        assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
+        let told = channels::in_trouble(state, world.workspace).await.unwrap();
+        assert!(told.is_empty());
+    }
+
+    async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(url: DatabaseUrl) {
+        let homeserver = StandIn::start().await;
+        let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
+        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
+        homeserver.encrypt("!ops:px.test");
+        let txn = world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        let found = channels::in_trouble(&world.state, world.workspace).await.unwrap();
+        assert_eq!(found.len(), 1);
+        let message = &found[0].message;
+        assert_eq!((message.txn_id, message.next_at), (txn, None));
+        assert!(message.error.as_ref().unwrap().contains("the room is encrypted"));
+        assert!(homeserver.messages().is_empty());
+    }
 }
 
 mod reactions_decide_in_a_room_of_a_real_homeserver {

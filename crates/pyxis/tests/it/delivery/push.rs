@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use pyxis_core::grant::Surface;
 use pyxis_core::id::UserId;
+use pyxis_core::mode::Role;
 use pyxis_gateway::Error;
 use pyxis_gateway::approvals::decide::{Word, decide};
-use pyxis_gateway::service::brand;
 use pyxis_gateway::service::push::{self, Subscription};
+use pyxis_gateway::service::rights::{self, Right};
+use pyxis_gateway::service::{brand, people};
 use pyxis_testkit::push::{Browser, claims};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
@@ -28,13 +30,17 @@ fn owner(world: &World) -> UserId {
 }
 
 async fn subscribe(world: &World, service: &Upstream, browser: &Browser) {
+    subscribe_as(world, service, browser, owner(world), "/send/abc").await;
+}
+
+async fn subscribe_as(world: &World, service: &Upstream, browser: &Browser, user: UserId, path: &str) {
     let new = Subscription {
-        endpoint: service.url_at(SERVICE, "/send/abc"),
+        endpoint: service.url_at(SERVICE, path),
         p256dh: browser.p256dh(),
         auth: browser.auth(),
         label: "Chromium on Linux".to_owned(),
     };
-    push::subscribe(&world.state, &world.actor(), owner(world), new).await.unwrap();
+    push::subscribe(&world.state, &world.actor(), user, new).await.unwrap();
 }
 
 async fn browsers(world: &World) -> usize {
@@ -66,6 +72,42 @@ both_engines! {
         }));
         push::tick(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 1, "it is told once");
+    }
+
+    async fn whoever_may_decide_is_told_and_nobody_else(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        let member = |email: &'static str| async move {
+            people::add(&world.state, &world.actor(), email, Role::Member).await.unwrap().0.id
+        };
+        let (granted, plain) = (member("granted@example.com").await, member("plain@example.com").await);
+        let right = Right { approve: true, policy: false };
+        rights::set(&world.state, &world.actor(), granted, "api", right).await.unwrap();
+        let people = [("/owner", owner(world)), ("/second", world.approver(1, Surface::Dashboard).user),
+            ("/granted", granted), ("/plain", plain)];
+        for (path, user) in people {
+            subscribe_as(world, &service, &browser, user, path).await;
+        }
+        let told = async |round: usize, count: usize| {
+            world.pause(round).await;
+            push::tick(&world.state).await.unwrap();
+            let mut all: Vec<String> = service.received(count).await.into_iter().map(|sent| sent.target).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(told(1, 3).await, ["/granted", "/owner", "/second"]);
+        // The policy's list narrows, and adds nobody.
+        let listed = r#"{"channel": "dashboard", "allowed_approvers": ["granted@example.com", "plain@example.com"]}"#;
+        world.policy(listed).await;
+        assert_eq!(told(2, 4).await, ["/granted", "/granted", "/owner", "/second"]);
+        // Who lost the right before the push service could be reached is not told any more.
+        world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["granted@example.com"]}"#).await;
+        service.reply(Reply::new(503));
+        world.pause(3).await;
+        push::tick(&world.state).await.unwrap();
+        rights::set(&world.state, &world.actor(), granted, "api", Right::default()).await.unwrap();
+        world.advance(Duration::from_mins(1));
+        push::tick(&world.state).await.unwrap();
+        assert_eq!(service.requests().len(), 5, "the one that failed was the last");
     }
 
     async fn what_is_decided_before_it_could_be_told_is_not_told(world: &World) {

@@ -231,6 +231,11 @@ both_engines! {
         scene.link(ADA).await;
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
         assert_eq!(scene.asked(1).await.1.chat, ADA.to_string());
+        // In private only whoever may decide is asked.
+        scene.world.policy(r#"{"channel": "chat_primary", "allowed_approvers": ["b@example.com"]}"#).await;
+        let txn = scene.world.pause(11).await;
+        assert!(scene.rows(txn).await.is_empty());
+        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
         channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::Telegram, "-55").await.unwrap();
         assert_eq!(scene.asked(2).await.1.chat, "-55");
         scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;

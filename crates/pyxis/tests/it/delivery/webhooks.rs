@@ -193,6 +193,22 @@ both_engines! {
         }
     }
 
+    async fn an_address_that_became_private_is_not_dialled_at_any_attempt(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        hook.receiver.reply(Reply::new(500));
+        let txn = world.pause(1).await;
+        world.withdraw(txn).await;
+        deliver_due(&world.state).await.unwrap();
+        assert_eq!(stored(world, &hook).await[0].response_status, Some(500));
+        world.gate.moved_to("10.0.0.1".parse().unwrap());
+        world.advance(Duration::from_secs(15));
+        deliver_due(&world.state).await.unwrap();
+        let row = &stored(world, &hook).await[0];
+        assert_eq!((row.status, row.attempts, row.response_status), (DeliveryStatus::Pending, 2, None));
+        assert!(row.error.as_ref().unwrap().contains("address is not public"), "{row:?}");
+        assert_eq!(hook.receiver.requests().len(), 1);
+    }
+
     async fn any_2xx_acknowledges_and_everything_else_does_not(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
         for (round, (status, acknowledged)) in
@@ -318,5 +334,44 @@ both_engines! {
         stop.send_replace(true);
         while loops.join_next().await.is_some() {}
         assert_eq!(about(world, &stuck, first).await.status, DeliveryStatus::Delivered, "what was under way is finished");
+    }
+}
+
+/// Time stands still only where one thread runs everything.
+async fn times_out(world: &World) {
+    let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+    let (held, never) = Reply::ok("late").held();
+    hook.receiver.reply(held);
+    let txn = world.pause(1).await;
+    world.withdraw(txn).await;
+    let state = world.state.clone();
+    let delivering = tokio::spawn(async move { deliver_due(&state).await });
+    hook.receiver.received(1).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(10)).await;
+    tokio::time::resume();
+    delivering.await.unwrap().unwrap();
+    let row = &stored(world, &hook).await[0];
+    assert_eq!((row.status, row.attempts, row.response_status), (DeliveryStatus::Pending, 1, None));
+    assert!(row.error.is_some(), "{row:?}");
+    drop(never);
+}
+
+mod an_attempt_that_gets_no_answer_ends_after_ten_seconds {
+    use super::*;
+
+    #[tokio::test]
+    async fn sqlite() {
+        let dir = tempfile::tempdir().unwrap();
+        times_out(&World::new(pyxis_store::DatabaseUrl::sqlite(dir.path().join("slow.db"))).await).await;
+    }
+
+    #[tokio::test]
+    async fn postgres() {
+        let Some(database) = crate::postgres::Database::create("an attempt without an answer").await else {
+            return;
+        };
+        times_out(&World::new(database.url()).await).await;
+        database.remove().await;
     }
 }

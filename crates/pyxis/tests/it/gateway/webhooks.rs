@@ -69,6 +69,44 @@ both_engines! {
         world.app.logs().contains(secret).then(|| panic!("the secret is in the log"));
     }
 
+    async fn a_signature_that_is_asked_for_is_told_like_a_request_of_this_server(setup: Setup) {
+        let authority = Authority::new();
+        let (setup, _directory) = believing(setup, &authority);
+        let receiver = Upstream::https(&authority, &["127.0.0.1"]).await;
+        let world = World::with(setup).await;
+        add(&world, &json!({"url": receiver.url("/in")})).await;
+        let key = json!({"name": "treasury", "auth": {"kind": "signing_key", "algorithm": "ed25519"}});
+        world.owner.add_credential(&key).await;
+        let ask = async |payload: &str| {
+            let body = json!({"payload": payload, "encoding": "utf8", "algorithm": "ed25519", "hash": "none"});
+            let call = world.agent.client.post("/sign", &body).header("x-px-credential", "treasury");
+            call.header("x-px-reason", "pay").send().await.txn()
+        };
+        let (signed, denied, withdrawn) = (ask("one").await, ask("two").await, ask("three").await);
+        world.owner.approve(&signed).await;
+        world.owner.deny(&denied, "no").await;
+        world.agent.client.delete(&format!("/agent/approvals/{withdrawn}")).send().await.expect(204);
+        let all: Vec<Value> =
+            receiver.received(6).await.iter().map(|sent| serde_json::from_slice(&sent.body).expect("JSON")).collect();
+        let of = |event: &str, txn: &str| {
+            let found = all.iter().find(|body| body["event"] == event && body["txn_id"] == txn);
+            found.unwrap_or_else(|| panic!("{event} of {txn} in {all:?}")).clone()
+        };
+        for txn in [&signed, &denied, &withdrawn] {
+            let told = of("approval.requested", txn);
+            assert_eq!((&told["method"], &told["target_host"]), (&json!("POST"), &json!("localhost")), "{told}");
+            assert_eq!((&told["credential_name"], &told["summary"]), (&json!("treasury"), &json!("pay")));
+        }
+        let owner = &world.app.bootstrap["owner_email"];
+        let decided = |txn: &str, outcome: &str| json!({
+            "event": "approval.decided", "txn_id": txn, "outcome": outcome, "approver": owner,
+            "channel": "agent_reflected", "upstream_status": null,
+        });
+        assert_eq!(of("approval.decided", &signed), decided(&signed, "approved"), "no upstream gave a status");
+        assert_eq!(of("approval.decided", &denied), decided(&denied, "denied"));
+        assert_eq!(of("approval.expired", &withdrawn), json!({"event": "approval.expired", "txn_id": withdrawn}));
+    }
+
     async fn what_is_under_way_survives_a_crash_of_the_server(setup: Setup) {
         let authority = Authority::new();
         let (setup, _directory) = believing(setup, &authority);

@@ -29,6 +29,10 @@ both_engines! {
         assert_eq!((&answer["status"], &answer["approvals"], &answer["min_approvals"]), (&json!("approved"), &json!(1), &json!(1)));
         let grants = world.owner.grants().await;
         assert!(grants[0]["agent_id"].is_string(), "{grants:?}");
+        let shown = page.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert_eq!(shown["votes"][0]["reason"], "as every month");
+        let told = world.app.audit().await.into_iter().find(|record| record["kind"] == "approval.approved");
+        assert!(told.unwrap()["detail"].to_string().contains("as every month"));
         // 409 after a decision, and for a second vote of the same person.
         for verb in ["approve", "deny"] {
             page.decide(&txn, verb, &json!({})).await.problem(409, "already_decided");
@@ -47,8 +51,35 @@ both_engines! {
         assert_eq!(refused.header("location"), Some(format!("{}/approve/{txn}", base(&world)).as_str()));
         let refused = refused.problem(412, "passkey_required");
         assert_eq!(refused["url"], format!("{}/approve/{txn}", base(&world)));
+        let shown = page.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert_eq!((&shown["passkey_required"], &shown["min_approvals"]), (&json!(true), &json!(1)));
+        // No body at all asks for nothing in particular.
+        let bare = page.client.call("POST", &format!("/approvals/{txn}/approve")).send().await;
+        bare.problem(412, "passkey_required");
         // A denial needs none.
         assert_eq!(page.deny(&txn, "not now").await["status"], "denied");
+    }
+
+    async fn what_waits_is_listed_page_by_page_newest_first(setup: Setup) {
+        let world = World::with(setup).await;
+        let mut asked = Vec::new();
+        for n in 0..5 {
+            asked.push(world.pause(&format!("/{n}")).await);
+        }
+        asked.reverse();
+        let (mut seen, mut before) = (Vec::new(), String::new());
+        loop {
+            let page = world.owner.client.get(&format!("/approvals?limit=2{before}")).send().await.expect(200).json();
+            let ids = page["approvals"].as_array().unwrap();
+            seen.extend(ids.iter().map(|one| one["txn_id"].as_str().unwrap().to_owned()));
+            let Some(next) = page["next_before"].as_str() else { break };
+            before = format!("&before={next}");
+        }
+        seen.sort();
+        asked.sort();
+        assert_eq!(seen, asked);
+        world.owner.client.get("/approvals?before=none").send().await.problem(404, "not_found");
+        world.owner.client.get("/approvals?state=maybe").send().await.problem(422, "invalid_field");
     }
 
     async fn a_member_grants_exactly_half_an_hour(setup: Setup) {

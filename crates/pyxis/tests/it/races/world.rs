@@ -53,7 +53,10 @@ const HOST: &str = "api.example.com";
 /// request is recorded is a look at its address, so holding that holds the request between judgement
 /// and record.
 #[derive(Default)]
-pub(crate) struct Gate(Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>);
+pub(crate) struct Gate {
+    held: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+    moved: Mutex<Option<IpAddr>>,
+}
 
 /// A query that will wait: `asked` says when, and dropping `release` lets it go on.
 pub(crate) struct Held {
@@ -65,20 +68,26 @@ impl Gate {
     /// Holds the next query.
     pub(crate) fn hold(&self) -> Held {
         let ((tell, asked), (release, released)) = (oneshot::channel(), oneshot::channel());
-        *self.0.lock().unwrap() = Some((tell, released));
+        *self.held.lock().unwrap() = Some((tell, released));
         Held { asked, release }
+    }
+
+    /// Says that every name is at `address` from now on.
+    pub(crate) fn moved_to(&self, address: IpAddr) {
+        *self.moved.lock().unwrap() = Some(address);
     }
 }
 
 impl Resolve for Gate {
     fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
-        let held = self.0.lock().unwrap().take();
+        let held = self.held.lock().unwrap().take();
+        let address = self.moved.lock().unwrap().unwrap_or(IpAddr::from([127, 0, 0, 1]));
         Box::pin(async move {
             if let Some((tell, released)) = held {
                 let _ = tell.send(());
                 let _ = released.await;
             }
-            Ok(vec![IpAddr::from([127, 0, 0, 1])])
+            Ok(vec![address])
         })
     }
 }

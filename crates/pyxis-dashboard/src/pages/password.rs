@@ -1,0 +1,51 @@
+//! Changing one's own password.
+
+use axum::extract::State as Extract;
+use axum::response::Response;
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::service::sessions;
+
+use super::account::{self, HERE};
+use super::agents::unprocessable;
+use super::sentence;
+use crate::form::{Fields, Form};
+use crate::notice::Notice;
+use crate::session::SignedIn;
+use crate::view::Problems;
+use crate::{Error, State, text};
+
+pub(crate) async fn change(
+    Extract(state): Extract<State>,
+    Form { who, fields }: Form<SignedIn>,
+) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    match set(&state, &who, &fields).await {
+        Ok(()) => return Ok(Notice::PasswordChanged.then(&state, HERE)),
+        Err(Service::WrongPassword) => {
+            problems.add("password", "That is not your present password. Nothing was changed.");
+        }
+        Err(Service::Locked { until }) => {
+            let seconds = until.since(state.gateway.now()).as_secs();
+            let left = text::duration(seconds.div_ceil(60) * 60);
+            problems.add("password", format!("Too many wrong passwords. Try again in {left}."));
+        }
+        Err(Service::InvalidField { field, detail }) => {
+            problems.add(if field == AGAIN { AGAIN } else { "new_password" }, sentence(&detail));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let form = account::token_form(&who, None, Problems::default());
+    Ok(unprocessable(account::show(&state, &who, form, problems).await?))
+}
+
+const AGAIN: &str = "new_password_again";
+
+async fn set(state: &State, who: &SignedIn, fields: &Fields) -> Result<(), Service> {
+    let differ = fields.get("new_password") != fields.get(AGAIN);
+    if differ {
+        return Err(Service::field(AGAIN, "the two passwords differ: type the same one twice"));
+    }
+    let typed = |name: &str| SecretString::new(fields.get(name).to_owned());
+    sessions::change_password(&state.gateway, &who.person, &typed("password"), &typed("new_password")).await
+}

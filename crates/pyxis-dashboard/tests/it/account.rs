@@ -1,0 +1,66 @@
+//! One's own password, on the page Account.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use pyxis_store::audit::{self, AuditFilter};
+
+use crate::support::{Browser, PASSWORD, Page, World, both_engines};
+
+const ACCOUNT: &str = "/app/account";
+const OTHER: &str = "four unrelated words here";
+
+async fn change(browser: &mut Browser, present: &str, new: &str, again: &str) -> Page {
+    let fields = [("password", present), ("new_password", new), ("new_password_again", again)];
+    browser.submit(ACCOUNT, "/app/account/password", &fields).await
+}
+
+both_engines! {
+    async fn a_password_is_changed_after_the_present_one_and_other_sessions_end() {
+        let world = World::new().await;
+        let (team, mut here) = world.with_owner().await;
+        let mut elsewhere = world.browser();
+        elsewhere.sign_in("ana@example.com", PASSWORD).await;
+        assert_eq!(elsewhere.get(ACCOUNT).await.status, StatusCode::OK);
+        let done = change(&mut here, PASSWORD, OTHER, OTHER).await;
+        assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, ACCOUNT));
+        assert!(here.get(ACCOUNT).await.text.contains("Every other session of yours has ended"));
+        assert!(elsewhere.get(ACCOUNT).await.location().starts_with("/sign-in"));
+        assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(elsewhere.sign_in("ana@example.com", OTHER).await.status, StatusCode::SEE_OTHER);
+        let filter = AuditFilter { kinds: vec!["user.password_set".to_owned()], ..AuditFilter::default() };
+        let records = audit::search(&world.gateway.store, team.id, &filter).await.unwrap();
+        assert_eq!(records.len(), 2, "the first one, and this one");
+        assert_eq!(records[0].record.record.actor_name, "ana@example.com");
+    }
+
+    async fn what_does_not_fit_changes_nothing_and_is_said_at_its_field() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        for (present, new, again, says) in [
+            ("wrong", OTHER, OTHER, "not your present password"),
+            (PASSWORD, OTHER, "something else", "The two passwords differ"),
+            (PASSWORD, "short", "short", "12 to 256 characters"),
+            (PASSWORD, PASSWORD, PASSWORD, "The same as before"),
+        ] {
+            let refused = change(&mut owner, present, new, again).await;
+            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{says}");
+            assert!(refused.text.contains(says), "{says}: {}", refused.text);
+            assert!(!refused.text.contains(OTHER) && !refused.text.contains(PASSWORD), "no password comes back");
+        }
+        let mut elsewhere = world.browser();
+        assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::SEE_OTHER);
+    }
+
+    async fn an_open_session_is_no_place_to_try_passwords_at() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        for _ in 0..5 {
+            change(&mut owner, "wrong", OTHER, OTHER).await;
+        }
+        let locked = change(&mut owner, PASSWORD, OTHER, OTHER).await;
+        assert!(locked.text.contains("Try again in 15 minutes"), "{}", locked.text);
+        world.later(Duration::from_mins(15));
+        assert_eq!(change(&mut owner, PASSWORD, OTHER, OTHER).await.status, StatusCode::SEE_OTHER);
+    }
+}

@@ -1,0 +1,241 @@
+//! A stand-in for a homeserver, for what a real one does not do on command: be down, limit, forget nothing.
+//!
+//! It follows <https://spec.matrix.org/v1.11/client-server-api/> as far as a bot goes: the same key sends an
+//! event once, an edit is an event that replaces another, a look waits until its time is up.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A message as people see it.
+#[derive(Clone, Debug)]
+pub struct Posted {
+    /// The room.
+    pub room: String,
+    /// Its event.
+    pub event: String,
+    /// Its text, after the last edit.
+    pub text: String,
+    /// How often it was edited.
+    pub edits: usize,
+}
+
+#[derive(Default)]
+struct Inner {
+    messages: BTreeMap<String, Posted>,
+    /// Which event a key of a room made.
+    keys: BTreeMap<(String, String), String>,
+    encrypted: BTreeSet<String>,
+    strange: BTreeSet<String>,
+    limited: VecDeque<u64>,
+    down: bool,
+    events: u64,
+}
+
+/// The running stand-in. It stops when dropped.
+pub struct StandIn {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    down: watch::Sender<bool>,
+    changed: watch::Sender<()>,
+}
+
+impl Shared {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StandIn {
+    /// On a free port of this machine.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
+        let address = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared {
+            inner: Mutex::default(),
+            down: watch::Sender::new(false),
+            changed: watch::Sender::new(()),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, shared, accepting }
+    }
+
+    /// What `PX_MATRIX_HOMESERVER` should be.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every message as it is now.
+    pub fn messages(&self) -> Vec<Posted> {
+        self.shared.inner().messages.values().cloned().collect()
+    }
+
+    /// Waits until `reached` returns something.
+    pub async fn until<T>(&self, reached: impl Fn(&Self) -> Option<T>) -> T {
+        let mut changed = self.shared.changed.subscribe();
+        loop {
+            changed.borrow_and_update();
+            if let Some(value) = reached(self) {
+                return value;
+            }
+            changed.changed().await.expect("the stand-in runs");
+        }
+    }
+
+    /// Answers nothing but 502 while it is down.
+    pub fn set_down(&self, down: bool) {
+        self.shared.inner().down = down;
+        self.shared.down.send_replace(down);
+    }
+
+    /// Answers the next events that are sent with 429 and these milliseconds to wait, one each.
+    pub fn limit(&self, millis: &[u64]) {
+        self.shared.inner().limited.extend(millis);
+    }
+
+    /// Makes a room encrypted, which cannot be taken back.
+    pub fn encrypt(&self, room: &str) {
+        self.shared.inner().encrypted.insert(room.to_owned());
+    }
+
+    /// Keeps the bot out of a room.
+    pub fn shut(&self, room: &str) {
+        self.shared.inner().strange.insert(room.to_owned());
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| serve(Arc::clone(&shared), request));
+            // The client may go away in the middle; that is its own affair.
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let (status, answer) = answer(&shared, &head.method, head.uri.path(), head.uri.query(), &body).await;
+    let mut response = Response::new(Full::new(answer.to_string().into()));
+    *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+    Ok(response)
+}
+
+async fn answer(
+    shared: &Shared,
+    method: &Method,
+    path: &str,
+    query: Option<&str>,
+    body: &Value,
+) -> (u16, Value) {
+    if shared.inner().down {
+        return (502, json!("Bad Gateway"));
+    }
+    let path = path.strip_prefix("/_matrix/client/v3/").unwrap_or_default();
+    let segments: Vec<String> =
+        path.split('/').map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match (method.as_str(), segments.as_slice()) {
+        ("GET", ["account", "whoami"]) => (200, json!({ "user_id": "@pyxis:px.test" })),
+        ("POST", ["join", room]) if shared.inner().strange.contains(*room) => forbidden(),
+        ("POST", ["join", room]) => (200, json!({ "room_id": room })),
+        ("GET", ["rooms", room, "state", "m.room.encryption"]) => shared.inner().encryption(room),
+        ("PUT", ["rooms", room, "send", kind, key]) => {
+            let answer = shared.inner().send(room, kind, key, body);
+            shared.changed.send_replace(());
+            answer
+        }
+        ("GET", ["sync"]) => look(shared, query.unwrap_or_default()).await,
+        _ => (404, json!({ "errcode": "M_UNRECOGNIZED", "error": "Unrecognized request" })),
+    }
+}
+
+fn forbidden() -> (u16, Value) {
+    (403, json!({ "errcode": "M_FORBIDDEN", "error": "You are not invited to this room." }))
+}
+
+/// Nothing ever happens; the look ends when its time is up or the server goes down.
+async fn look(shared: &Shared, query: &str) -> (u16, Value) {
+    let millis = query.split('&').find_map(|part| part.strip_prefix("timeout=")?.parse().ok()).unwrap_or(0);
+    let mut down = shared.down.subscribe();
+    let ended = tokio::time::timeout(Duration::from_millis(millis), down.wait_for(|down| *down)).await;
+    if ended.is_ok() { (502, json!("Bad Gateway")) } else { (200, json!({ "next_batch": "s1" })) }
+}
+
+impl Inner {
+    fn encryption(&self, room: &str) -> (u16, Value) {
+        if self.strange.contains(room) {
+            return forbidden();
+        }
+        if self.encrypted.contains(room) {
+            return (200, json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
+        }
+        (404, json!({ "errcode": "M_NOT_FOUND", "error": "Event not found." }))
+    }
+
+    fn send(&mut self, room: &str, kind: &str, key: &str, body: &Value) -> (u16, Value) {
+        if let Some(millis) = self.limited.pop_front() {
+            let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests", "retry_after_ms": millis });
+            return (429, error);
+        }
+        if self.strange.contains(room) {
+            return forbidden();
+        }
+        let place = (room.to_owned(), key.to_owned());
+        if let Some(event) = self.keys.get(&place) {
+            return (200, json!({ "event_id": event }));
+        }
+        self.events += 1;
+        let event = format!("$event-{}", self.events);
+        self.keys.insert(place, event.clone());
+        if kind == "m.room.message" {
+            self.show(room, &event, body);
+        }
+        (200, json!({ "event_id": event }))
+    }
+
+    fn show(&mut self, room: &str, event: &str, body: &Value) {
+        let relation = &body["m.relates_to"];
+        if relation["rel_type"] == "m.replace" {
+            let edited = relation["event_id"].as_str().and_then(|event| self.messages.get_mut(event));
+            let edited = edited.expect("an edit of what was posted");
+            let text = body["m.new_content"]["body"].as_str().expect("a text");
+            text.clone_into(&mut edited.text);
+            edited.edits += 1;
+            return;
+        }
+        let text = body["body"].as_str().expect("a text").to_owned();
+        let posted = Posted { room: room.to_owned(), event: event.to_owned(), text, edits: 0 };
+        self.messages.insert(event.to_owned(), posted);
+    }
+}
