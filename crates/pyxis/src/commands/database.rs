@@ -156,8 +156,9 @@ async fn examine(config: &Config) -> Vec<Finding> {
         findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
     }
     findings.push(ca_file(config));
+    let sound = findings.iter().all(|finding| finding.wrong.is_none());
     findings.extend(networks::examine(config, &store).await);
-    if findings.iter().all(|finding| finding.wrong.is_none()) {
+    if sound {
         findings.extend(chats(config).await);
     }
     findings
