@@ -81,7 +81,9 @@ impl Cards {
             method: row.method.clone(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
             path: Middle::new(path, PATH),
-            plain_http: target.as_ref().is_some_and(|target| target.scheme() == Scheme::Http),
+            // A signature goes nowhere.
+            plain_http: row.kind == ApprovalKind::Forward
+                && target.as_ref().is_some_and(|target| target.scheme() == Scheme::Http),
             agent: row.agent_name.clone(),
             agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),
             credential: row.credential_name.clone(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use pyxis_testkit::matrix::StandIn;
 use serde_json::json;
 
 use crate::support::app::run;
@@ -43,6 +44,33 @@ both_engines! {
         let report = app.cli_json(&["doctor"]).await;
         assert_eq!(report["ok"], true, "{report}");
     }
+}
+
+#[tokio::test]
+async fn doctor_signs_the_bots_in_and_looks_at_the_rooms_that_are_named() {
+    let homeserver = StandIn::start().await;
+    let setup = Setup::new()
+        .env("PX_MATRIX_HOMESERVER", &homeserver.base())
+        .env("PX_MATRIX_ACCESS_TOKEN", "canary-matrix-token");
+    let world = World::with(setup).await;
+    let room = json!({"channel": "chat_secondary", "matrix_room": "!ops:px.test"});
+    world.policy(&room).await;
+    let report = world.app.cli_json(&["doctor"]).await;
+    let parts = report["parts"].as_array().unwrap();
+    let named: Vec<&str> = parts.iter().filter_map(|part| part["part"].as_str()).collect();
+    assert!(named.contains(&"Matrix bot") && named.contains(&"Matrix room !ops:px.test"), "{named:?}");
+    homeserver.encrypt("!ops:px.test");
+    let ran = world.app.cli(&["doctor"]).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("WRONG Matrix room !ops:px.test: the room is encrypted"), "{ran:?}");
+    let other = json!({"channel": "chat_secondary", "matrix_room": "!secret:px.test"});
+    homeserver.encrypt("!secret:px.test");
+    let refused = world.owner.client.put("/admin/policies/api", &other).send().await;
+    let refused = refused.problem(422, "invalid_field");
+    assert_eq!(refused["field"], "matrix_room");
+    homeserver.set_down(true);
+    let ran = world.app.cli(&["doctor"]).await;
+    assert!(ran.stdout.contains("WRONG Matrix bot"), "{ran:?}");
 }
 
 #[tokio::test]
