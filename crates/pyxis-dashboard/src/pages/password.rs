@@ -25,7 +25,7 @@ pub(crate) async fn change(
         Err(Service::WrongPassword) => {
             problems.add("password", "That is not your present password. Nothing was changed.");
         }
-        Err(Service::Locked { until }) => {
+        Err(Service::Locked { until, .. }) => {
             let seconds = until.since(state.gateway.now()).as_secs();
             let left = text::duration(seconds.div_ceil(60) * 60);
             problems.add("password", format!("Too many wrong passwords. Try again in {left}."));
