@@ -42,11 +42,10 @@ const REAUTHORIZE: &str = "reauthorization_required";
 
 /// Tokens of this process, by credential.
 #[derive(Default)]
-pub(crate) struct Tokens(Mutex<HashMap<CredentialId, Arc<Slot>>>);
+pub(crate) struct Tokens(Mutex<HashMap<CredentialId, Slot>>);
 
 /// One credential's token. Whoever holds the lock is the one request that fetches.
-#[derive(Default)]
-struct Slot(tokio::sync::Mutex<Option<Fresh>>);
+type Slot = Arc<tokio::sync::Mutex<Option<Fresh>>>;
 
 /// A token that may be used until then.
 #[derive(Clone)]
@@ -66,7 +65,7 @@ const ACCESS_TOKEN: &str = "access_token";
 const REFRESH_TOKEN: &str = "refresh_token";
 
 impl Tokens {
-    fn slot(&self, id: CredentialId) -> Arc<Slot> {
+    fn slot(&self, id: CredentialId) -> Slot {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default())
     }
 
@@ -95,21 +94,25 @@ pub(crate) async fn token(
     credential: &Credential,
     secret: &SecretValue,
 ) -> Result<SecretString> {
-    let slot = state.tokens.slot(credential.row.id);
-    let mut held = slot.0.lock().await;
+    let mut held = state.tokens.slot(credential.row.id).lock_owned().await;
     let (version, now) = (credential.row.version, state.now());
     if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(version, now)) {
         return Ok(fresh.token.clone());
     }
-    let subject = Arc::new(Subject::new(credential, secret));
-    let fresh = shared(state, &subject).await?;
-    let token = fresh.token.clone();
-    *held = Some(fresh);
-    Ok(token)
+    let (state, subject) = (state.clone(), Subject::new(credential, secret));
+    // On its own, and with the lock: an agent that hangs up must neither lose a refresh token that was just
+    // rotated, nor let the next request use the one before it a second time.
+    let fetching = tokio::spawn(async move {
+        let fresh = shared(&state, &subject).await?;
+        let token = fresh.token.clone();
+        *held = Some(fresh);
+        Ok(token)
+    });
+    fetching.await.unwrap_or_else(|error| Err(Error::Internal(error.into())))
 }
 
 /// The token in the store, or a new one if it is this node's turn to fetch it.
-async fn shared(state: &State, credential: &Arc<Subject>) -> Result<Fresh> {
+async fn shared(state: &State, credential: &Subject) -> Result<Fresh> {
     let name = format!("token {}", credential.row.id);
     let deadline = tokio::time::Instant::now() + LEASE;
     loop {
@@ -118,14 +121,9 @@ async fn shared(state: &State, credential: &Arc<Subject>) -> Result<Fresh> {
         }
         let now = state.now();
         if leases::acquire(&state.store, &name, state.node, now, now.plus(LEASE)).await? {
-            // On its own: an agent that hangs up must not lose a refresh token that was just rotated.
-            let (state, credential) = (state.clone(), Arc::clone(credential));
-            let fetching = tokio::spawn(async move {
-                let fetched = renew(&state, &credential).await;
-                leases::release(&state.store, &name, state.node).await?;
-                fetched
-            });
-            return fetching.await.unwrap_or_else(|error| Err(Error::Internal(error.into())));
+            let fetched = renew(state, credential).await;
+            leases::release(&state.store, &name, state.node).await?;
+            return fetched;
         }
         if tokio::time::Instant::now() >= deadline {
             return Err(Error::TokenEndpoint("another node did not finish in time".to_owned()));

@@ -66,6 +66,8 @@ impl Refusal {
             | A::CertificateExpired
             | A::CertificateUnknown
             | A::UnknownCA
+            // Its signature is not that of the authority whose name it bears.
+            | A::DecryptError
             | A::AccessDenied => Some(Self::NotAccepted),
             _ => None,
         }

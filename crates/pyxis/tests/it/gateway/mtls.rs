@@ -64,16 +64,25 @@ async fn the_certificate_of_a_credential_opens_the_host_and_its_key_is_nowhere_t
 
 #[tokio::test]
 async fn without_a_certificate_or_with_a_strangers_the_host_refuses_and_the_agent_is_told_why() {
-    for protocols in [&[HTTP_1_1][..], &[HTTP_2, HTTP_1_1]] {
+    for (protocols, wants, not_accepted) in [
+        (
+            &[HTTP_1_1][..],
+            "the host wants a client certificate, and this credential shows none",
+            "the host does not accept the client certificate",
+        ),
+        // Of the host's last word, HTTP/2 keeps that there was one.
+        (
+            &[HTTP_2, HTTP_1_1],
+            "the host broke off the connection",
+            "the host broke off the connection; does it accept the client certificate?",
+        ),
+    ] {
         let scene = Scene::new(protocols).await;
         scene.credential("none", json!({"kind": "bearer"}), &json!("t0ken")).await;
-        assert_eq!(
-            scene.refused("none").await,
-            "the host wants a client certificate, and this credential shows none"
-        );
+        assert_eq!(scene.refused("none").await, wants);
         let stranger = identity(Authority::new().client("agent.example.com"));
         scene.credential("stranger", json!({"kind": "mtls"}), &stranger).await;
-        assert_eq!(scene.refused("stranger").await, "the host does not accept the client certificate");
+        assert_eq!(scene.refused("stranger").await, not_accepted);
         assert!(scene.host.requests().is_empty(), "nothing of a request arrived");
     }
 }
