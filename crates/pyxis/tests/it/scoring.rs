@@ -3,5 +3,6 @@
 mod admin;
 mod commands;
 mod models;
+mod own_models;
 mod quickstart;
 mod stage;
