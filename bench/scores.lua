@@ -1,6 +1,7 @@
--- Random addresses of those that bench/scores.sh stored: 0x and the number in 40 hexadecimal digits.
--- Arguments: how many there are.
+-- Random addresses of those that bench/scores.sh or bench/models.sh stored: 0x and the number in 40
+-- hexadecimal digits. Arguments: how many there are, and the path before the address.
 local addresses = 1
+local path = "/v2/stamps/1/score/"
 local id = 0
 
 function setup(thread)
@@ -10,11 +11,12 @@ end
 
 function init(arguments)
     addresses = tonumber(arguments[1]) or 1
+    path = arguments[2] or path
     math.randomseed(number * 7919 + os.time())
 end
 
 function request()
-    return wrk.format("GET", string.format("/v2/stamps/1/score/0x%040x", math.random(addresses)))
+    return wrk.format("GET", string.format("%s0x%040x", path, math.random(addresses)))
 end
 
 -- As in forward.lua.

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::calibration::{Curve, sigmoid};
 use crate::card::Card;
 use crate::chain::Model;
+use crate::custom::{self, Custom, CustomCard};
 use crate::features::{self, Features};
 use crate::forest::Forest;
 
@@ -39,6 +40,10 @@ pub struct Bundle {
     pub parts: Vec<Part>,
     /// From the weighted mean of log odds to the aggregate's probability.
     pub aggregate: Curve,
+    /// Models of the user's own, at most one for each model of the interface. They come first.
+    pub customs: Vec<Custom>,
+    /// Whether all but the user's own come with the program: then those of the next release take over.
+    pub of_program: bool,
 }
 
 /// The answer of one model.
@@ -52,6 +57,8 @@ pub struct Single {
     pub weight: f64,
     /// Whether it never saw labels of this activity.
     pub transferred: bool,
+    /// Whether it is the user's own.
+    pub custom: bool,
 }
 
 /// The answers of all models that had data.
@@ -101,27 +108,56 @@ pub struct Explanation {
 }
 
 impl Bundle {
-    /// The answers of every model that has enough data of a wallet.
-    pub fn scores(&self, found: &Features) -> Scores {
-        let mut singles: Vec<Single> =
-            Model::single().filter_map(|model| self.single(model, found)).collect();
-        let total: f64 = singles.iter().map(|single| single.weight).sum();
+    /// The answers of every model that has enough data of a wallet. Only a model of the user's own can fail.
+    pub fn scores(&self, found: &Features) -> Result<Scores, Error> {
+        let mut singles = Vec::new();
+        for model in Model::single() {
+            singles.extend(self.single(model, found)?);
+        }
+        let total: f64 = singles.iter().map(|single: &Single| single.weight).sum();
         if singles.is_empty() || total <= 0.0 {
-            return Scores { singles, aggregate: None };
+            return Ok(Scores { singles, aggregate: None });
         }
         for single in &mut singles {
             single.weight /= total;
         }
-        let mean = mean(&singles);
-        Scores { singles, aggregate: Some(self.aggregate.log_odds(mean)) }
+        let aggregate = match self.custom(Model::Aggregate) {
+            Some(custom) => custom.log_odds(&found.wallet)?,
+            None => self.aggregate.log_odds(mean(&singles)),
+        };
+        Ok(Scores { singles, aggregate: Some(aggregate) })
     }
 
-    fn single(&self, model: Model, found: &Features) -> Option<Single> {
-        let (part, transferred) = self.part(model)?;
-        let seen = found.seen(model.scope()?)?;
-        let log_odds = part.curve.log_odds(part.forest.predict(&seen));
-        let weight = if transferred { part.weight * TRANSFERRED_WEIGHT } else { part.weight };
-        Some(Single { model, log_odds, weight, transferred })
+    fn single(&self, model: Model, found: &Features) -> Result<Option<Single>, Error> {
+        let Some(seen) = model.scope().and_then(|scope| found.seen(scope)) else { return Ok(None) };
+        let part = self.part(model);
+        let weight =
+            part.map_or(
+                0.0,
+                |(part, transferred)| {
+                    if transferred { part.weight * TRANSFERRED_WEIGHT } else { part.weight }
+                },
+            );
+        if let Some(custom) = self.custom(model) {
+            let (log_odds, weight) = (custom.log_odds(&seen)?, custom.card.weight.unwrap_or(weight));
+            return Ok(Some(Single { model, log_odds, weight, transferred: false, custom: true }));
+        }
+        Ok(part.map(|(part, transferred)| {
+            let log_odds = part.curve.log_odds(part.forest.predict(&seen));
+            Single { model, log_odds, weight, transferred, custom: false }
+        }))
+    }
+
+    /// The user's own model that answers for a model, if there is one.
+    pub fn custom(&self, model: Model) -> Option<&Custom> {
+        self.customs.iter().find(|custom| custom.model == model)
+    }
+
+    /// With a model of the user's own, in place of another one that answers for the same model.
+    pub fn add(&mut self, custom: Custom) {
+        self.customs.retain(|other| other.model != custom.model);
+        self.customs.push(custom);
+        self.customs.sort_by_key(|custom| custom.model as u8);
     }
 
     /// The part that answers for a model, and whether it does so for want of a better one.
@@ -133,8 +169,15 @@ impl Bundle {
         }
     }
 
-    /// Why a model that looks at activity answered what it answered.
-    pub fn explain(&self, model: Model, found: &Features) -> Option<Explanation> {
+    /// Why a model answered what it answered; `None` for the aggregate, unless it is the user's own.
+    pub fn explain(&self, model: Model, found: &Features) -> Result<Option<Explanation>, Error> {
+        match self.custom(model) {
+            Some(custom) => custom::seen(model, found).map(|seen| custom.explain(&seen)).transpose(),
+            None => Ok(self.explain_part(model, found)),
+        }
+    }
+
+    fn explain_part(&self, model: Model, found: &Features) -> Option<Explanation> {
         let (part, _) = self.part(model)?;
         let seen = found.seen(model.scope()?)?;
         let (moved, start) = part.forest.explain(&seen);
@@ -161,18 +204,29 @@ impl Bundle {
         }
         sum.update(self.aggregate.slope.to_le_bytes());
         sum.update(self.aggregate.offset.to_le_bytes());
+        for custom in &self.customs {
+            let CustomCard { model, file_sha256, calibration, weight, unknown, human_column, .. } =
+                &custom.card;
+            let used = format!("{model} {file_sha256} {calibration:?} {weight:?} {unknown:?} {human_column}");
+            sum.update(used);
+        }
         hex(&sum.finalize())
     }
 
-    /// As a file.
+    /// As a file. What comes with the program is not written.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let forests: Vec<Vec<u8>> = self.parts.iter().map(|part| part.forest.to_bytes()).collect();
+        let parts: &[Part] = if self.of_program { &[] } else { &self.parts };
+        let forests: Vec<Vec<u8>> = parts.iter().map(|part| part.forest.to_bytes()).collect();
         let head = Head {
             features: features::ALL,
             card: self.card.clone(),
             aggregate: self.aggregate,
-            parts: self
-                .parts
+            customs: self
+                .customs
+                .iter()
+                .map(|custom| CustomHead { card: custom.card.clone(), bytes: custom.file().len() })
+                .collect(),
+            parts: parts
                 .iter()
                 .zip(&forests)
                 .map(|(part, forest)| PartHead {
@@ -189,6 +243,9 @@ impl Bundle {
         bytes.extend(u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
         bytes.extend(head);
         bytes.extend(forests.concat());
+        for custom in &self.customs {
+            bytes.extend(custom.file());
+        }
         bytes
     }
 
@@ -211,11 +268,19 @@ impl Bundle {
             rest = after;
             parts.push(Part { name, curve, weight, forest: Forest::from_bytes(forest, features::ALL)? });
         }
-        if rest.is_empty() {
-            Ok(Self { card: head.card, parts, aggregate: head.aggregate })
-        } else {
-            Err(damaged())
+        let mut customs = Vec::new();
+        for CustomHead { card, bytes } in head.customs {
+            let (file, after) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
+            rest = after;
+            customs.push(Custom::stored(card, file)?);
         }
+        if !rest.is_empty() {
+            return Err(damaged());
+        }
+        if parts.is_empty() {
+            return Ok(Self { customs, ..crate::built_in()? });
+        }
+        Ok(Self { card: head.card, parts, aggregate: head.aggregate, customs, of_program: false })
     }
 }
 
@@ -231,6 +296,14 @@ struct Head {
     card: Card,
     aggregate: Curve,
     parts: Vec<PartHead>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    customs: Vec<CustomHead>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CustomHead {
+    card: CustomCard,
+    bytes: usize,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use pyxis_core::address::EvmAddress;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::bundle::{Bundle, score};
 use crate::features::Features;
 use crate::graph::{Graph, Node};
@@ -57,8 +58,9 @@ pub struct Member {
     pub score: Option<f64>,
 }
 
-/// Groups of at least `least` users whose median score is below 50, the largest first.
-pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Vec<Group> {
+/// Groups of at least `least` users whose median score is below 50, the largest first. Only a model of the
+/// user's own can fail.
+pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Result<Vec<Group>, Error> {
     let mut members: HashMap<Node, Vec<Node>> = HashMap::new();
     for node in graph.nodes().filter(|node| peers.is_peer(*node)) {
         members.entry(peers.group(node)).or_default().push(node);
@@ -66,17 +68,20 @@ pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Vec<
     let mut large: Vec<Vec<Node>> =
         members.into_values().filter(|nodes| nodes.len() >= least.max(2)).collect();
     large.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
-    large.par_iter().filter_map(|nodes| group(graph, peers, bundle, nodes)).collect()
+    large.par_iter().filter_map(|nodes| judged(graph, peers, bundle, nodes).transpose()).collect()
 }
 
-fn group(graph: &Graph, peers: &Peers, bundle: &Bundle, nodes: &[Node]) -> Option<Group> {
-    let judged: Vec<(Node, Option<f64>)> = nodes
-        .iter()
-        .map(|node| {
-            let found = Features::of(graph, peers, *node);
-            (*node, found.and_then(|found| bundle.scores(&found).aggregate).map(score))
-        })
-        .collect();
+fn judged(graph: &Graph, peers: &Peers, bundle: &Bundle, nodes: &[Node]) -> Result<Option<Group>, Error> {
+    let mut judged = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let found = Features::of(graph, peers, *node);
+        let scores = found.map(|found| bundle.scores(&found)).transpose()?;
+        judged.push((*node, scores.and_then(|scores| scores.aggregate).map(score)));
+    }
+    Ok(group(graph, nodes, &judged))
+}
+
+fn group(graph: &Graph, nodes: &[Node], judged: &[(Node, Option<f64>)]) -> Option<Group> {
     let mut scores: Vec<f64> = judged.iter().filter_map(|(_, score)| *score).collect();
     scores.sort_unstable_by(f64::total_cmp);
     let median_score = *scores.get(scores.len() / 2)?;

@@ -8,7 +8,10 @@
 pub mod scope;
 pub mod wallet;
 
-use crate::chain::{Kind, Scope};
+use pyxis_core::entropy::hex;
+use sha2::{Digest, Sha256};
+
+use crate::chain::{Kind, Model, Scope};
 use crate::graph::{Graph, Node};
 use crate::peers::Peers;
 use scope::Event;
@@ -39,6 +42,20 @@ pub fn words(place: usize) -> String {
         _ if place < WALLET => wallet::NAMES[place - SCOPE].1.to_owned(),
         _ => format!("{}, here", scope::NAMES[place - WALLET].1),
     }
+}
+
+/// How many numbers a model of the user's own is given: those of [`name`], from the first on.
+pub const fn given(model: Model) -> usize {
+    match model {
+        Model::Aggregate => WALLET,
+        _ => ALL,
+    }
+}
+
+/// What names the features of a model: the SHA-256 of their names, one on each line, hex.
+pub fn digest(model: Model) -> String {
+    let names: Vec<String> = (0..given(model)).map(name).collect();
+    hex(&Sha256::digest(names.join("\n")))
 }
 
 /// Everything that models see of one wallet.

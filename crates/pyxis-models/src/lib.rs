@@ -11,6 +11,7 @@ pub mod card;
 pub mod chain;
 pub mod chunk;
 pub mod clusters;
+pub mod custom;
 pub mod dataset;
 pub mod features;
 pub mod forest;
@@ -20,6 +21,9 @@ pub mod peers;
 pub mod plot;
 pub mod reading;
 pub mod training;
+
+/// The largest file of a model of the user's own, in bytes.
+pub const MOST_CUSTOM_BYTES: u64 = pyxis_onnx::MOST_BYTES as u64;
 
 /// Why something here could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,12 @@ pub enum Error {
     /// There is too little to learn from.
     #[error("cannot train: {0}")]
     Training(String),
+    /// A file of the user's own cannot be used as a model.
+    #[error("the model is refused: {0}")]
+    Refused(#[from] pyxis_onnx::Refused),
+    /// A model of the user's own, by name, failed. It is no score.
+    #[error("the custom model {0} failed: {1}")]
+    Custom(String, String),
 }
 
 impl Error {
@@ -48,5 +58,6 @@ impl Error {
 
 /// The models that come with the program.
 pub fn built_in() -> Result<bundle::Bundle, Error> {
-    bundle::Bundle::from_bytes(include_bytes!("../models/default.pxm"))
+    let bundle = bundle::Bundle::from_bytes(include_bytes!("../models/default.pxm"))?;
+    Ok(bundle::Bundle { of_program: true, ..bundle })
 }

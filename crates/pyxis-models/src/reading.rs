@@ -1,22 +1,28 @@
-//! Files of activity and of labels, as CSV, gzipped or not.
+//! Files of activity, as CSV, gzipped or not, or as Parquet; and files of labels, as CSV.
 //!
-//! The first line names the columns, in any order. Transfers: `from` and `to`; `chain` and `kind` where
-//! they are not all the same (default: `ethereum`, `native`); `time` (Unix seconds or RFC 3339) and `amount`
-//! where they are known. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address` and
-//! `label`, which is `human` or `sybil` (or 1 and 0).
+//! The columns have names, in any order. Transfers: `from` and `to`; `chain` and `kind` where they are not all
+//! the same (default: `ethereum`, `native`); `time` (Unix seconds, RFC 3339, or a timestamp of Parquet) and
+//! `amount` where they are known. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address`
+//! and `label`, which is `human` or `sybil` (or 1 and 0).
 
+mod table;
+
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use csv::{ByteRecord, StringRecord};
+use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 use pyxis_core::address::EvmAddress;
 
 use crate::Error;
 use crate::chain::{Chain, Kind};
 use crate::graph::{Builder, Facts, Transfer};
+use table::Table;
 
 /// One line of a file of activity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,13 +75,36 @@ pub fn unpack(source: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Erro
     Ok(if packed { Box::new(MultiGzDecoder::new(source)) } else { Box::new(source) })
 }
 
-/// Reads a file of activity line by line, in flat memory.
-pub struct Reader {
-    lines: csv::Reader<Box<dyn Read + Send>>,
+/// A file that tells how many of its bytes were read.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.read.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}
+
+/// Reads a file of activity line by line (rows of Parquet are lines), in flat memory.
+pub struct Reader(Source);
+
+enum Source {
+    Lines(Box<Lines>),
+    Table(Box<Table>),
+}
+
+/// Lines of CSV.
+struct Lines {
+    source: csv::Reader<Box<dyn Read + Send>>,
     columns: Columns,
     line: ByteRecord,
 }
 
+/// Where a line has what, by the names of its columns.
 #[derive(Clone, Copy, Debug)]
 enum Columns {
     Transfers {
@@ -94,10 +123,10 @@ enum Columns {
 }
 
 impl Columns {
-    fn of(header: &StringRecord) -> Result<Self, Error> {
-        let find = |names: &[&str]| {
-            header.iter().position(|column| names.contains(&column.trim().to_ascii_lowercase().as_str()))
-        };
+    fn of<'a>(header: impl IntoIterator<Item = &'a str>) -> Result<Self, Error> {
+        let header: Vec<String> =
+            header.into_iter().map(|column| column.trim().to_ascii_lowercase()).collect();
+        let find = |names: &[&str]| header.iter().position(|column| names.contains(&column.as_str()));
         let ends = find(&["from", "from_address"]).zip(find(&["to", "to_address"]));
         if let Some((from, to)) = ends {
             return Ok(Self::Transfers {
@@ -113,56 +142,92 @@ impl Columns {
         let (address, first) = facts.ok_or_else(|| {
             Error::unreadable(
                 "the file of activity",
-                "its first line must name the columns from and to, or address and first_bridge_unix",
+                "it must name the columns from and to, or address and first_bridge_unix (CSV: in its first line)",
             )
         })?;
         Ok(Self::Facts { address, first, volume: find(&["bridge_volume_usd", "volume_usd"]) })
     }
 }
 
-impl Reader {
-    /// Reads the first line.
-    pub fn new(source: Box<dyn Read + Send>) -> Result<Self, Error> {
-        let mut lines = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 17).from_reader(source);
-        let columns = Columns::of(lines.headers().map_err(broken)?)?;
-        Ok(Self { lines, columns, line: ByteRecord::new() })
-    }
+/// A line, by the places of its columns.
+trait Cells {
+    fn text(&self, place: usize) -> Result<Cow<'_, str>, String>;
+}
 
-    /// Passes over lines that were read before.
-    pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
-        for _ in 0..lines {
-            if !self.lines.read_byte_record(&mut self.line).map_err(broken)? {
-                break;
-            }
-        }
-        Ok(())
+impl Cells for ByteRecord {
+    fn text(&self, place: usize) -> Result<Cow<'_, str>, String> {
+        let bytes = self.get(place).ok_or("too few columns")?;
+        str::from_utf8(bytes.trim_ascii()).map(Cow::Borrowed).map_err(|_| "no text".to_owned())
     }
+}
 
-    fn record(&self) -> Result<Record, String> {
-        let text = |place: usize| {
-            let bytes = self.line.get(place).ok_or("too few columns")?;
-            std::str::from_utf8(bytes.trim_ascii()).map_err(|_| "no text")
-        };
+impl Columns {
+    fn record(&self, line: &impl Cells) -> Result<Record, String> {
+        let text = |place: usize| line.text(place);
         let address = |place: usize| {
             let text = text(place)?;
             text.parse::<EvmAddress>().map_err(|error| format!("{text:?} is {error}"))
         };
-        match self.columns {
-            Columns::Facts { address: place, first, volume } => {
+        match *self {
+            Self::Facts { address: place, first, volume } => {
                 let facts = Facts {
-                    first_bridge: seconds(text(first)?)?.map_or(0, NonZeroU32::get),
-                    volume_usd: volume.map_or(Ok(0.0), |place| usd(text(place)?))?,
+                    first_bridge: seconds(&text(first)?)?.map_or(0, NonZeroU32::get),
+                    volume_usd: volume.map_or(Ok(0.0), |place| usd(&text(place)?))?,
                 };
                 Ok(Record::Facts(address(place)?, facts))
             }
-            Columns::Transfers { from, to, chain, kind, time, amount } => Ok(Record::Transfer(Moved {
-                chain: chain.map_or(Ok(Chain::Ethereum), |place| named(text(place)?, Chain::from_name))?,
-                kind: kind.map_or(Ok(Kind::Native), |place| named(text(place)?, Kind::from_name))?,
+            Self::Transfers { from, to, chain, kind, time, amount } => Ok(Record::Transfer(Moved {
+                chain: chain.map_or(Ok(Chain::Ethereum), |place| named(&text(place)?, Chain::from_name))?,
+                kind: kind.map_or(Ok(Kind::Native), |place| named(&text(place)?, Kind::from_name))?,
                 from: address(from)?,
                 to: address(to)?,
-                time: time.map_or(Ok(None), |place| seconds(text(place)?))?,
-                round: amount.map_or(Ok(None), |place| text(place).map(is_round))?,
+                time: time.map_or(Ok(None), |place| seconds(&text(place)?))?,
+                round: amount.map_or(Ok(None), |place| text(place).map(|text| is_round(&text)))?,
             })),
+        }
+    }
+}
+
+impl Reader {
+    /// Opens a file of any kind; `read` grows with the bytes that are read of it.
+    pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Self, Error> {
+        let mut file = File::open(path)?;
+        let mut start = [0; 4];
+        let known = file.read(&mut start)?;
+        file.rewind()?;
+        if &start[..known] == table::MAGIC {
+            return Ok(Self(Source::Table(Box::new(Table::new(file, read)?))));
+        }
+        Self::new(unpack(Box::new(Counted { file, read }))?)
+    }
+
+    /// Reads the first line of CSV.
+    pub fn new(source: Box<dyn Read + Send>) -> Result<Self, Error> {
+        let mut lines = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 17).from_reader(source);
+        let columns = Columns::of(lines.headers().map_err(broken)?)?;
+        Ok(Self(Source::Lines(Box::new(Lines { source: lines, columns, line: ByteRecord::new() }))))
+    }
+
+    /// Passes over lines that were read before.
+    pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
+        match &mut self.0 {
+            Source::Table(table) => table.pass_over(lines),
+            Source::Lines(source) => {
+                for _ in 0..lines {
+                    if !source.source.read_byte_record(&mut source.line).map_err(broken)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Lines before the first one that is counted: the names of the columns are one in CSV.
+    pub const fn heading(&self) -> i64 {
+        match self.0 {
+            Source::Lines(_) => 1,
+            Source::Table(_) => 0,
         }
     }
 }
@@ -172,10 +237,13 @@ impl Iterator for Reader {
     type Item = Result<Result<Record, String>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.lines.read_byte_record(&mut self.line) {
-            Ok(false) => None,
-            Ok(true) => Some(Ok(self.record())),
-            Err(error) => Some(Err(broken(error))),
+        match &mut self.0 {
+            Source::Table(table) => table.next(),
+            Source::Lines(lines) => match lines.source.read_byte_record(&mut lines.line) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(lines.columns.record(&lines.line))),
+                Err(error) => Some(Err(broken(error))),
+            },
         }
     }
 }

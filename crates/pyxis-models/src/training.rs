@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::metrics::float;
 use crate::peers::Peers;
 use fit::Matrix;
-use measured::{Measured, Raw};
+use measured::Measured;
 
 /// Fewer labelled humans or Sybils with data than this are no model.
 const LEAST: usize = 200;
@@ -115,7 +115,7 @@ pub fn train(
         limits: LIMITS.map(str::to_owned).to_vec(),
         models: cards,
     };
-    Ok(Bundle { card, parts, aggregate })
+    Ok(Bundle { card, parts, aggregate, customs: Vec::new(), of_program: false })
 }
 
 const LIMITS: [&str; 4] = [
@@ -208,12 +208,12 @@ impl Steps<'_> {
 }
 
 /// How much a model tells, in nats: what the log loss of the mean loses by asking it.
-fn information(raw: &[Raw], curve: Curve) -> f64 {
-    let humans = float(raw.iter().filter(|entry| entry.human).count()) / float(raw.len().max(1));
+pub(crate) fn information(raw: &[(f64, bool)], curve: Curve) -> f64 {
+    let humans = float(raw.iter().filter(|(_, human)| *human).count()) / float(raw.len().max(1));
     let entropy = -(humans * humans.ln() + (1.0 - humans) * (1.0 - humans).ln());
-    let loss = |entry: &Raw| {
-        let probability = curve.probability(entry.answer).clamp(1e-9, 1.0 - 1e-9);
-        -(if entry.human { probability } else { 1.0 - probability }).ln()
+    let loss = |(answer, human): &(f64, bool)| {
+        let probability = curve.probability(*answer).clamp(1e-9, 1.0 - 1e-9);
+        -(if *human { probability } else { 1.0 - probability }).ln()
     };
     (entropy - raw.iter().map(loss).sum::<f64>() / float(raw.len().max(1))).max(1e-3)
 }

@@ -83,7 +83,7 @@ fn each(bencher: Bencher, score: impl Fn(&World, EvmAddress)) {
 fn cold(bencher: Bencher) {
     each(bencher, |world, address| {
         let bytes = world.runtime.block_on(activity::wallet(&world.store, address)).unwrap().unwrap();
-        black_box(world.held.bundle.scores(&Features::from_bytes(&bytes).unwrap()));
+        black_box(world.held.bundle.scores(&Features::from_bytes(&bytes).unwrap()).unwrap());
     });
 }
 
@@ -92,6 +92,6 @@ fn cold(bencher: Bencher) {
 fn warm(bencher: Bencher) {
     each(bencher, |world, address| {
         let bytes = world.runtime.block_on(activity::wallet(&world.store, address)).unwrap().unwrap();
-        black_box(world.models.scores(&world.held, address, &bytes));
+        black_box(world.models.scores(&world.held, address, &bytes).unwrap());
     });
 }

@@ -9,12 +9,13 @@ mod told;
 pub use held::Held;
 pub use indexer::{Indexer, IndexerChain, IndexerError};
 pub use source::{Answer, Local, Source, SourceError};
-pub use told::{FeatureLine, Told, ToldModel, tell};
+pub use told::{CustomName, FeatureLine, Told, ToldModel, tell};
 
 use std::sync::Arc;
 
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
+use pyxis_models::Error;
 use pyxis_models::bundle::Scores;
 use pyxis_models::chain::Model;
 use pyxis_models::features::Features;
@@ -35,6 +36,14 @@ pub(crate) fn names() -> String {
 /// Works on every item, on all cores, in order.
 pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
     items.par_iter().map(work).collect()
+}
+
+/// The stored features of a wallet.
+pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
+    Features::from_bytes(features).ok_or_else(|| Error::Unreadable {
+        what: "stored activity",
+        why: format!("that of {address} is damaged; import again"),
+    })
 }
 
 /// The models of this server.
@@ -68,18 +77,18 @@ impl Models {
     }
 
     /// What the models say of a wallet whose stored features are these: from memory where they are the
-    /// same as the last time. `None` where they cannot be read.
-    pub fn scores(&self, held: &Held, address: EvmAddress, features: &[u8]) -> Option<Scores> {
+    /// same as the last time.
+    pub fn scores(&self, held: &Held, address: EvmAddress, features: &[u8]) -> Result<Scores, Error> {
         if let Some(kept) = self.kept.get(&address)
             && kept.revision == held.revision
             && kept.features == features
         {
-            return Some(kept.scores.clone());
+            return Ok(kept.scores.clone());
         }
-        let scores = held.bundle.scores(&Features::from_bytes(features)?);
+        let scores = held.bundle.scores(&read(address, features)?)?;
         let kept = Kept { revision: held.revision, features: features.to_vec(), scores: scores.clone() };
         self.kept.insert(address, Arc::new(kept));
-        Some(scores)
+        Ok(scores)
     }
 
     /// Notes that a score was served; `None` is too little data.

@@ -20,7 +20,7 @@ pub struct Lookup {
     pub models_limit: Option<i64>,
     /// Whether the key reads scores.
     pub can_read: bool,
-    /// The models in force; `None` means those that come with the program.
+    /// The models in force; `None` means that none were ever installed.
     pub revision: Option<i64>,
     /// What models see of the wallet.
     pub features: Option<Vec<u8>>,
@@ -56,22 +56,36 @@ pub async fn look_up(
     executor.optional(query.bind(address).bind(key_hash)).await
 }
 
-/// Puts models in force; their revision.
+/// Puts models in force in place of a revision (`None`: no one was ever installed); their revision, or
+/// `None` where another one is in force by now.
 pub async fn install(
     store: &Store,
+    after: Option<i64>,
     fingerprint: &str,
     data: Vec<u8>,
     now: UnixMillis,
-) -> Result<i64, StoreError> {
+) -> Result<Option<i64>, StoreError> {
+    // Revisions are never given twice and none is ever removed, so the next one is taken or it is not.
     let query = sql("INSERT INTO model_bundles (revision, fingerprint, installed_at, data) \
-         VALUES ((SELECT coalesce(max(revision), 0) + 1 FROM model_bundles), $1, $2, $3) RETURNING revision");
-    let installed: Vec<(i64,)> = store.returning(query.bind(fingerprint).bind(now).bind(data)).await?;
-    installed.first().map(|(revision,)| *revision).ok_or(StoreError::Aborted)
+         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING revision");
+    let query = query.bind(after.unwrap_or(0) + 1).bind(fingerprint).bind(now).bind(data);
+    let installed: Vec<(i64,)> = store.returning(query).await?;
+    Ok(installed.first().map(|(revision,)| *revision))
 }
 
-/// Takes all installed models away: those that come with the program are in force again. How many.
-pub async fn uninstall(executor: impl Executor) -> Result<u64, StoreError> {
-    executor.execute(sql("DELETE FROM model_bundles")).await
+/// Takes what was installed away: a revision without data is in force, which means the models that come with
+/// the program. Whether there was anything to take away.
+pub async fn uninstall(store: &Store, now: UnixMillis) -> Result<bool, StoreError> {
+    let mut tx = store.begin().await?;
+    let query = sql("UPDATE model_bundles SET data = $1 WHERE length(data) > 0").bind(Vec::<u8>::new());
+    if tx.execute(query).await? == 0 {
+        return Ok(false);
+    }
+    let query = sql("INSERT INTO model_bundles (revision, fingerprint, installed_at, data) \
+         VALUES ((SELECT max(revision) + 1 FROM model_bundles), $1, $2, $3)");
+    tx.execute(query.bind("").bind(now).bind(Vec::<u8>::new())).await?;
+    tx.commit().await?;
+    Ok(true)
 }
 
 /// The revision in force, if any was installed.
@@ -81,7 +95,7 @@ pub async fn revision(executor: impl Executor) -> Result<Option<i64>, StoreError
     Ok(found.and_then(|(revision,)| revision))
 }
 
-/// The models of a revision.
+/// The models of a revision; no bytes stand for those that come with the program.
 pub async fn bundle(executor: impl Executor, revision: i64) -> Result<Option<Vec<u8>>, StoreError> {
     let query = sql("SELECT data FROM model_bundles WHERE revision = $1").bind(revision);
     let found: Vec<(Vec<u8>,)> = executor.all(query).await?;

@@ -7,6 +7,7 @@ pub mod indexer;
 pub mod issuer;
 pub mod matrix;
 pub mod netns;
+pub mod onnx;
 pub mod postgres;
 pub mod push;
 pub mod resolver;

@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::models::{Told, ToldModel};
-use pyxis_scoring::service::models::{self, Card, Group, Model, Overview, Quality, Shared};
+use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
 use serde::Deserialize;
 
 use super::scoring::Scoring;
@@ -13,7 +13,7 @@ use crate::form::Asked;
 use crate::session::Manager;
 use crate::text::{counted, grouped};
 use crate::view::Choice;
-use crate::view::models::{Found, FoundModel, GroupLine, ModelsPage, QualityLine, Reason};
+use crate::view::models::{CustomLine, Found, FoundModel, GroupLine, ModelsPage, QualityLine, Reason};
 use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
@@ -64,6 +64,7 @@ pub(crate) async fn page(
         lines: lines(&overview.card),
         plots: quality.map(|quality| models::plots(quality).to_vec()).unwrap_or_default(),
         limits: overview.card.limits.clone(),
+        customs: overview.customs.iter().map(custom).collect(),
         served: models::served_plot(&overview.served),
         unserved: (unserved > 0).then(|| {
             format!("{} more said -1: too little data.", counted(unserved.unsigned_abs(), "answer"))
@@ -109,6 +110,27 @@ fn lines(card: &Card) -> Vec<QualityLine> {
     lines
 }
 
+fn custom(card: &CustomCard) -> CustomLine {
+    let quality = card.quality.as_ref().map(|quality| {
+        format!(
+            "On {} labelled addresses: AUC {:.4}, calibration error {:.4}.",
+            grouped(quality.scored as u64),
+            quality.auc,
+            quality.calibration_error
+        )
+    });
+    CustomLine {
+        model: card.model.replace('_', " "),
+        name: card.name.clone(),
+        description: card.description.clone(),
+        made_of: format!("{}: {}", card.producer, card.operators.join(", ")),
+        file: card.file_sha256.clone(),
+        features: card.features_sha256.clone(),
+        added: card.added_at.clone(),
+        quality,
+    }
+}
+
 fn precision(quality: &Quality) -> String {
     let at = quality.precision_at_recall.iter().find(|(recall, _)| (recall - 0.8).abs() < 1e-9);
     at.map_or_else(String::new, |(_, precision)| format!("{precision:.3}"))
@@ -140,6 +162,7 @@ fn found_model(told: &ToldModel) -> FoundModel {
         score: format!("{:.2}", told.score),
         weight: format!("{:.0} %", told.weight * 100.0),
         transferred: told.transferred,
+        custom: told.custom.as_ref().map(|custom| custom.name.clone()),
         reasons: told.features.iter().map(reason).collect(),
     }
 }

@@ -28,6 +28,8 @@ pub struct ModelsPage {
     pub plots: Vec<String>,
     /// What to keep in mind.
     pub limits: Vec<String>,
+    /// The user's own models.
+    pub customs: Vec<CustomLine>,
     /// What was served, SVG of ours.
     pub served: Option<String>,
     /// How many answers were -1, as a sentence.
@@ -59,6 +61,27 @@ pub struct QualityLine {
     pub calibration: String,
 }
 
+/// A model of the user's own.
+#[derive(Clone, Debug)]
+pub struct CustomLine {
+    /// The model that it answers for.
+    pub model: String,
+    /// Its name.
+    pub name: String,
+    /// What its owner says of it.
+    pub description: Option<String>,
+    /// What wrote the file, and of what it is made.
+    pub made_of: String,
+    /// SHA-256 of its file.
+    pub file: String,
+    /// SHA-256 of the features that it is given.
+    pub features: String,
+    /// When it was added.
+    pub added: String,
+    /// How good it is, where it was measured, as a sentence.
+    pub quality: Option<String>,
+}
+
 /// The score of a wallet.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -83,6 +106,8 @@ pub struct FoundModel {
     pub weight: String,
     /// Whether it never saw labels of this activity.
     pub transferred: bool,
+    /// The name of the user's own model that answered, if one did.
+    pub custom: Option<String>,
     /// What moved it.
     pub reasons: Vec<Reason>,
 }

@@ -113,7 +113,13 @@ impl<'a> Measured<'a> {
                 let (curve, weight) = self.curve_without(index, fold);
                 for entry in self.raw[index].iter().filter(|entry| entry.fold == fold) {
                     let log_odds = curve.log_odds(entry.answer);
-                    singles[entry.row].push(Single { model, log_odds, weight, transferred: false });
+                    singles[entry.row].push(Single {
+                        model,
+                        log_odds,
+                        weight,
+                        transferred: false,
+                        custom: false,
+                    });
                 }
             }
         }
@@ -122,8 +128,9 @@ impl<'a> Measured<'a> {
 }
 
 fn fitted(raw: &[Raw]) -> (Curve, f64) {
-    let curve = Curve::fit(&raw.iter().map(|entry| (entry.answer, entry.human)).collect::<Vec<_>>());
-    (curve, information(raw, curve))
+    let told: Vec<(f64, bool)> = raw.iter().map(|entry| (entry.answer, entry.human)).collect();
+    let curve = Curve::fit(&told);
+    (curve, information(&told, curve))
 }
 
 /// How the shared model fares on a chain of which it learned nothing: whole groups are left out and the

@@ -84,12 +84,12 @@ fn a_file_is_read_again_and_scores_alike() {
     let (graph, _) = population();
     let peers = Peers::of(&graph);
     let found = Features::of(&graph, &peers, graph.find(address(3)).unwrap()).unwrap();
-    let scores = again.scores(&found);
-    assert_eq!(scores, bundle.scores(&found));
+    let scores = again.scores(&found).unwrap();
+    assert_eq!(scores, bundle.scores(&found).unwrap());
     assert_eq!(scores.singles.len(), 2);
     assert!((scores.singles.iter().map(|single| single.weight).sum::<f64>() - 1.0).abs() < 1e-9);
     assert!(scores.of(Model::Aggregate).is_some() && scores.of(Model::Base).is_none());
-    let why = again.explain(Model::Polygon, &found).unwrap();
+    let why = again.explain(Model::Polygon, &found).unwrap().unwrap();
     let sum = why.start + why.contributions.iter().map(|entry| entry.moved).sum::<f64>();
     assert!((score(sum) - scores.of(Model::Polygon).unwrap()).abs() < 0.02);
     let bytes = bundle.to_bytes();
@@ -108,7 +108,7 @@ fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
     }
     let graph = builder.build();
     let found = Features::of(&graph, &Peers::of(&graph), a).unwrap();
-    let scores = bundle.scores(&found);
+    let scores = bundle.scores(&found).unwrap();
     let transferred: Vec<(Model, bool)> =
         scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
     assert_eq!(transferred, [(Model::Base, true), (Model::Polygon, false)]);

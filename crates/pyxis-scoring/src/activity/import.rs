@@ -80,6 +80,7 @@ pub async fn import(
 /// Cuts the lines behind the first `skip` into batches.
 fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<(), pyxis_models::Error> {
     reader.pass_over(u64::try_from(skip).unwrap_or(0))?;
+    let heading = reader.heading();
     let mut number = skip;
     loop {
         let (mut builder, mut lines, mut rejected, mut first_rejected) = (Builder::default(), 0, 0, None);
@@ -90,8 +91,7 @@ fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<
                 Ok(record) => builder.add_record(record),
                 Err(why) => {
                     rejected += 1;
-                    // The names of the columns are the first line of the file.
-                    first_rejected.get_or_insert((number + 1, why));
+                    first_rejected.get_or_insert((number + heading, why));
                 }
             }
         }

@@ -72,7 +72,7 @@ pub async fn rebuild(
     let gone: Vec<EvmAddress> = known.into_keys().collect();
     done.removed = gone.len();
     activity::remove_wallets(store, &gone).await?;
-    let groups = groups(&world.0, &world.1, bundle);
+    let groups = groups(&world.0, &world.1, bundle)?;
     done.groups = groups.len();
     let mut tx = store.begin().await?;
     models::replace_groups(&mut tx, groups).await?;
@@ -97,8 +97,8 @@ fn row(graph: &Graph, peers: &Peers, node: Node) -> Option<WalletRow> {
 }
 
 /// Suspected groups, as JSON.
-fn groups(graph: &Graph, peers: &Peers, bundle: &Bundle) -> Vec<String> {
-    let mut found = clusters::find(graph, peers, bundle, LEAST_MEMBERS);
+fn groups(graph: &Graph, peers: &Peers, bundle: &Bundle) -> Result<Vec<String>, ActivityError> {
+    let mut found = clusters::find(graph, peers, bundle, LEAST_MEMBERS)?;
     found.truncate(GROUPS);
-    found.iter().filter_map(|group| serde_json::to_string(group).ok()).collect()
+    Ok(found.iter().filter_map(|group| serde_json::to_string(group).ok()).collect())
 }

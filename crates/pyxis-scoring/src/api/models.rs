@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use pyxis_http::Json;
 use pyxis_models::card::Card;
 use pyxis_models::clusters::Group;
+use pyxis_models::custom::CustomCard;
 use serde::Serialize;
 
 use super::Manager;
@@ -16,6 +17,7 @@ pub(super) struct Shown {
     revision: Option<i64>,
     fingerprint: String,
     card: Card,
+    customs: Vec<CustomCard>,
     served: Vec<Count>,
 }
 
@@ -39,6 +41,7 @@ pub(super) async fn show(Extract(state): Extract<State>, Manager(_): Manager) ->
         revision: found.revision,
         fingerprint: found.fingerprint,
         card: found.card,
+        customs: found.customs,
         served: served.map(|(model, bucket, served)| Count { model, bucket, served }).collect(),
     }))
 }

@@ -8,12 +8,19 @@ use pyxis_store::{Store, StoreError, models};
 /// Models and where they are from.
 #[derive(Debug)]
 pub struct Held {
-    /// The revision in the database; `None`: those that come with the program.
+    /// The revision in the database; `None`: nothing was ever installed.
     pub revision: Option<i64>,
     /// What names them.
     pub fingerprint: String,
     /// The models.
     pub bundle: Bundle,
+}
+
+impl Held {
+    /// The revision, unless all models are those that come with the program.
+    pub fn installed(&self) -> Option<i64> {
+        self.revision.filter(|_| !self.bundle.of_program || !self.bundle.customs.is_empty())
+    }
 }
 
 /// Loads models when the revision in force is another than the one in memory.
@@ -40,9 +47,9 @@ impl Holder {
         let bundle = match revision {
             None => pyxis_models::built_in(),
             Some(number) => match models::bundle(&self.store, number).await? {
-                Some(bytes) => Bundle::from_bytes(&bytes),
-                // Taken away in this moment: those of the program are in force.
-                None => pyxis_models::built_in(),
+                Some(bytes) if !bytes.is_empty() => Bundle::from_bytes(&bytes),
+                // Taken away: those of the program are in force.
+                _ => pyxis_models::built_in(),
             },
         };
         let bundle = bundle.map_err(|error| StoreError::Corrupt {

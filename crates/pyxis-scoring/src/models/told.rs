@@ -1,6 +1,7 @@
 //! Scores with their reasons, in words.
 
-use pyxis_models::bundle::{Bundle, Scores, score};
+use pyxis_models::Error;
+use pyxis_models::bundle::{Bundle, Scores, Single, score};
 use pyxis_models::chain::Model;
 use pyxis_models::features::{self, Features, LEAST_TRANSFERS};
 
@@ -29,8 +30,19 @@ pub struct ToldModel {
     pub weight: f64,
     /// Whether it never saw labels of this activity.
     pub transferred: bool,
+    /// Which of the user's own models it is, if it is one.
+    pub custom: Option<CustomName>,
     /// What moved it, the strongest first.
     pub features: Vec<FeatureLine>,
+}
+
+/// What names a model of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomName {
+    /// The name that its owner gave it.
+    pub name: String,
+    /// SHA-256 of its file, hex.
+    pub file_sha256: String,
 }
 
 /// One reason.
@@ -46,32 +58,54 @@ pub struct FeatureLine {
     pub moved: f64,
 }
 
-/// A model's score of a wallet with its reasons.
-pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Told {
-    let scores = found.map(|found| bundle.scores(found)).unwrap_or_default();
-    let parts = scores.singles.iter().filter(|single| model == Model::Aggregate || single.model == model);
-    let models: Vec<ToldModel> = parts
-        .map(|single| ToldModel {
-            model: single.model,
-            score: score(single.log_odds),
-            weight: if model == Model::Aggregate { single.weight } else { 1.0 },
-            transferred: single.transferred,
-            features: found.map(|found| reasons(bundle, single.model, found)).unwrap_or_default(),
-        })
-        .collect();
+/// A model's score of a wallet with its reasons. Only a model of the user's own can fail.
+pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<Told, Error> {
+    let scores = found.map(|found| bundle.scores(found)).transpose()?.unwrap_or_default();
+    let mut models = Vec::new();
+    match (found, scores.aggregate) {
+        // A model of the user's own takes no notice of the others.
+        (Some(found), Some(log_odds)) if model == Model::Aggregate && bundle.custom(model).is_some() => {
+            models.push(part(bundle, found, model, log_odds, 1.0, false)?);
+        }
+        (Some(found), _) => {
+            let wanted = |single: &&Single| model == Model::Aggregate || single.model == model;
+            for single in scores.singles.iter().filter(wanted) {
+                let weight = if model == Model::Aggregate { single.weight } else { 1.0 };
+                let Single { model, log_odds, transferred, .. } = *single;
+                models.push(part(bundle, found, model, log_odds, weight, transferred)?);
+            }
+        }
+        (None, _) => {}
+    }
     let score = scores.of(model);
-    Told { score, missing: score.is_none().then(|| missing(model, &scores)), models }
+    Ok(Told { score, missing: score.is_none().then(|| missing(model, &scores)), models })
 }
 
-fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Vec<FeatureLine> {
-    let Some(why) = bundle.explain(model, found) else { return Vec::new() };
+fn part(
+    bundle: &Bundle,
+    found: &Features,
+    model: Model,
+    log_odds: f64,
+    weight: f64,
+    transferred: bool,
+) -> Result<ToldModel, Error> {
+    let custom = bundle.custom(model).map(|custom| CustomName {
+        name: custom.card.name.clone(),
+        file_sha256: custom.card.file_sha256.clone(),
+    });
+    let features = reasons(bundle, model, found)?;
+    Ok(ToldModel { model, score: score(log_odds), weight, transferred, custom, features })
+}
+
+fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Result<Vec<FeatureLine>, Error> {
+    let Some(why) = bundle.explain(model, found)? else { return Ok(Vec::new()) };
     let line = |entry: &pyxis_models::bundle::Contribution| FeatureLine {
         name: features::name(entry.feature),
         words: features::words(entry.feature),
         value: (!entry.value.is_nan()).then_some(entry.value),
         moved: (entry.moved * 1e4).round() / 1e4,
     };
-    why.contributions.iter().take(TOLD).map(line).collect()
+    Ok(why.contributions.iter().take(TOLD).map(line).collect())
 }
 
 fn missing(model: Model, scores: &Scores) -> String {

@@ -5,7 +5,6 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_models::chain::Model;
-use pyxis_models::features::Features;
 use pyxis_store::models::{self, Lookup};
 use pyxis_store::usage::Surface;
 use serde_json::{Map, Value, json as value};
@@ -15,7 +14,7 @@ use super::{json, within};
 use crate::auth;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_models;
-use crate::models::{SourceError, Told, ToldModel, tell};
+use crate::models::{SourceError, Told, ToldModel, read, tell};
 use crate::state::State;
 
 /// Which model a request asks for, and whether it wants to know why.
@@ -61,17 +60,15 @@ async fn answer(
     let held = state.models.of_revision(found.revision).await?;
     let (score, told) = match (state.activity(), asked.explain) {
         (None, false) => {
-            let scores = found
-                .features
-                .map(|bytes| state.models.scores(&held, address, &bytes).ok_or_else(|| damaged(address)));
-            (scores.transpose()?.and_then(|scores| scores.of(asked.model)), None)
+            let scores = found.features.map(|bytes| state.models.scores(&held, address, &bytes));
+            (scores.transpose().map_err(broken)?.and_then(|scores| scores.of(asked.model)), None)
         }
         (source, explain) => {
             let features = match source {
                 Some(source) => source.look(address, state.now()).await.map_err(failed)?,
-                None => found.features.map(|bytes| read(address, &bytes)).transpose()?,
+                None => found.features.map(|bytes| read(address, &bytes)).transpose().map_err(broken)?,
             };
-            let told = tell(&held.bundle, asked.model, features.as_ref());
+            let told = tell(&held.bundle, asked.model, features.as_ref()).map_err(broken)?;
             (told.score, explain.then_some(told))
         }
     };
@@ -99,12 +96,9 @@ fn asked(query: &Query<'_>) -> Result<Asked> {
     Ok(Asked { model, explain })
 }
 
-fn read(address: EvmAddress, bytes: &[u8]) -> Result<Features> {
-    Features::from_bytes(bytes).ok_or_else(|| damaged(address))
-}
-
-fn damaged(address: EvmAddress) -> Error {
-    Error::Internal(format!("the stored activity of {address} is damaged; import again").into())
+/// Damaged activity, or a model of the user's own that fails: ours to mend, and never a score.
+fn broken(error: pyxis_models::Error) -> Error {
+    Error::Internal(Box::new(error))
 }
 
 fn failed(error: SourceError) -> Error {
@@ -140,10 +134,14 @@ fn line(model: &ToldModel) -> Value {
             })
         })
         .collect();
-    value!({
+    let mut line = value!({
         "score": model.score,
         "weight": (model.weight * 1e4).round() / 1e4,
         "transferred": model.transferred,
         "features": features,
-    })
+    });
+    if let Some(custom) = &model.custom {
+        line["custom"] = value!({ "name": custom.name, "file_sha256": custom.file_sha256 });
+    }
+    line
 }

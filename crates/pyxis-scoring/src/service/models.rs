@@ -9,6 +9,7 @@ use pyxis_store::{activity, models};
 pub use pyxis_models::card::Card;
 pub use pyxis_models::chain::Model;
 pub use pyxis_models::clusters::{Group, Shared};
+pub use pyxis_models::custom::CustomCard;
 pub use pyxis_models::metrics::Quality;
 
 use super::{Error, Result};
@@ -27,6 +28,8 @@ pub struct Overview {
     pub fingerprint: String,
     /// What they say of themselves.
     pub card: Card,
+    /// The user's own models.
+    pub customs: Vec<CustomCard>,
     /// What was served: model, bucket (-1 too little data, else the twentieth of 0 to 100), how many.
     pub served: Vec<(String, i64, i64)>,
     /// Files of activity that were taken in.
@@ -37,9 +40,10 @@ pub struct Overview {
 pub async fn overview(state: &State) -> Result<Overview> {
     let held = state.models.current().await?;
     Ok(Overview {
-        revision: held.revision,
+        revision: held.installed(),
         fingerprint: held.fingerprint.clone(),
         card: held.bundle.card.clone(),
+        customs: held.bundle.customs.iter().map(|custom| custom.card.clone()).collect(),
         served: models::serves(&state.store).await?,
         imports: activity::list_imports(&state.store).await?.len(),
     })
@@ -62,7 +66,7 @@ pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<To
             None => None,
         },
     };
-    Ok(tell(&held.bundle, model, found.as_ref()))
+    tell(&held.bundle, model, found.as_ref()).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 fn failed(error: SourceError) -> Error {

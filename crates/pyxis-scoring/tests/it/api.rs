@@ -13,6 +13,7 @@ mod indexers;
 mod ingest;
 mod limits;
 mod models;
+mod own_models;
 mod pages;
 mod properties;
 mod races;

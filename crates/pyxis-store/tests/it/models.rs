@@ -10,13 +10,34 @@ contract! {
     async fn the_models_installed_last_are_in_force_until_all_are_taken_away(world: &World) {
         let store = &world.store;
         assert_eq!(models::revision(store).await.unwrap(), None);
-        assert_eq!(models::install(store, "f1", vec![1], NOW).await.unwrap(), 1);
-        assert_eq!(models::install(store, "f2", vec![2], at(1)).await.unwrap(), 2);
+        assert!(!models::uninstall(store, NOW).await.unwrap());
+        assert_eq!(models::install(store, None, "f1", vec![1], NOW).await.unwrap(), Some(1));
+        assert_eq!(models::install(store, Some(1), "f2", vec![2], at(1)).await.unwrap(), Some(2));
         assert_eq!(models::revision(store).await.unwrap(), Some(2));
         assert_eq!(models::bundle(store, 1).await.unwrap(), Some(vec![1]));
         assert_eq!(models::bundle(store, 3).await.unwrap(), None);
-        assert_eq!(models::uninstall(store).await.unwrap(), 2);
-        assert_eq!(models::revision(store).await.unwrap(), None);
+        // A revision of its own, so that nobody takes what was for what is.
+        assert!(models::uninstall(store, at(2)).await.unwrap());
+        assert_eq!(models::revision(store).await.unwrap(), Some(3));
+        assert_eq!(models::bundle(store, 3).await.unwrap(), Some(Vec::new()));
+        assert!(!models::uninstall(store, at(3)).await.unwrap());
+        assert_eq!(models::install(store, Some(3), "f4", vec![4], at(4)).await.unwrap(), Some(4));
+    }
+
+    async fn models_are_installed_only_in_place_of_those_that_were_looked_at(world: &World) {
+        let store = &world.store;
+        let (one, two) = tokio::join!(
+            models::install(store, None, "a", vec![1], NOW),
+            models::install(store, None, "b", vec![2], NOW),
+        );
+        let mut won = [one.unwrap(), two.unwrap()];
+        won.sort_unstable();
+        assert_eq!(won, [None, Some(1)]);
+        assert_eq!(models::install(store, None, "c", vec![3], NOW).await.unwrap(), None);
+        models::install(store, Some(1), "d", vec![4], NOW).await.unwrap();
+        models::uninstall(store, NOW).await.unwrap();
+        assert_eq!(models::install(store, Some(1), "e", vec![5], NOW).await.unwrap(), None);
+        assert_eq!(models::revision(store).await.unwrap(), Some(3));
     }
 
     async fn a_request_finds_key_models_and_wallet_at_once(world: &World) {
@@ -28,7 +49,7 @@ contract! {
         assert_eq!((bare.revision, bare.features), (None, None));
         let row = WalletRow { address, digest: 1, features: vec![5, 6] };
         activity::put_wallets(store, vec![row]).await.unwrap();
-        models::install(store, "f", vec![1], NOW).await.unwrap();
+        models::install(store, None, "f", vec![1], NOW).await.unwrap();
         let full = models::look_up(store, &key.key_hash, Some(address)).await.unwrap().unwrap();
         assert_eq!((full.revision, full.features), (Some(1), Some(vec![5, 6])));
         let none = models::look_up(store, &key.key_hash, None).await.unwrap().unwrap();

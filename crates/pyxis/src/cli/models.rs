@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use pyxis_models::calibration::Curve;
 use pyxis_models::chain::Model;
 
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
 pub enum ActivityCommand {
-    /// Take in activity of wallets: CSV files, gzipped or not, of transfers (columns from, to, chain, kind,
+    /// Take in activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
     /// time, amount) or of first bridgings (`address`, `first_bridge_unix`, `bridge_volume_usd`). Interrupted, it
     /// goes on where it stopped. Exit 3 if all of it was taken in before.
     Import {
@@ -46,8 +47,93 @@ pub enum ModelsCommand {
         #[arg(long, value_name = "DIR")]
         plots: Option<PathBuf>,
     },
-    /// Take trained models away: those that come with the program are in force again. Exit 3 if they are.
+    /// Put a model of your own in force: an ONNX file that answers for one of the models. It is looked
+    /// through and tried before.
+    Add(Add),
+    /// Take a model of your own away. Exit 3 if there is none.
+    Remove {
+        /// The model that it answers for.
+        #[arg(long, value_parser = model)]
+        model: Model,
+    },
+    /// Print the features that a model is given, in their order, and what names them; with addresses, write
+    /// what these have, to train on.
+    Features(FeaturesOf),
+    /// Take trained models and your own away: those that come with the program are in force again. Exit 3
+    /// if they are.
     Reset,
+}
+
+/// `pyxis models add`
+#[derive(Debug, Args)]
+pub struct Add {
+    /// The ONNX file: one float input of shape [n, features], and the probability of a human.
+    pub file: PathBuf,
+    /// The model that it answers for, aggregate among them.
+    #[arg(long, value_parser = model)]
+    pub model: Model,
+    /// Its name; default: that of the file.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// What it is, for its card.
+    #[arg(long)]
+    pub description: Option<String>,
+    /// SHA-256 of the features that it was trained on, as `models features` prints it; another one refuses.
+    #[arg(long, value_name = "SHA256")]
+    pub features: Option<String>,
+    /// The output that holds the probability, where the file has several.
+    #[arg(long)]
+    pub output: Option<String>,
+    /// The column of it that is the human one, from 0; default: what labels in the file say, or the last.
+    #[arg(long, value_name = "COLUMN")]
+    pub human: Option<usize>,
+    /// What stands for an unknown feature; default: NaN, which the model must know.
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub unknown: Option<f32>,
+    /// Calibration of its log odds, as SLOPE,OFFSET.
+    #[arg(long, value_parser = calibration, allow_hyphen_values = true, conflicts_with = "labels")]
+    pub calibration: Option<Curve>,
+    /// What it weighs in the aggregate; default: what the model weighs that it stands in for.
+    #[arg(long, value_parser = weight)]
+    pub weight: Option<f64>,
+    /// Calibrate, weigh and measure it on these addresses, which it must not have seen: CSV with the columns
+    /// address and label.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// Files of activity for that, or a directory of them; default: what was taken in.
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "labels")]
+    pub activity: Vec<PathBuf>,
+}
+
+/// `pyxis models features`
+#[derive(Debug, Args)]
+pub struct FeaturesOf {
+    /// The model.
+    #[arg(long, default_value = "aggregate", value_parser = model)]
+    pub model: Model,
+    /// One address on each line; a CSV file with addresses in its first column will do.
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub addresses: Option<PathBuf>,
+    /// Where to write CSV (address, then the features; empty is unknown).
+    #[arg(long, value_name = "FILE", requires = "addresses")]
+    pub out: Option<PathBuf>,
+}
+
+fn calibration(text: &str) -> Result<Curve, String> {
+    let numbers = text.split_once(',').and_then(|(slope, offset)| {
+        Some((slope.trim().parse::<f64>().ok()?, offset.trim().parse::<f64>().ok()?))
+    });
+    match numbers {
+        Some((slope, offset)) if slope.is_finite() && slope > 0.0 && offset.is_finite() => {
+            Ok(Curve { slope, offset })
+        }
+        _ => Err("must be two numbers, the first above 0, for example 1.2,-0.3".to_owned()),
+    }
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let weight = text.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
+    weight.ok_or_else(|| "must be a number above 0".to_owned())
 }
 
 /// `pyxis models train`

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::entropy::hex;
-use pyxis_models::reading::{self, Reader};
+use pyxis_models::reading::Reader;
 use pyxis_scoring::activity::{self as work, Imported, Rebuilt};
 use pyxis_store::activity;
 use serde_json::json;
@@ -69,9 +69,7 @@ async fn import_file(app: &App, file: &Path) -> Result<Imported> {
     let source = digest(file).with_context(context)?;
     let bar = out::progress_of_bytes(fs::metadata(file).with_context(context)?.len());
     let read = Arc::new(AtomicU64::new(0));
-    let counted = Counted { file: File::open(file).with_context(context)?, read: Arc::clone(&read) };
-    let reader =
-        Reader::new(reading::unpack(Box::new(counted)).with_context(context)?).with_context(context)?;
+    let reader = Reader::open(file, Arc::clone(&read)).with_context(context)?;
     let name = file.file_name().map_or_else(|| source.clone(), |name| name.to_string_lossy().into_owned());
     let report = |lines: i64| show(&bar, read.load(Ordering::Relaxed), lines);
     let done = work::import(&app.store, &source, &name, reader, SystemClock.now(), report).await;
@@ -94,20 +92,6 @@ fn digest(file: &Path) -> std::io::Result<String> {
             0 => return Ok(hex(&sum.finalize())),
             length => sum.update(&buffer[..length]),
         }
-    }
-}
-
-/// A file that tells how far it is read.
-struct Counted {
-    file: File,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let length = self.file.read(buffer)?;
-        self.read.fetch_add(length as u64, Ordering::Relaxed);
-        Ok(length)
     }
 }
 

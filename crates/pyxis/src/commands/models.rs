@@ -2,6 +2,7 @@
 
 mod data;
 mod groups;
+mod own;
 mod quality;
 mod score;
 
@@ -29,8 +30,16 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         ModelsCommand::Clusters { limit, plots } => {
             groups::run(&app, global.json, limit, plots.as_deref()).await?;
         }
+        ModelsCommand::Add(wanted) => own::add(&app, global.json, &wanted).await?,
+        ModelsCommand::Remove { model } => {
+            if !own::remove(&app, model).await? {
+                return Ok(ExitCode::from(NOTHING_TO_DO));
+            }
+        }
+        ModelsCommand::Features(wanted) => own::features(&app, global.json, &wanted).await?,
         ModelsCommand::Reset => {
-            if models::uninstall(&app.store).await? == 0 {
+            let held = app.scoring.models.current().await?;
+            if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
         }
@@ -43,11 +52,13 @@ async fn list(app: &App, as_json: bool) -> Result<()> {
     let card = &held.bundle.card;
     if as_json {
         out::json(&json!({
-            "revision": held.revision, "fingerprint": held.fingerprint, "card": card,
+            "revision": held.installed(), "fingerprint": held.fingerprint, "card": card,
+            "customs": held.bundle.customs.iter().map(|custom| &custom.card).collect::<Vec<_>>(),
         }));
         return Ok(());
     }
-    let origin = held.revision.map_or_else(|| "built in".to_owned(), |number| format!("revision {number}"));
+    let origin =
+        held.installed().map_or_else(|| "built in".to_owned(), |number| format!("revision {number}"));
     out::line(format_args!(
         "{origin}, trained {} with seed {} on {} addresses ({} human) and {} transfers, fingerprint {}",
         card.trained_at,
@@ -61,21 +72,23 @@ async fn list(app: &App, as_json: bool) -> Result<()> {
     for words in &card.limits {
         out::line(format_args!("! {words}"));
     }
+    held.bundle.customs.iter().for_each(own::tell);
     Ok(())
 }
 
 async fn train(app: &App, as_json: bool, wanted: &Train) -> Result<()> {
     let bundle =
         trained(app, &wanted.data.labels, &wanted.data.activity, wanted.data.seed, wanted.data.trees).await?;
-    let bytes = bundle.to_bytes();
     if let Some(path) = &wanted.out {
-        fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(path, bundle.to_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let fingerprint = bundle.fingerprint();
     let revision = if wanted.no_install {
         None
     } else {
-        Some(models::install(&app.store, &fingerprint, bytes, SystemClock.now()).await?)
+        // The user's own models stay.
+        let with_own = |before: &Bundle| Bundle { customs: before.customs.clone(), ..bundle.clone() };
+        Some(own::install(app, with_own).await?)
     };
     if as_json {
         out::json(&json!({ "revision": revision, "fingerprint": fingerprint, "card": bundle.card }));
@@ -130,7 +143,8 @@ async fn evaluate(app: &App, as_json: bool, wanted: &Evaluate) -> Result<()> {
     let held = app.scoring.models.current().await?;
     let labels = data::labels(labels)?;
     let graph = data::graph(app, &wanted.activity).await?;
-    let measured = tokio::task::spawn_blocking(move || quality::as_is(&graph, &labels, &held.bundle)).await?;
+    let measured =
+        tokio::task::spawn_blocking(move || quality::as_is(&graph, &labels, &held.bundle)).await??;
     for (name, quality) in &measured {
         if let Some(directory) = &wanted.plots {
             quality::plots(directory, name, quality)?;

@@ -15,7 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-net", &["pyxis-core"]),
     ("pyxis-http", &["pyxis-core"]),
     ("pyxis-evm", &["pyxis-core", "pyxis-net", "pyxis-signing"]),
-    ("pyxis-models", &["pyxis-core"]),
+    ("pyxis-onnx", &[]),
+    ("pyxis-models", &["pyxis-core", "pyxis-onnx"]),
     (
         "pyxis-scoring",
         &[
@@ -68,6 +69,8 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("oxjsonld", &["pyxis-scoring"]),
     ("oxrdf", &["pyxis-scoring"]),
     ("forust-ml", &["pyxis-models"]),
+    ("parquet", &["pyxis-models"]),
+    ("tract-onnx", &["pyxis-onnx"]),
     ("askama", &["pyxis-dashboard"]),
     ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),
@@ -78,6 +81,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
 const DOES_WITHOUT: &[(&str, &[&str])] = &[
     ("pyxis-core", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-scrub", &["tokio", "axum", "hyper", "http", "tracing"]),
+    ("pyxis-onnx", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-models", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-signing", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-store", &["axum", "hyper", "http"]),

@@ -5,5 +5,6 @@ mod changes;
 mod commands;
 mod front;
 mod models;
+mod own_models;
 mod quickstart;
 mod stage;

@@ -1,6 +1,11 @@
 //! The page of models.
 
+use pyxis_models::calibration::Curve;
+use pyxis_models::chain::Model;
+use pyxis_models::custom::Custom;
+use pyxis_models::features;
 use pyxis_scoring::activity::{import, rebuild};
+use pyxis_store::models;
 
 use super::HOLDER;
 use crate::support::World;
@@ -37,4 +42,37 @@ async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score() {
     let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
     assert!(text.contains("Too little data: fewer than 2 transfers"));
     assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("That is no address"));
+}
+
+#[tokio::test]
+async fn a_model_of_ones_own_is_called_custom_wherever_it_answers() {
+    let world = World::new().await;
+    let (_, mut browser) = world.with_owner().await;
+    assert!(!browser.get("/app/models").await.text.contains("Your own models"));
+    take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
+    let wanted = pyxis_models::custom::Wanted {
+        model: Model::Base,
+        name: "night <b>owl</b>".to_owned(),
+        description: Some("Looks at hours.".to_owned()),
+        output: None,
+        human: None,
+        unknown: None,
+        calibration: Curve::PLAIN,
+        weight: None,
+        added_at: "2026-01-02T03:04:05Z".to_owned(),
+    };
+    let file = pyxis_testkit::onnx::stump(features::given(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
+    let custom = Custom::new(&file, wanted).unwrap();
+    let hash = custom.card.file_sha256.clone();
+    let mut bundle = world.scoring.models.current().await.unwrap().bundle.clone();
+    bundle.add(custom);
+    let (store, now) = (&world.scoring.store, world.scoring.now());
+    models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
+    let text = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
+    for shown in
+        ["Your own models", "25.00", "Custom: your own model night", "Looks at hours.", hash.as_str()]
+    {
+        assert!(text.contains(shown), "{shown}");
+    }
+    assert!(!text.contains("<b>owl"), "a name is text");
 }

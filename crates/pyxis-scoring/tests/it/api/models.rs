@@ -39,7 +39,7 @@ fn activity() -> String {
     text
 }
 
-async fn imported(world: &World) {
+pub(super) async fn imported(world: &World) {
     let store = &world.state.store;
     import(store, "aa", "activity.csv", reader(activity()), START, |_| ()).await.unwrap();
     let held = world.state.models.current().await.unwrap();
@@ -47,19 +47,19 @@ async fn imported(world: &World) {
 }
 
 /// A key with enough budget for a test.
-async fn key(world: &World) -> String {
+pub(super) async fn key(world: &World) -> String {
     world.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await
 }
 
-async fn get(world: &World, key: &str, path: &str) -> Answer {
+pub(super) async fn get(world: &World, key: &str, path: &str) -> Answer {
     world.ask(Method::GET, path, key, String::new()).await
 }
 
-fn path(of: EvmAddress, query: &str) -> String {
+pub(super) fn path(of: EvmAddress, query: &str) -> String {
     format!("/v2/models/score/{of}{query}")
 }
 
-fn score(answer: &Answer, model: &str) -> f64 {
+pub(super) fn score(answer: &Answer, model: &str) -> f64 {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     let body = answer.json();
     let models = body["details"]["models"].as_object().unwrap();
@@ -224,12 +224,12 @@ both_engines! {
         let held = world.state.models.current().await.unwrap();
         assert_eq!(held.revision, None);
         let mut other = held.bundle.clone();
-        other.aggregate.offset += 5.0;
+        (other.of_program, other.aggregate.offset) = (false, other.aggregate.offset + 5.0);
         let before = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
-        models::install(&world.state.store, &other.fingerprint(), other.to_bytes(), START).await.unwrap();
+        models::install(&world.state.store, None, &other.fingerprint(), other.to_bytes(), START).await.unwrap();
         let after = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
         assert!(after > before, "{after} {before}");
-        models::uninstall(&world.state.store).await.unwrap();
+        models::uninstall(&world.state.store, START).await.unwrap();
         let back = score(&get(world, &key, &path(wallet(5), "")).await, "aggregate");
         assert!((back - before).abs() < f64::EPSILON);
     }
@@ -240,7 +240,7 @@ both_engines! {
         let held = world.state.models.current().await.unwrap();
         for number in 1..30 {
             let found = Local::new(world.state.store.clone()).look(wallet(number), START).await.unwrap().unwrap();
-            let computed = held.bundle.scores(&found).of(Model::Aggregate).unwrap();
+            let computed = held.bundle.scores(&found).unwrap().of(Model::Aggregate).unwrap();
             for _ in 0..2 {
                 let served = score(&get(world, &key, &path(wallet(number), "")).await, "aggregate");
                 assert!((served - computed).abs() < f64::EPSILON);

@@ -1,6 +1,7 @@
 //! Labels and activity from files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::address::EvmAddress;
@@ -41,7 +42,7 @@ pub(super) async fn graph(app: &App, paths: &[PathBuf]) -> Result<Graph> {
 
 fn read(file: &Path, into: &mut Builder) -> Result<()> {
     let mut number = 1;
-    for line in Reader::new(reading::open(file)?)? {
+    for line in Reader::open(file, Arc::default())? {
         number += 1;
         match line? {
             Ok(record) => into.add_record(record),
@@ -60,14 +61,15 @@ fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
         let path = entry?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let unpacked = name.strip_suffix(".gz").unwrap_or(&name);
-        let is_csv = Path::new(unpacked).extension().is_some_and(|extension| extension == "csv");
-        if is_csv && Reader::new(reading::open(&path)?).is_ok() {
+        let extension = Path::new(unpacked).extension();
+        let may_be = extension.is_some_and(|extension| extension == "csv" || extension == "parquet");
+        if may_be && Reader::open(&path, Arc::default()).is_ok() {
             files.push(path);
         }
     }
     files.sort();
     if files.is_empty() {
-        bail!("{} has no files of activity (.csv, .csv.gz)", directory.display());
+        bail!("{} has no files of activity (.csv, .csv.gz, .parquet)", directory.display());
     }
     Ok(files)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use pyxis_core::address::EvmAddress;
-use pyxis_models::bundle::Bundle;
+use pyxis_models::bundle::{Bundle, Scores};
 use pyxis_models::calibration::sigmoid;
 use pyxis_models::card::Card;
 use pyxis_models::chain::Model;
@@ -79,12 +79,16 @@ fn rounded(number: f64) -> f64 {
 }
 
 /// Models measured on labels that they have not seen.
-pub(super) fn as_is(graph: &Graph, labels: &[(EvmAddress, bool)], bundle: &Bundle) -> Vec<(String, Quality)> {
+pub(super) fn as_is(
+    graph: &Graph,
+    labels: &[(EvmAddress, bool)],
+    bundle: &Bundle,
+) -> Result<Vec<(String, Quality)>> {
     let rows = dataset::rows(graph, &Peers::of(graph), labels);
-    let scores: Vec<_> = rows
-        .iter()
-        .map(|row| row.features.as_ref().map(|found| bundle.scores(found)).unwrap_or_default())
-        .collect();
+    let mut scores: Vec<Scores> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        scores.push(row.features.as_ref().map(|found| bundle.scores(found)).transpose()?.unwrap_or_default());
+    }
     let of = |model: &Model| {
         let log_odds = scores.iter().map(|scores| match model {
             Model::Aggregate => scores.aggregate,
@@ -96,7 +100,7 @@ pub(super) fn as_is(graph: &Graph, labels: &[(EvmAddress, bool)], bundle: &Bundl
             log_odds.zip(&rows).map(|(found, row)| (found.map(sigmoid), row.human)).collect();
         metrics::measure(&judged).map(|quality| (model.as_str().to_owned(), quality))
     };
-    Model::ALL.iter().filter_map(of).collect()
+    Ok(Model::ALL.iter().filter_map(of).collect())
 }
 
 /// Four plots for each measurement of a card.

@@ -9,9 +9,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_models::bundle::{Bundle, Scores};
 use pyxis_models::chain::Model;
-use pyxis_models::features::Features;
 use pyxis_models::reading;
-use pyxis_scoring::models::Held;
+use pyxis_scoring::models::{self, Held};
 use pyxis_store::activity;
 use serde_json::json;
 
@@ -67,7 +66,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
 }
 
 /// The first column of each line that is an address; the first line may name the column.
-fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
+pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
     let source = reading::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut addresses = Vec::new();
     for (index, line) in BufReader::new(source).lines().enumerate() {
@@ -88,21 +87,21 @@ async fn scores(app: &App, held: &std::sync::Arc<Held>, addresses: &[EvmAddress]
         let mut all = Vec::with_capacity(addresses.len());
         for address in addresses {
             let found = source.look(*address, SystemClock.now()).await?;
-            all.push(found.map(|found| held.bundle.scores(&found)).unwrap_or_default());
+            all.push(found.map(|found| held.bundle.scores(&found)).transpose()?.unwrap_or_default());
         }
         return Ok(all);
     }
     let mut rows: Vec<_> = activity::wallets(&app.store, addresses).await?;
     rows.sort_unstable_by_key(|row| row.address);
     let (held, addresses) = (std::sync::Arc::clone(held), addresses.to_vec());
-    Ok(tokio::task::spawn_blocking(move || parallel(&held.bundle, &addresses, &rows)).await?)
+    tokio::task::spawn_blocking(move || parallel(&held.bundle, &addresses, &rows)).await?
 }
 
-fn parallel(bundle: &Bundle, addresses: &[EvmAddress], rows: &[activity::WalletRow]) -> Vec<Scores> {
+fn parallel(bundle: &Bundle, addresses: &[EvmAddress], rows: &[activity::WalletRow]) -> Result<Vec<Scores>> {
     let one = |address: &EvmAddress| {
         let row = rows.binary_search_by_key(address, |row| row.address).ok().map(|place| &rows[place]);
-        let found = row.and_then(|row| Features::from_bytes(&row.features));
-        found.map(|found| bundle.scores(&found)).unwrap_or_default()
+        let found = row.map(|row| models::read(row.address, &row.features)).transpose()?;
+        Ok(found.map(|found| bundle.scores(&found)).transpose()?.unwrap_or_default())
     };
-    pyxis_scoring::models::parallel(addresses, one)
+    models::parallel(addresses, one).into_iter().collect()
 }

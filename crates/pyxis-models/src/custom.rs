@@ -1,0 +1,240 @@
+//! Models of the user's own within a bundle: ONNX files that answer for one model of the interface.
+//!
+//! A model of a scope is given what the model of the program is given there, [`features::ALL`] numbers; one
+//! that answers for the aggregate is given the wallet's, [`features::WALLET`]. Its probability becomes log odds
+//! and goes through a calibration of its own. What is too little data stays too little data.
+
+use std::sync::Arc;
+
+use pyxis_core::entropy::hex;
+use pyxis_onnx::{Ask, Program};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::bundle::{Contribution, Explanation};
+use crate::calibration::Curve;
+use crate::chain::Model;
+use crate::dataset::{FOLDS, Row, Split};
+use crate::features::{self, Features};
+use crate::metrics::{self, Quality};
+use crate::training::information;
+
+/// Probabilities nearer to 0 or 1 than this are this: no model is that sure.
+const SURE: f64 = 1e-6;
+/// Fewer labelled humans or Sybils with data than this calibrate nothing.
+const LEAST: usize = 50;
+
+/// What a model of the user's own says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CustomCard {
+    /// The model of the interface that it answers for.
+    pub model: String,
+    /// Its name.
+    pub name: String,
+    /// What its owner says of it.
+    pub description: Option<String>,
+    /// SHA-256 of the file, hex.
+    pub file_sha256: String,
+    /// SHA-256 of the names of the features, hex ([`features::digest`]).
+    pub features_sha256: String,
+    /// How many features it is given.
+    pub features: usize,
+    /// What wrote the file.
+    pub producer: String,
+    /// The output that holds the probability.
+    pub output: String,
+    /// The column of that output that is the human one.
+    pub human_column: usize,
+    /// Operators by name.
+    pub operators: Vec<String>,
+    /// What an answer costs: steps through trees, and multiplications with weights.
+    pub steps: usize,
+    /// What stands for the unknown; without it, the model is given NaN.
+    pub unknown: Option<f32>,
+    /// From the log odds of its probability to those that count.
+    pub calibration: Curve,
+    /// What it weighs in the aggregate; without it, what the model weighs that it stands in for.
+    pub weight: Option<f64>,
+    /// When it was added, RFC 3339.
+    pub added_at: String,
+    /// How good it is, where it was measured.
+    pub quality: Option<Quality>,
+}
+
+/// How a file is to be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The model of the interface that it is to answer for.
+    pub model: Model,
+    /// Its name.
+    pub name: String,
+    /// What its owner says of it.
+    pub description: Option<String>,
+    /// The output that holds the probability, where the file leaves a choice.
+    pub output: Option<String>,
+    /// The column of it that is the human one, where labels in the file do not say so.
+    pub human: Option<usize>,
+    /// What stands for the unknown.
+    pub unknown: Option<f32>,
+    /// From the log odds of its probability to those that count.
+    pub calibration: Curve,
+    /// What it weighs in the aggregate.
+    pub weight: Option<f64>,
+    /// When, RFC 3339.
+    pub added_at: String,
+}
+
+/// A model of the user's own.
+#[derive(Clone, Debug)]
+pub struct Custom {
+    /// What it says of itself.
+    pub card: CustomCard,
+    /// The model of the interface that it answers for.
+    pub model: Model,
+    file: Arc<[u8]>,
+    program: Program,
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        self.card == other.card
+    }
+}
+
+impl Custom {
+    /// Takes a file in that was looked through and tried.
+    pub fn new(file: &[u8], wanted: Wanted) -> Result<Self, Error> {
+        let Wanted { model, name, description, output, human, unknown, calibration, weight, added_at } =
+            wanted;
+        let given = features::given(model);
+        let program = Program::load(file, &Ask { features: given, output, human, unknown })?;
+        let about = program.about();
+        let card = CustomCard {
+            model: model.as_str().to_owned(),
+            name,
+            description,
+            file_sha256: hex(&Sha256::digest(file)),
+            features_sha256: features::digest(model),
+            features: given,
+            producer: about.producer.clone(),
+            output: about.output.clone(),
+            human_column: about.human,
+            operators: about.operators.clone(),
+            steps: about.steps,
+            unknown,
+            calibration,
+            weight,
+            added_at,
+            quality: None,
+        };
+        Ok(Self { card, model, file: file.into(), program })
+    }
+
+    /// What was stored: card and file. A file that is another one, or made for other features, is refused.
+    pub(crate) fn stored(card: CustomCard, file: &[u8]) -> Result<Self, Error> {
+        let refused = |why: &str| Error::unreadable("the custom model", format!("{}: {why}", card.name));
+        let model = Model::from_name(&card.model).ok_or_else(|| refused("it answers for no known model"))?;
+        if card.features_sha256 != features::digest(model) {
+            return Err(refused("it is made for other features; export it again and add it anew"));
+        }
+        if card.file_sha256 != hex(&Sha256::digest(file)) {
+            return Err(refused("its file is damaged"));
+        }
+        let ask = Ask {
+            features: features::given(model),
+            output: Some(card.output.clone()),
+            human: Some(card.human_column),
+            unknown: card.unknown,
+        };
+        let program = Program::load(file, &ask)?;
+        Ok(Self { card, model, file: file.into(), program })
+    }
+
+    /// The file as it was taken in.
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// The log odds of being human, calibrated.
+    pub(crate) fn log_odds(&self, seen: &[f32]) -> Result<f64, Error> {
+        Ok(self.card.calibration.log_odds(self.raw(seen)?))
+    }
+
+    /// The log odds as the file has them.
+    fn raw(&self, seen: &[f32]) -> Result<f64, Error> {
+        let failed = |error: pyxis_onnx::Failed| Error::Custom(self.card.name.clone(), error.to_string());
+        let probability = self.program.probability(seen).map_err(failed)?.clamp(SURE, 1.0 - SURE);
+        Ok((probability / (1.0 - probability)).ln())
+    }
+
+    /// What the answer would lose if a feature were not known, feature by feature; they need not add up.
+    pub(crate) fn explain(&self, seen: &[f32]) -> Result<Explanation, Error> {
+        let whole = self.log_odds(seen)?;
+        let mut contributions = Vec::new();
+        let mut without = seen.to_vec();
+        for (feature, value) in seen.iter().copied().enumerate().filter(|(_, value)| !value.is_nan()) {
+            without[feature] = f32::NAN;
+            let moved = whole - self.log_odds(&without)?;
+            without[feature] = value;
+            if moved != 0.0 {
+                contributions.push(Contribution { feature, value, moved });
+            }
+        }
+        contributions.sort_by(|one, other| other.moved.abs().total_cmp(&one.moved.abs()));
+        Ok(Explanation { start: self.log_odds(&vec![f32::NAN; seen.len()])?, contributions })
+    }
+
+    /// Calibrates the model by labelled addresses that it has not seen, weighs it, and measures it: each fifth
+    /// with a calibration by the others.
+    pub fn judge(&mut self, rows: &[Row]) -> Result<(), Error> {
+        const SEED: u64 = 1;
+        let mut answers: Vec<(f64, bool, u64)> = Vec::new();
+        for row in rows {
+            let seen = row.features.as_ref().and_then(|found| seen(self.model, found));
+            if let Some(seen) = seen {
+                answers.push((self.raw(&seen)?, row.human, row.fold(Split::Random, SEED)));
+            }
+        }
+        let humans = answers.iter().filter(|(_, human, _)| *human).count();
+        if humans < LEAST || answers.len() - humans < LEAST {
+            return Err(Error::Training(format!(
+                "to calibrate takes {LEAST} humans and {LEAST} Sybils that {} has data of; the labels have {humans} and {}",
+                self.card.model,
+                answers.len() - humans
+            )));
+        }
+        let fitted = |left_out: Option<u64>| {
+            let kept = answers.iter().filter(|(.., fold)| Some(*fold) != left_out);
+            Curve::fit(&kept.map(|(raw, human, _)| (*raw, *human)).collect::<Vec<_>>())
+        };
+        let curves: Vec<Curve> = (0..FOLDS).map(|fold| fitted(Some(fold))).collect();
+        let judged: Vec<(Option<f64>, bool)> = answers
+            .iter()
+            .map(|(raw, human, fold)| {
+                let curve = curves[usize::try_from(*fold).unwrap_or(0)];
+                (Some(curve.probability(*raw)), *human)
+            })
+            .collect();
+        self.card.calibration = fitted(None);
+        let told: Vec<(f64, bool)> = answers.iter().map(|(raw, human, _)| (*raw, *human)).collect();
+        self.card.weight = self.card.weight.or_else(|| Some(information(&told, self.card.calibration)));
+        self.card.quality = metrics::measure(&judged);
+        Ok(())
+    }
+}
+
+/// What a custom model of the interface's is given of a wallet; `None` is too little.
+pub fn seen(model: Model, found: &Features) -> Option<Vec<f32>> {
+    match model.scope() {
+        Some(scope) => found.seen(scope).map(|seen| seen.to_vec()),
+        // As the aggregate of the program: something must be known in one of the scopes.
+        None => Model::single()
+            .filter_map(Model::scope)
+            .any(|scope| found.scopes.iter().any(|(known, _)| *known == scope))
+            .then(|| found.wallet.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

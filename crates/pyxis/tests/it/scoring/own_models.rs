@@ -1,0 +1,152 @@
+//! Models of one's own from the command line to the endpoint.
+
+use std::fmt::Write;
+
+use pyxis_models::chain::Model;
+use pyxis_models::features;
+use pyxis_testkit::onnx::{Model as File, logistic, stump};
+use serde_json::{Value, json};
+
+use super::stage::{Stage, address};
+use crate::support::{Setup, both_engines};
+
+/// Writes a file beside the database; its path.
+fn file(stage: &Stage, name: &str, bytes: impl AsRef<[u8]>) -> String {
+    let path = stage.app.directory().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Wallets 1 to 200 on Polygon: an odd one sent two transfers, an even one five.
+async fn take_in(stage: &Stage) {
+    let mut moves = "chain,kind,from,to\n".to_owned();
+    for number in 1..=200_u8 {
+        for step in 0..if number % 2 == 0 { 5 } else { 2 } {
+            writeln!(moves, "polygon,native,{},{}", address(number), address(201 + (number / 2 + step) % 50))
+                .unwrap();
+        }
+    }
+    let path = file(stage, "moves.csv", moves);
+    stage.app.cli_json(&["activity", "import", &path]).await;
+}
+
+/// A tree over transfers sent: at most three is 0.25, more is 0.875.
+fn busy(model: Model) -> File {
+    let wanted = if model == Model::Aggregate { "wallet_out_transfers" } else { "out_transfers" };
+    let place = (0..features::ALL).find(|place| features::name(*place) == wanted).unwrap();
+    stump(features::given(model), i64::try_from(place).unwrap(), 3.0, 0.25, 0.875)
+}
+
+async fn served(stage: &Stage, number: u8, query: &str) -> Value {
+    stage.api.get(&format!("/v2/models/score/{}{query}", address(number))).send().await.expect(200).json()
+}
+
+both_engines! {
+    async fn a_model_is_added_answers_everywhere_and_is_taken_away(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        take_in(&stage).await;
+        let before = served(&stage, 2, "?model=polygon").await;
+        let path = file(&stage, "busy.onnx", busy(Model::Polygon).bytes());
+        let added = app.cli_json(&["models", "add", &path, "--model", "polygon", "--description", "Counts."]).await;
+        assert_eq!((&added["revision"], &added["custom"]["name"]), (&json!(1), &json!("busy")));
+        // In force with the next request, in the list, in bulk, and for managers.
+        for (number, wanted) in [(1, 25.0), (2, 87.5)] {
+            let answer = served(&stage, number, "?model=polygon&explain=true").await;
+            assert_eq!(answer["details"]["models"]["polygon"]["score"], json!(wanted));
+            assert_eq!(answer["explain"]["models"]["polygon"]["custom"]["name"], "busy");
+        }
+        let listed = app.cli_json(&["models", "list"]).await;
+        assert_eq!((&listed["revision"], &listed["customs"][0]), (&json!(1), &added["custom"]));
+        assert_eq!(stage.get("/admin/models").await["customs"], listed["customs"]);
+        let text = app.cli(&["models", "list"]).await.expect(0).stdout;
+        assert!(text.contains("custom model \"busy\" answers for polygon"), "{text}");
+        let list = file(&stage, "list.txt", format!("{}\n{}\n", address(1), address(2)));
+        let out = app.directory().join("scores.csv");
+        let out = out.to_str().unwrap();
+        app.cli_json(&["models", "score", "--addresses", &list, "--out", out, "--model", "polygon"]).await;
+        let scores = std::fs::read_to_string(out).unwrap();
+        assert!(scores.contains(&format!("{},25\n{},87.5\n", address(1), address(2))), "{scores}");
+        // Away, and the program's own answers again.
+        app.cli(&["models", "remove", "--model", "base"]).await.expect(3);
+        app.cli(&["models", "remove", "--model", "polygon"]).await.expect(0);
+        assert_eq!(served(&stage, 2, "?model=polygon").await, before);
+        assert_eq!(app.cli_json(&["models", "list"]).await["revision"], json!(null));
+        app.cli(&["models", "remove", "--model", "polygon"]).await.expect(3);
+        app.cli(&["models", "reset"]).await.expect(3);
+        app.cli_json(&["models", "add", &path, "--model", "nft"]).await;
+        app.cli(&["models", "reset"]).await.expect(0);
+        assert_eq!(app.cli_json(&["models", "list"]).await["customs"], json!([]));
+        app.cli(&["models", "reset"]).await.expect(3);
+    }
+
+    async fn what_cannot_be_used_is_refused_with_what_to_do(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let narrow = file(&stage, "narrow.onnx", stump(3, 0, 1.0, 0.2, 0.8).bytes());
+        let text = file(&stage, "text.onnx", "hello");
+        let line = file(&stage, "line.onnx", logistic(&[0.01; features::WALLET], 0.0).bytes());
+        let good = file(&stage, "good.onnx", busy(Model::Aggregate).bytes());
+        for (arguments, words) in [
+            (vec![narrow.as_str()], "pyxis models features prints it"),
+            (vec![&text], "this is no ONNX file"),
+            (vec![&line], "--unknown NUMBER"),
+            (vec![&good, "--features", "00"], "train again on what"),
+            (vec![&good, "--human", "2"], "there is no column 2"),
+            (vec![&good, "--output", "label"], "its outputs are probabilities"),
+            (vec!["nowhere.onnx"], "cannot use nowhere.onnx"),
+        ] {
+            let refused = stage.app.cli(&[&["models", "add", "--model", "aggregate"], &arguments[..]].concat()).await.expect(1);
+            assert!(refused.stderr.contains(words), "{}", refused.stderr);
+        }
+        for wrong in [["--calibration", "0,1"], ["--calibration", "x"], ["--weight", "-1"], ["--model", "foo"]] {
+            let arguments = [&["models", "add", &good, "--model", "nft"][..], &wrong].concat();
+            stage.app.cli(&arguments).await.expect(2);
+        }
+        assert_eq!(stage.app.cli_json(&["models", "list"]).await["customs"], json!([]));
+        // The same line is a model once it is said what the unknown is.
+        let added = stage.app.cli_json(&["models", "add", &line, "--model", "aggregate", "--unknown", "-1", "--calibration", "0.5,-0.25", "--name", "line"]).await;
+        assert_eq!(added["custom"]["calibration"], json!({ "slope": 0.5, "offset": -0.25 }));
+    }
+
+    async fn features_are_written_to_train_on_and_labels_calibrate(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        take_in(&stage).await;
+        let described = app.cli_json(&["models", "features", "--model", "polygon"]).await;
+        assert_eq!(described["features"].as_array().unwrap().len(), features::ALL);
+        assert_eq!(described["sha256"], json!(features::digest(Model::Polygon)));
+        let wanted: Vec<String> = (1..=200).map(|number| address(number).to_string()).collect();
+        let list = file(&stage, "list.txt", wanted.join("\n"));
+        let out = app.directory().join("features.csv");
+        let out = out.to_str().unwrap();
+        app.cli(&["models", "features", "--model", "polygon", "--addresses", &list, "--out", out]).await.expect(0);
+        let written = std::fs::read_to_string(out).unwrap();
+        let header: Vec<&str> = written.lines().next().unwrap().split(',').collect();
+        assert_eq!(header[1..], (0..features::ALL).map(features::name).collect::<Vec<_>>());
+        let column = header.iter().position(|name| *name == "out_transfers").unwrap();
+        for line in written.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert_eq!(cells.len(), header.len());
+            assert!(["2", "5"].contains(&cells[column]), "{line}");
+        }
+        assert_eq!(written.lines().count(), 201);
+
+        // Nine of ten busy wallets are human, and one of ten others: calibrated, it says so.
+        let mut labels = "address,label\n".to_owned();
+        for number in 1..=200_u8 {
+            let human = (number % 2 == 0) != (number / 2 % 10 == 0);
+            writeln!(labels, "{},{}", address(number), if human { "human" } else { "sybil" }).unwrap();
+        }
+        let labels = file(&stage, "labels.csv", labels);
+        let path = file(&stage, "busy.onnx", busy(Model::Polygon).bytes());
+        let added = app.cli_json(&["models", "add", &path, "--model", "polygon", "--labels", &labels]).await;
+        let quality = &added["custom"]["quality"];
+        assert_eq!(quality["scored"], 200);
+        assert!(quality["auc"].as_f64().unwrap() > 0.85, "{quality}");
+        let score = served(&stage, 2, "?model=polygon").await["details"]["models"]["polygon"]["score"].as_f64().unwrap();
+        assert!((score - 90.0).abs() < 2.0, "{score}");
+        let few = file(&stage, "few.csv", format!("address,label\n{},human\n", address(2)));
+        let refused = app.cli(&["models", "add", &path, "--model", "polygon", "--labels", &few]).await.expect(1);
+        assert!(refused.stderr.contains("to calibrate takes 50 humans"), "{}", refused.stderr);
+    }
+}
