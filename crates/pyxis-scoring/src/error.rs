@@ -57,9 +57,6 @@ pub enum Error {
         /// What is wrong there.
         message: String,
     },
-    /// The path has no such method.
-    #[error("method not allowed")]
-    MethodNotAllowed,
     /// Too many requests in this window.
     #[error("rate limited")]
     RateLimited(Budget),
@@ -121,7 +118,6 @@ impl Error {
             Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
             Self::Source(_) => StatusCode::BAD_GATEWAY,
             Self::Parameter(_) | Self::Shape { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body { status, .. } => *status,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
@@ -148,7 +144,6 @@ impl Error {
                     std::iter::once("body").chain(path.iter().map(String::as_str)).collect();
                 json!([{ "type": "value_error", "loc": place, "msg": message }])
             }
-            Self::MethodNotAllowed => "Method Not Allowed".into(),
             Self::RateLimited(_) => "You have been rate limited!".into(),
             Self::TimedOut => "Request timed out.".into(),
             Self::Busy | Self::Unavailable(_) => "The service is not available. Try again later.".into(),

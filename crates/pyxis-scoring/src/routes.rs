@@ -17,7 +17,7 @@ use std::future::Future;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -48,8 +48,15 @@ pub fn router(state: State) -> Router {
     }
     // Only the open endpoints are for pages of other origins. With a fallback of its own a path answers
     // their preflights; that of the whole program would come in between.
-    let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors());
+    let open = router.method_not_allowed_fallback(method_not_allowed).layer(cors());
     open.merge(crate::api::router()).merge(icons).with_state(state)
+}
+
+/// The `Allow` header comes from the route.
+async fn method_not_allowed() -> Response {
+    let mut response = json("{\"detail\":\"Method Not Allowed\"}");
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
 }
 
 /// Any page may read with a key of its own; only servers write.

@@ -25,6 +25,8 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 pub(super) struct Which {
+    /// Bodies call it `status`.
+    #[serde(alias = "status")]
     state: Option<String>,
     before: Option<String>,
     limit: Option<u32>,

@@ -1,9 +1,7 @@
 //! What a person sees of a transaction. One view for the API, the inbox and the standalone page.
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT,
-};
+use http::header::{HeaderMap, HeaderName};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
@@ -52,15 +50,19 @@ pub struct Filter {
     pub limit: u32,
 }
 
-/// Headers that every client sends, and those that the body's own description shows.
-const USUAL: [HeaderName; 6] =
-    [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT];
+/// Whether a header says what client sends rather than what is asked, or is shown with the body.
+fn is_usual(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("accept")
+        || name.starts_with("sec-fetch-")
+        || matches!(name, "cache-control" | "content-length" | "content-type" | "pragma" | "user-agent")
+}
 
 impl View {
     /// The headers of the agent that say something about this request, in order; the value of one that is a
     /// secret by its name is left out. Empty once purged.
     pub fn telling_headers(&self) -> Vec<(String, String)> {
-        let told = self.headers.iter().flatten().filter(|(name, _)| !USUAL.contains(name));
+        let told = self.headers.iter().flatten().filter(|(name, _)| !is_usual(name));
         told.map(|(name, value)| {
             let hidden = is_sensitive(name.as_str());
             let text = if hidden { "…".into() } else { String::from_utf8_lossy(value.as_bytes()) };

@@ -78,7 +78,6 @@ impl From<ScoringError> for Error {
             | ScoringError::Parameter(_)
             | ScoringError::Body { .. }
             | ScoringError::Shape { .. }
-            | ScoringError::MethodNotAllowed
             | ScoringError::RateLimited(_)
             | ScoringError::Source(_)
             | ScoringError::TimedOut => Self::Internal(Box::new(error)),
