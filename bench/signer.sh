@@ -23,10 +23,10 @@ upstream=$address
 server upstream "http://$upstream/items" "$pid"
 start bare "$tools/bare" 127.0.0.1:0
 server bare "http://$address/" "$pid"
-export OAUTH_CRED_BENCH_CONSUMER_KEY=xvz1evFS4wEEPTGEFPHBog \
-    OAUTH_CRED_BENCH_CONSUMER_SECRET=kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw \
-    OAUTH_CRED_BENCH_ACCESS_TOKEN=370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb \
-    OAUTH_CRED_BENCH_ACCESS_TOKEN_SECRET=LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE \
+export OAUTH_CRED_BENCH_CONSUMER_KEY=bench-consumer-key \
+    OAUTH_CRED_BENCH_CONSUMER_SECRET=made-up-consumer-secret-of-forty-characters \
+    OAUTH_CRED_BENCH_ACCESS_TOKEN=made-up-access-token-of-about-fifty-characters \
+    OAUTH_CRED_BENCH_ACCESS_TOKEN_SECRET=made-up-token-secret-of-forty-characters \
     OAUTH_SIGNER_PORT=0 OAUTH_SIGNER_ALLOW_HTTP=true PX_EGRESS_ALLOW=127.0.0.0/8
 start signer "$pyxis" signer
 server signer "http://$address/" "$pid"
