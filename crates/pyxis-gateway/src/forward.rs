@@ -55,16 +55,34 @@ pub async fn forward(state: &State, request: Request) -> Response {
     if request.method() != http::Method::POST {
         return Error::MethodNotAllowed("POST").into_response();
     }
-    run(state, request).await.unwrap_or_else(IntoResponse::into_response)
+    Door::Forward.pass(state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn run(state: &State, request: Request) -> Result<Response> {
-    let (head, body) = request.into_parts();
-    if head.headers.contains_key(idempotency::HEADER) {
-        let state = state.clone();
-        return idempotency::to_the_end(async move { carry(&state, head, body).await }).await;
+/// Where a request came in.
+#[derive(Clone, Copy)]
+enum Door {
+    /// `/forward`.
+    Forward,
+    /// `/p/…`.
+    Path,
+}
+
+impl Door {
+    async fn pass(self, state: &State, request: Request) -> Result<Response> {
+        let (head, body) = request.into_parts();
+        if head.headers.contains_key(idempotency::HEADER) {
+            let state = state.clone();
+            return idempotency::to_the_end(async move { self.carry(&state, head, body).await }).await;
+        }
+        self.carry(state, head, body).await
     }
-    carry(state, head, body).await
+
+    async fn carry(self, state: &State, head: request::Parts, body: Body) -> Result<Response> {
+        match self {
+            Self::Forward => carry(state, head, body).await,
+            Self::Path => Box::pin(entrance::carry(state, head, body)).await,
+        }
+    }
 }
 
 async fn carry(state: &State, head: request::Parts, body: Body) -> Result<Response> {

@@ -18,6 +18,7 @@ use pyxis_core::target::Target;
 use pyxis_store::idempotency::{KeyState, NewKey};
 use pyxis_store::{Executor, approvals, idempotency};
 use sha2::{Digest, Sha256};
+use tracing::Instrument;
 
 use crate::approvals::reply;
 use crate::control::Control;
@@ -78,7 +79,7 @@ impl Drop for Claimed {
 pub(crate) async fn to_the_end(
     request: impl Future<Output = Result<Response>> + Send + 'static,
 ) -> Result<Response> {
-    tokio::spawn(request).await.map_err(|error| Error::Internal(error.into()))?
+    tokio::spawn(request.in_current_span()).await.map_err(|error| Error::Internal(error.into()))?
 }
 
 /// Claims `key` for this request, or finds what became of the first one.

@@ -3,18 +3,36 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use percent_encoding::percent_encode_byte;
 
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// Appends `raw`, encoded, to `out`.
+/// Appends `raw`, encoded, to `out`. Base strings are encoded twice over and so half escapes: byte by byte is
+/// faster than run by run.
 pub(crate) fn push(out: &mut String, raw: &[u8]) {
-    out.extend(percent_encode(raw, RESERVED));
+    for &byte in raw {
+        if UNRESERVED[usize::from(byte)] {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(percent_encode_byte(byte));
+        }
+    }
 }
+
+/// RFC 3986, section 2.3, by byte.
+const UNRESERVED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        byte += 1;
+    }
+    table
+};
 
 /// `raw`, encoded.
 pub(crate) fn encode(raw: &[u8]) -> String {
-    percent_encode(raw, RESERVED).to_string()
+    let mut out = String::with_capacity(raw.len());
+    push(&mut out, raw);
+    out
 }
 
 /// The bytes that `encoded` stands for in a query or form: `+` is a space, and a `%` without two

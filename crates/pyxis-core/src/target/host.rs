@@ -42,8 +42,11 @@ impl Host {
 
     /// `written` in lower case if this is an address that is canonically spelled otherwise.
     pub(super) fn other_spelling(&self, written: &str) -> Option<Box<str>> {
-        if matches!(self, Self::Name(_)) {
-            return None;
+        match self {
+            Self::Name(_) => return None,
+            // Only the dotted decimal form without leading zeros reads as an address here.
+            Self::V4(ip) if written.parse() == Ok(*ip) => return None,
+            Self::V4(_) | Self::V6(_) => {}
         }
         let written = written.to_ascii_lowercase();
         (written != self.to_string()).then(|| written.into())

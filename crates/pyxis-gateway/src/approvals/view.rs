@@ -50,7 +50,7 @@ pub struct Filter {
     pub limit: u32,
 }
 
-/// Whether a header says what client sends rather than what is asked, or is shown with the body.
+/// Whether a header says which client sends rather than what is asked, or is shown with the body.
 fn is_usual(name: &HeaderName) -> bool {
     let name = name.as_str();
     name.starts_with("accept")

@@ -1,7 +1,8 @@
 //! Who counts: the people behind the votes on one request, as they are now.
 //!
 //! A vote counts while its giver may still decide, and, once a passkey is needed, only if one gave it. Two
-//! votes count as two only if two people stand behind them: whoever opened another's account with a link of their own making holds both.
+//! votes count as two only if two people stand behind them: whoever opened another's account with a link of
+//! their own making holds both.
 
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_core::policy::Policy;

@@ -1,8 +1,9 @@
 //! `/p/{credential}/…`: the entrance for tools that know only a base URL and a key.
 //!
-//! The agent key is the bearer token, or stands where the tool puts its API's key; method, path and query are those of the request, and the host is the
-//! credential's own. From there on it is a request to `/forward` like any other: the same checks, the same
-//! records. A request that asks a person is held for a while, because such tools do not poll.
+//! The agent key is the bearer token, or stands where the tool puts its API's key; method, path and query are
+//! those of the request, and the host is the credential's own. From there on it is a request to `/forward` like
+//! any other: the same checks, the same records. A request that asks a person is held for a while, because such
+//! tools do not poll.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -10,36 +11,26 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::{HeaderMap, request};
 
-use super::{Call, method};
+use super::{Call, Door, method};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
 use crate::service::agents::KEY_PREFIX;
 use crate::state::State;
-use crate::{idempotency, limits};
+use crate::limits;
 
 /// What every path of this entrance starts with.
 pub const PREFIX: &str = "/p";
 
 /// Any method. The path comes without [`PREFIX`].
 pub async fn entrance(state: &State, request: Request) -> Response {
-    run(state, request).await.unwrap_or_else(IntoResponse::into_response)
+    Door::Path.pass(state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn run(state: &State, request: Request) -> Result<Response> {
-    let (head, body) = request.into_parts();
-    if head.headers.contains_key(idempotency::HEADER) {
-        let state = state.clone();
-        return idempotency::to_the_end(async move { carry(&state, head, body).await }).await;
-    }
-    carry(state, head, body).await
-}
-
-async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
-    let (place, key) = key(&head.headers)?;
+pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
+    let key = key(&head.headers)?;
     let agent = state.cache.agent_now(&state.store, &key).await?;
-    // The agent's key is the proxy's business alone.
-    head.headers.remove(place);
+    remove_all_with(&mut head.headers, &key);
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, path) = (name.to_owned(), path.to_owned());
@@ -81,25 +72,35 @@ async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Re
     }
 }
 
-/// The agent key and its header.
-fn key(headers: &HeaderMap) -> Result<(HeaderName, String)> {
+/// The agent's key is the proxy's business alone. Some tools send theirs in more than one header.
+fn remove_all_with(headers: &mut HeaderMap, key: &str) {
+    let holds = |value: &HeaderValue| value.as_bytes().windows(key.len()).any(|part| part == key.as_bytes());
+    let holding: Vec<HeaderName> =
+        headers.iter().filter(|(_, value)| holds(value)).map(|(name, _)| name.clone()).collect();
+    for name in holding {
+        headers.remove(name);
+    }
+}
+
+/// The agent key.
+fn key(headers: &HeaderMap) -> Result<String> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
-        (Some(value), None) => Ok((AUTHORIZATION, bearer(value)?)),
+        (Some(value), None) => bearer(value),
         (Some(_), Some(_)) => Err(Error::DuplicateHeader("Authorization")),
         (None, _) => bare(headers),
     }
 }
 
 /// Tools that send no bearer token have a header of their own, such as `x-api-key`.
-fn bare(headers: &HeaderMap) -> Result<(HeaderName, String)> {
+fn bare(headers: &HeaderMap) -> Result<String> {
     let is_key = |value: &&HeaderValue| value.as_bytes().starts_with(KEY_PREFIX.as_bytes());
-    let mut keys = headers.iter().filter(|(_, value)| is_key(value));
-    let (name, value) = keys.next().ok_or(Error::MissingKey)?;
+    let mut keys = headers.values().filter(is_key);
+    let value = keys.next().ok_or(Error::MissingKey)?;
     if keys.next().is_some() {
         return Err(Error::DuplicateHeader("the agent key"));
     }
-    Ok((name.clone(), value.to_str().map_err(|_| Error::InvalidKey)?.to_owned()))
+    Ok(value.to_str().map_err(|_| Error::InvalidKey)?.to_owned())
 }
 
 fn bearer(value: &HeaderValue) -> Result<String> {

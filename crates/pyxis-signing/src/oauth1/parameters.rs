@@ -44,7 +44,8 @@ impl Parameters {
     /// Sorted by encoded name, then by encoded value, and joined.
     pub(super) fn normalized(mut self) -> String {
         let Self { text, pairs } = &mut self;
-        pairs.sort_unstable_by_key(|(name, value)| (&text[name.clone()], &text[value.clone()]));
+        let bytes = text.as_bytes();
+        pairs.sort_unstable_by_key(|(name, value)| (&bytes[name.clone()], &bytes[value.clone()]));
         let mut out = String::with_capacity(text.len() + 2 * pairs.len());
         for (name, value) in pairs {
             if !out.is_empty() {

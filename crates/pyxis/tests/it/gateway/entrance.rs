@@ -95,7 +95,9 @@ async fn a_tool_with_a_header_of_its_own_puts_the_agents_key_there() {
         let call = world.app.anonymous().get("/p/api/x").header(name, &world.agent.key);
         call.send().await.forwarded(200);
     }
-    for request in world.upstream.received(3).await {
+    let twice = enter(&world, "GET", "/p/api/x").header("x-goog-api-key", &world.agent.key);
+    twice.send().await.forwarded(200);
+    for request in world.upstream.received(4).await {
         assert_eq!(request.header("x-api-key"), Some("k-canary"));
         assert!(!format!("{request:?}").contains(&world.agent.key));
     }
