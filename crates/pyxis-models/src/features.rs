@@ -2,10 +2,11 @@
 //! alike.
 //!
 //! A *scope* (one chain, or one-of-a-kind tokens on every chain) has [`scope::NAMES`]; the wallet as a whole
-//! has the same over all chains and [`wallet::NAMES`]. A model of a scope sees both. What cannot be known
+//! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What cannot be known
 //! (ages where the source has no times) is NaN, which is not the same as zero.
 
 pub mod scope;
+pub mod together;
 pub mod wallet;
 
 use pyxis_core::entropy::hex;
@@ -19,7 +20,8 @@ use scope::Event;
 /// How many numbers describe a scope.
 pub const SCOPE: usize = scope::NAMES.len();
 /// How many numbers describe a wallet.
-pub const WALLET: usize = SCOPE + wallet::NAMES.len();
+pub const WALLET: usize = SCOPE + COMPANY + together::NAMES.len();
+const COMPANY: usize = wallet::NAMES.len();
 /// How many numbers a model sees.
 pub const ALL: usize = WALLET + SCOPE;
 
@@ -30,7 +32,8 @@ pub const LEAST_TRANSFERS: usize = 2;
 pub fn name(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("wallet_{}", scope::NAMES[place].0),
-        _ if place < WALLET => wallet::NAMES[place - SCOPE].0.to_owned(),
+        _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].0.to_owned(),
+        _ if place < WALLET => together::NAMES[place - SCOPE - COMPANY].0.to_owned(),
         _ => scope::NAMES[place - WALLET].0.to_owned(),
     }
 }
@@ -39,7 +42,8 @@ pub fn name(place: usize) -> String {
 pub fn words(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
-        _ if place < WALLET => wallet::NAMES[place - SCOPE].1.to_owned(),
+        _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].1.to_owned(),
+        _ if place < WALLET => together::NAMES[place - SCOPE - COMPANY].1.to_owned(),
         _ => format!("{}, here", scope::NAMES[place - WALLET].1),
     }
 }
@@ -73,7 +77,10 @@ impl Features {
         let events: Vec<Event> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
+        let parties = graph.parties(node);
+        let near: Vec<Node> = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
         found.wallet.extend(wallet::measure(graph, peers, node));
+        found.wallet.extend(together::measure(graph, peers, node, &parties, &near));
         Some(found)
     }
 
@@ -85,7 +92,7 @@ impl Features {
         latest: Option<u32>,
     ) -> Option<Self> {
         let mut found = Self::of_events(events, popularity, latest, false)?;
-        found.wallet.extend([f32::NAN; wallet::NAMES.len()]);
+        found.wallet.extend([f32::NAN; WALLET - SCOPE]);
         found.wallet[SCOPE] = to_float(chains(events));
         Some(found)
     }

@@ -11,6 +11,7 @@ pub mod card;
 pub mod chain;
 pub mod chunk;
 pub mod clusters;
+mod cohort;
 pub mod custom;
 pub mod dataset;
 pub mod features;

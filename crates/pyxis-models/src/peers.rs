@@ -1,7 +1,10 @@
 //! The population of wallets, and what its members have in common. Computed once for a graph.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
+use crate::cohort::{Cohort, GroupFacts};
 use crate::features::wallet::RARE;
 use crate::graph::{Graph, Node};
 
@@ -47,6 +50,10 @@ pub struct Peers {
     rare: Vec<u32>,
     /// Of each address, distinct receivers and distinct senders.
     fans: Vec<(u32, u32)>,
+    /// Who first bridged when.
+    cohort: Cohort,
+    /// What members of a group of at least two have in common, by what names the group.
+    group_facts: HashMap<Node, GroupFacts>,
 }
 
 impl Peers {
@@ -74,7 +81,10 @@ impl Peers {
             sizes[*group as usize] += u32::from(*peer);
         }
         let fans = nodes.par_iter().map(|node| fans(graph, *node)).collect();
-        let mut peers = Self { is_peer, near, touching, groups, sizes, rare: Vec::new(), fans };
+        let cohort = Cohort::of(graph);
+        let group_facts = group_facts(&cohort, &near, &groups, &is_peer);
+        let mut peers =
+            Self { is_peer, near, touching, groups, sizes, rare: Vec::new(), fans, cohort, group_facts };
         peers.rare = nodes
             .par_iter()
             .map(|node| {
@@ -108,6 +118,16 @@ impl Peers {
     /// What names the group of a peer: its smallest number.
     pub fn group(&self, node: Node) -> Node {
         self.groups[node as usize]
+    }
+
+    /// Who first bridged when.
+    pub(crate) const fn cohort(&self) -> &Cohort {
+        &self.cohort
+    }
+
+    /// What the members of the group of a peer have in common.
+    pub(crate) fn group_facts(&self, node: Node) -> GroupFacts {
+        self.group_facts.get(&self.group(node)).copied().unwrap_or(GroupFacts::UNKNOWN)
     }
 
     /// How many of these counterparties are rare: dealt with by 2 to 99 peers.
@@ -150,6 +170,23 @@ fn fans(graph: &Graph, node: Node) -> (u32, u32) {
         u32::try_from(others.len()).unwrap_or(u32::MAX)
     };
     (count(true), count(false))
+}
+
+fn group_facts(
+    cohort: &Cohort,
+    near: &Lists,
+    groups: &[Node],
+    is_peer: &[bool],
+) -> HashMap<Node, GroupFacts> {
+    let mut members: HashMap<Node, Vec<Node>> = HashMap::new();
+    for (node, (group, _)) in (0..).zip(groups.iter().zip(is_peer)).filter(|(_, (_, is_peer))| **is_peer) {
+        members.entry(*group).or_default().push(node);
+    }
+    let facts = |(group, members): (Node, Vec<Node>)| {
+        let links = members.iter().map(|node| near.of(*node).len()).sum();
+        (group, cohort.group(&members, links))
+    };
+    members.into_iter().filter(|(_, members)| members.len() > 1).map(facts).collect()
 }
 
 /// The smallest node that each node is connected to.

@@ -1,5 +1,7 @@
 //! Features by hand.
 
+mod together;
+
 use std::num::NonZeroU32;
 
 use pyxis_core::address::EvmAddress;

@@ -60,7 +60,7 @@ pub fn measure(graph: &Graph, peers: &Peers, node: Node) -> [f32; NAMES.len()] {
     let (fanout, fanin) = ownership(graph, peers, node);
     numbers[18] = fanout;
     numbers[19] = fanin;
-    numbers[20..24].copy_from_slice(&together(graph, node, &near));
+    numbers[20..24].copy_from_slice(&bridged(graph, node, &near));
     numbers
 }
 
@@ -145,7 +145,7 @@ fn ownership(graph: &Graph, peers: &Peers, node: Node) -> (f32, f32) {
 }
 
 /// How close to its peers the wallet first bridged, in time and volume.
-fn together(graph: &Graph, node: Node, near: &[Node]) -> [f32; 4] {
+fn bridged(graph: &Graph, node: Node, near: &[Node]) -> [f32; 4] {
     let mut numbers = [f32::NAN; 4];
     let Some(own) = graph.facts(node) else { return numbers };
     let others: Vec<_> = near.iter().filter_map(|peer| graph.facts(*peer)).collect();

@@ -1,10 +1,10 @@
 //! Models judged by what they say of addresses that they did not see.
 
 use super::fit::{self, Matrix};
-use super::{LABELLED, Options, Spec, Steps, information};
+use super::{LABELLED, Options, Spec, Steps, UNSEEN, information};
 use crate::Error;
 use crate::bundle::{Single, mean};
-use crate::calibration::{Curve, sigmoid};
+use crate::calibration::Curve;
 use crate::chain::{Model, Scope};
 use crate::dataset::{FOLDS, Row, Split};
 use crate::metrics::{self, Quality};
@@ -61,7 +61,8 @@ impl<'a> Measured<'a> {
 
     /// The calibration of a model and its weight, by all answers.
     pub(super) fn curve(&self, spec: usize) -> (Curve, f64) {
-        fitted(&self.raw[spec])
+        let (curve, weight) = fitted(&self.raw[spec]);
+        (if self.specs[spec].is_shared() { UNSEEN } else { curve }, weight)
     }
 
     /// The same without the answers of one part, so that calibration is measured fairly too.
@@ -133,11 +134,10 @@ fn fitted(raw: &[Raw]) -> (Curve, f64) {
     (curve, information(&told, curve))
 }
 
-/// How the shared model fares on a chain of which it learned nothing: whole groups are left out and the
-/// chain is, for each chain that has labels.
+/// How the shared model fares on a chain of which it learned nothing, for each chain that has labels: every
+/// fifth of the groups is left out in turn, and so is the chain.
 pub(super) fn by_chain(
     rows: &[Row],
-    curve: Curve,
     options: &Options,
     steps: &mut Steps<'_>,
 ) -> Result<Vec<(String, Quality)>, Error> {
@@ -146,18 +146,17 @@ pub(super) fn by_chain(
         let scopes =
             LABELLED.iter().filter(|other| **other != chain).map(|other| Scope::Chain(*other)).collect();
         let spec = Spec { name: crate::bundle::SHARED, scopes };
-        let left_out = |row: &Row| row.fold(Split::Cluster, options.seed) == 0;
-        let forest = fit::fit(&Matrix::of(rows, &spec, |row, _| !left_out(row)), options)?;
-        let scored: Vec<(Option<f64>, bool)> = rows
-            .iter()
-            .filter(|row| left_out(row))
-            .filter_map(|row| {
+        let mut scored: Vec<(Option<f64>, bool)> = Vec::new();
+        for fold in 0..FOLDS {
+            let left_out = |row: &Row| row.fold(Split::Cluster, options.seed) == fold;
+            let forest = fit::fit(&Matrix::of(rows, &spec, |row, _| !left_out(row)), options)?;
+            scored.extend(rows.iter().filter(|row| left_out(row)).filter_map(|row| {
                 let seen = row.features.as_ref()?.seen(Scope::Chain(chain))?;
-                Some((Some(sigmoid(curve.log_odds(forest.predict(&seen)))), row.human))
-            })
-            .collect();
+                Some((Some(UNSEEN.probability(forest.predict(&seen))), row.human))
+            }));
+            steps.step();
+        }
         found.extend(metrics::measure(&scored).map(|quality| (chain.as_str().to_owned(), quality)));
-        steps.step();
     }
     Ok(found)
 }

@@ -1,0 +1,116 @@
+//! When and with how much users first bridged, and who came at the same time.
+
+use std::collections::HashMap;
+
+use crate::features::count;
+use crate::graph::{Graph, Node};
+
+/// A user's first bridging.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Arrival {
+    /// Unix seconds.
+    pub(crate) at: u32,
+    /// Logarithm of the volume.
+    pub(crate) volume: f32,
+    pub(crate) node: Node,
+}
+
+/// First bridgings by address, by time and by volume.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cohort {
+    by_node: HashMap<Node, Arrival>,
+    by_time: Vec<Arrival>,
+    volumes: Vec<f32>,
+}
+
+/// What the members of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GroupFacts {
+    /// Hours between one first bridging and the next, usually.
+    pub(crate) gap_hours: f32,
+    /// Links for each member.
+    pub(crate) links: f32,
+    /// Between the quarter with the least and that with the most volume, as logarithms.
+    pub(crate) spread: f32,
+}
+
+impl GroupFacts {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { gap_hours: f32::NAN, links: f32::NAN, spread: f32::NAN };
+}
+
+impl Cohort {
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let mut by_time: Vec<Arrival> = graph
+            .nodes()
+            .filter_map(|node| {
+                let facts = graph.facts(node).filter(|facts| facts.first_bridge > 0)?;
+                Some(Arrival { at: facts.first_bridge, volume: facts.volume_usd.max(0.0).ln_1p(), node })
+            })
+            .collect();
+        by_time.sort_by_key(|arrival| (arrival.at, arrival.node));
+        let mut volumes: Vec<f32> = by_time.iter().map(|arrival| arrival.volume).collect();
+        volumes.sort_unstable_by(f32::total_cmp);
+        let by_node = by_time.iter().map(|arrival| (arrival.node, *arrival)).collect();
+        Self { by_node, by_time, volumes }
+    }
+
+    /// The first bridging of an address, where it is known.
+    pub(crate) fn arrival(&self, node: Node) -> Option<Arrival> {
+        self.by_node.get(&node).copied()
+    }
+
+    /// Everybody who first bridged within so many seconds, the user itself among them.
+    pub(crate) fn around(&self, own: Arrival, seconds: u32) -> &[Arrival] {
+        let from = self.by_time.partition_point(|other| other.at < own.at.saturating_sub(seconds));
+        let to = self.by_time.partition_point(|other| other.at <= own.at.saturating_add(seconds));
+        &self.by_time[from..to]
+    }
+
+    /// How many users bridged nearly the same volume, the user itself among them.
+    pub(crate) fn same_volume(&self, own: Arrival) -> usize {
+        const NEARLY: f32 = 0.005;
+        let from = self.volumes.partition_point(|volume| *volume < own.volume - NEARLY);
+        let to = self.volumes.partition_point(|volume| *volume <= own.volume + NEARLY);
+        to - from
+    }
+
+    /// How far the most alike of the five before and the five after is: hours and volume added up.
+    pub(crate) fn most_alike(&self, own: Arrival) -> f32 {
+        const BESIDE: usize = 5;
+        let place = self.by_time.partition_point(|other| other.at < own.at);
+        let to = (place + BESIDE + 1).min(self.by_time.len());
+        let near = self.by_time[place.saturating_sub(BESIDE)..to].iter();
+        near.filter(|other| other.node != own.node)
+            .map(|other| (other.volume - own.volume).abs() + own.hours(other))
+            .fold(f32::INFINITY, f32::min)
+    }
+
+    /// What the members of a group have in common; `links` is how many links they have among them, twice.
+    pub(crate) fn group(&self, members: &[Node], links: usize) -> GroupFacts {
+        let known: Vec<Arrival> = members.iter().filter_map(|node| self.arrival(*node)).collect();
+        let mut times: Vec<u32> = known.iter().map(|arrival| arrival.at).collect();
+        times.sort_unstable();
+        let mut gaps: Vec<f32> = times.windows(2).map(|pair| hours(pair[1] - pair[0])).collect();
+        gaps.sort_unstable_by(f32::total_cmp);
+        let mut volumes: Vec<f32> = known.iter().map(|arrival| arrival.volume).collect();
+        volumes.sort_unstable_by(f32::total_cmp);
+        let quarter = |part: usize| volumes[volumes.len() * part / 4];
+        GroupFacts {
+            gap_hours: gaps.get(gaps.len() / 2).copied().unwrap_or(f32::NAN),
+            links: count(links) / 2.0 / count(members.len()),
+            spread: if volumes.len() > 1 { quarter(3) - quarter(1) } else { f32::NAN },
+        }
+    }
+}
+
+impl Arrival {
+    /// Hours between two.
+    pub(crate) fn hours(&self, other: &Self) -> f32 {
+        hours(self.at.abs_diff(other.at))
+    }
+}
+
+fn hours(seconds: u32) -> f32 {
+    crate::features::to_float(seconds) / 3600.0
+}
