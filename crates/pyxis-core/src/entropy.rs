@@ -4,6 +4,8 @@ use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
 
+use crate::hex;
+
 /// A source of unpredictable bytes.
 pub trait Entropy: Send + Sync + 'static {
     /// Fills `buffer` with random bytes.
@@ -21,23 +23,7 @@ pub fn bytes<const N: usize>(entropy: &dyn Entropy) -> [u8; N] {
 pub fn token<const N: usize>(entropy: &dyn Entropy, prefix: &str) -> String {
     let mut text = String::with_capacity(prefix.len() + 2 * N);
     text.push_str(prefix);
-    push_hex(&mut text, &bytes::<N>(entropy));
-    text
-}
-
-/// Appends `data` to `text` as lower-case hex.
-pub fn push_hex(text: &mut String, data: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in data {
-        text.push(DIGITS[usize::from(byte >> 4)].into());
-        text.push(DIGITS[usize::from(byte & 15)].into());
-    }
-}
-
-/// `data` as lower-case hex.
-pub fn hex(data: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * data.len());
-    push_hex(&mut text, data);
+    hex::push(&mut text, &bytes::<N>(entropy));
     text
 }
 

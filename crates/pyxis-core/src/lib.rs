@@ -19,6 +19,7 @@ pub mod entropy;
 pub mod field;
 pub mod grant;
 pub mod headers;
+pub mod hex;
 pub mod hosts;
 pub mod id;
 pub mod mode;

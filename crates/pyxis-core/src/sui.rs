@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::entropy;
-
 /// The text is not a Sui address.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a Sui address: 0x and up to 64 hexadecimal digits")]
@@ -34,7 +32,7 @@ impl FromStr for SuiAddress {
 
 impl fmt::Display for SuiAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{}", entropy::hex(&self.0))
+        write!(f, "0x{}", crate::hex::encode(&self.0))
     }
 }
 

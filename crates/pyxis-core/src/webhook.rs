@@ -9,7 +9,7 @@ use sha2::Sha256;
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
-use crate::entropy::push_hex;
+use crate::hex;
 use crate::id::{ScorerId, TxnId};
 use crate::mode::{ApprovalState, Channel, wire_enum};
 use crate::secret::SecretString;
@@ -67,7 +67,7 @@ pub fn signature<'a>(
     let mut header = format!("t={seconds}");
     for secret in secrets {
         header.push_str(",v1=");
-        push_hex(&mut header, &mac(secret.expose().as_bytes(), seconds, body));
+        hex::push(&mut header, &mac(secret.expose().as_bytes(), seconds, body));
     }
     header
 }

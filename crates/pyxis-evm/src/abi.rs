@@ -5,13 +5,22 @@ use pyxis_signing::eip712::words::{address, number};
 
 use crate::{Word, keccak};
 
-/// The first four bytes of the hash of a signature, followed by words.
-pub fn call(signature: &str, arguments: &[Word]) -> Vec<u8> {
-    [&keccak(signature.as_bytes())[..4], arguments.as_flattened()].concat()
+/// What a call begins with.
+pub type Selector = [u8; 4];
+
+/// The first four bytes of the hash of a signature.
+pub fn selector(signature: &str) -> Selector {
+    let [a, b, c, d, ..] = keccak(signature.as_bytes());
+    [a, b, c, d]
+}
+
+/// A selector, followed by words.
+pub fn call(selector: Selector, arguments: &[Word]) -> Vec<u8> {
+    [&selector[..], arguments.as_flattened()].concat()
 }
 
 /// The selector of `Error(string)`.
-const ERROR: [u8; 4] = [0x08, 0xc3, 0x79, 0xa0];
+const ERROR: Selector = [0x08, 0xc3, 0x79, 0xa0];
 
 /// The words of a return.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +82,7 @@ pub fn revert_reason(data: &[u8]) -> Option<String> {
 
 /// `aggregate3((address,bool,bytes)[])` of Multicall3, where every call may fail by itself.
 pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
-    let mut data = keccak(b"aggregate3((address,bool,bytes)[])")[..4].to_vec();
+    let mut data = selector("aggregate3((address,bool,bytes)[])").to_vec();
     let mut push = |number: usize| data.extend_from_slice(&word(number));
     push(32);
     push(calls.len());
@@ -113,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_call_is_its_selector_and_its_words() {
-        let data = call("transfer(address,uint256)", &[[0; 32], word(1)]);
+        let data = call(selector("transfer(address,uint256)"), &[[0; 32], word(1)]);
         assert_eq!(data[..4], [0xa9, 0x05, 0x9c, 0xbb]);
         assert_eq!(data.len(), 68);
     }

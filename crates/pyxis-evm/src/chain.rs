@@ -6,7 +6,7 @@ use std::time::Duration;
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_net::Client;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use crate::{Error, abi};
 
 /// Calls of one request without Multicall3, and with it.
 const BATCH: usize = 100;
-const AGGREGATED: usize = 250;
+const AGGREGATED: usize = 500;
 /// How long the newest block is not asked for again.
 const FRESH: Duration = Duration::from_secs(1);
 /// Timestamps that are kept.
@@ -215,18 +215,19 @@ fn read_block(block: &Value) -> Result<Block, Error> {
 }
 
 fn eth_call(to: EvmAddress, data: &[u8], block: u64) -> Request1 {
-    let call = json!({ "to": to.to_string(), "data": format!("0x{}", hex(data)) });
+    let call = json!({ "to": to.to_string(), "data": format!("0x{}", hex::encode(data)) });
     Request1 { method: "eth_call", params: json!([call, format!("{block:#x}")]) }
 }
 
 fn returned(outcome: Outcome) -> Result<Returned, Error> {
     match outcome {
         Outcome::Result(Value::String(text)) => {
-            unhex(&text).map(Returned::Data).ok_or(Error::Malformed("not hexadecimal"))
+            hex::decode_prefixed(&text).map(Returned::Data).ok_or(Error::Malformed("not hexadecimal"))
         }
         Outcome::Result(_) => Err(Error::Malformed("not a string")),
         Outcome::Reverted { data, message } => {
-            let told = data.as_deref().and_then(unhex).and_then(|data| abi::revert_reason(&data));
+            let told =
+                data.as_deref().and_then(hex::decode_prefixed).and_then(|data| abi::revert_reason(&data));
             // Some nodes only say it in words.
             let said = || message.split_once("execution reverted: ").map(|(_, said)| said.to_owned());
             Ok(Returned::Reverted(told.or_else(said)))
@@ -236,13 +237,6 @@ fn returned(outcome: Outcome) -> Result<Returned, Error> {
 
 fn quantity(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.strip_prefix("0x")?.as_bytes().as_chunks::<2>();
-    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let bytes = pairs.iter().map(|[high, low]| Some(nibble(*high)? << 4 | nibble(*low)?));
-    bytes.collect::<Option<_>>().filter(|_| rest.is_empty())
 }
 
 #[cfg(test)]

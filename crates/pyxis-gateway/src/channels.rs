@@ -9,7 +9,7 @@ pub mod matrix;
 mod outbox;
 pub mod telegram;
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_store::approvals::ApprovalRow;
@@ -113,14 +113,14 @@ async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result
 /// What the buttons of a message carry: unguessable, and the same for the life of the database.
 pub(crate) fn nonce(state: &State, message: ChatMessageId) -> String {
     let key = state.keyring.derive(&format!("chat-nonce {message}"));
-    hex(&key.expose()[..NONCE])
+    hex::encode(&key.expose()[..NONCE])
 }
 
 fn nonce_hash(nonce: &str) -> String {
-    hex(&Sha256::digest(nonce))
+    hex::encode(&Sha256::digest(nonce))
 }
 
 /// Under which a link code is kept. Codes are typed by hand: case and blanks do not matter.
 pub(crate) fn code_hash(code: &str) -> String {
-    hex(&Sha256::digest(code.trim().to_ascii_uppercase()))
+    hex::encode(&Sha256::digest(code.trim().to_ascii_uppercase()))
 }

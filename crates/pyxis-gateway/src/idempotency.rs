@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http_body_util::BodyExt;
+use pyxis_core::hex;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
@@ -249,5 +250,5 @@ fn hash(parts: &[&[u8]]) -> String {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    pyxis_core::entropy::hex(&hasher.finalize())
+    hex::encode(&hasher.finalize())
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::hex;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
@@ -148,7 +149,7 @@ impl Cache {
             return Ok(found);
         }
         let generation = self.refresh(store).await?;
-        let row = agents::find_by_key_hash(store, &pyxis_core::entropy::hex(&hash)).await?;
+        let row = agents::find_by_key_hash(store, &hex::encode(&hash)).await?;
         let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
         let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
         let agent = Arc::new(Agent { row, workspace, credentials: RwLock::default() });

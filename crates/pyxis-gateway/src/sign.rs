@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::auth::{Auth, SigningKey as Described};
-use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_http::json;
@@ -205,8 +205,8 @@ pub fn shown(body: &[u8]) -> Option<Shown> {
     };
     match prepared.view {
         View::Text(text) => shown.text = Some(text),
-        View::Bytes(bytes) => (shown.bytes, shown.warning) = (Some(entropy::hex(&bytes)), Some(OPAQUE)),
-        View::BlindHash(hash) => (shown.bytes, shown.warning) = (Some(entropy::hex(&hash)), Some(BLIND)),
+        View::Bytes(bytes) => (shown.bytes, shown.warning) = (Some(hex::encode(&bytes)), Some(OPAQUE)),
+        View::BlindHash(hash) => (shown.bytes, shown.warning) = (Some(hex::encode(&hash)), Some(BLIND)),
         View::Typed(typed) => {
             shown.typed = Some(Typed {
                 primary_type: typed.primary_type,

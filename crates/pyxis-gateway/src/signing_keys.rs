@@ -1,7 +1,8 @@
 //! Stored signing keys.
 
 use pyxis_core::auth::{KeyAlgorithm, SigningKey as Described};
-use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::entropy::Entropy;
+use pyxis_core::hex;
 use pyxis_signing::keys::{self, SigningKey};
 use zeroize::Zeroizing;
 
@@ -17,7 +18,7 @@ pub(crate) fn open(algorithm: KeyAlgorithm, secret: &SecretValue) -> Result<Sign
 /// A new key, made here.
 pub(crate) fn generate(algorithm: KeyAlgorithm, entropy: &dyn Entropy) -> SecretValue {
     let secret = keys::generate(algorithm, entropy);
-    let text = Zeroizing::new(entropy::hex(secret.expose()));
+    let text = Zeroizing::new(hex::encode(secret.expose()));
     SecretValue::Text((*text).clone())
 }
 

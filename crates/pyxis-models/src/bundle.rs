@@ -1,6 +1,6 @@
 //! Trained models together: what is installed, and what scores.
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -210,7 +210,7 @@ impl Bundle {
             let used = format!("{model} {file_sha256} {calibration:?} {weight:?} {unknown:?} {human_column}");
             sum.update(used);
         }
-        hex(&sum.finalize())
+        hex::encode(&sum.finalize())
     }
 
     /// As a file. What comes with the program is not written.

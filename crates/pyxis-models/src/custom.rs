@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_onnx::{Ask, Program};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -114,7 +114,7 @@ impl Custom {
             model: model.as_str().to_owned(),
             name,
             description,
-            file_sha256: hex(&Sha256::digest(file)),
+            file_sha256: hex::encode(&Sha256::digest(file)),
             features_sha256: features::digest(model),
             features: given,
             producer: about.producer.clone(),
@@ -138,7 +138,7 @@ impl Custom {
         if card.features_sha256 != features::digest(model) {
             return Err(refused("it is made for other features; export it again and add it anew"));
         }
-        if card.file_sha256 != hex(&Sha256::digest(file)) {
+        if card.file_sha256 != hex::encode(&Sha256::digest(file)) {
             return Err(refused("its file is damaged"));
         }
         let ask = Ask {

@@ -1,7 +1,7 @@
 //! Labelled addresses with their features, and fair ways to leave some out.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -69,5 +69,5 @@ pub fn digest(labels: &[(EvmAddress, bool)]) -> String {
         sum.update(address.0);
         sum.update([u8::from(*human)]);
     }
-    hex(&sum.finalize())
+    hex::encode(&sum.finalize())
 }

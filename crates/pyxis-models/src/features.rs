@@ -2,14 +2,14 @@
 //! alike.
 //!
 //! A *scope* (one chain, or one-of-a-kind tokens on every chain) has [`scope::NAMES`]; the wallet as a whole
-//! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What cannot be known
-//! (ages where the source has no times) is NaN, which is not the same as zero.
+//! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What
+//! cannot be known (ages where the source has no times) is NaN, which is not the same as zero.
 
 pub mod scope;
 pub mod together;
 pub mod wallet;
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use sha2::{Digest, Sha256};
 
 use crate::chain::{Kind, Model, Scope};
@@ -59,7 +59,7 @@ pub const fn given(model: Model) -> usize {
 /// What names the features of a model: the SHA-256 of their names, one on each line, hex.
 pub fn digest(model: Model) -> String {
     let names: Vec<String> = (0..given(model)).map(name).collect();
-    hex(&Sha256::digest(names.join("\n")))
+    hex::encode(&Sha256::digest(names.join("\n")))
 }
 
 /// Everything that models see of one wallet.

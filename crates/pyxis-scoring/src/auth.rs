@@ -1,7 +1,7 @@
 //! Who asks (Spec 1, Authentication).
 
 use http::{HeaderMap, HeaderName};
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::api_keys;
 use pyxis_store::scores::KeyHead;
@@ -28,7 +28,7 @@ pub(crate) struct Caller {
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<String> {
     let mut keys = headers.get_all(X_API_KEY).iter();
     let (Some(key), None) = (keys.next(), keys.next()) else { return Err(Error::InvalidKey) };
-    if key.is_empty() { Err(Error::InvalidKey) } else { Ok(hex(&Sha256::digest(key.as_bytes()))) }
+    if key.is_empty() { Err(Error::InvalidKey) } else { Ok(hex::encode(&Sha256::digest(key.as_bytes()))) }
 }
 
 /// The caller of a request to a Stamps endpoint, counted.

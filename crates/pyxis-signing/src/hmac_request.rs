@@ -5,7 +5,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use pyxis_core::auth::derived::{self, HmacHash, KeyEncoding, SignatureEncoding};
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::target::Target;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
@@ -71,7 +71,7 @@ pub fn headers(
     let content = Zeroizing::new(expand(&config.content, request, secret, None)?);
     let signature = mac(config.hash, &key, &content);
     let signature = match config.signature_encoding {
-        SignatureEncoding::Hex => hex(&signature),
+        SignatureEncoding::Hex => hex::encode(&signature),
         SignatureEncoding::Base64 => STANDARD.encode(&signature),
         SignatureEncoding::Base64url => URL_SAFE_NO_PAD.encode(&signature),
     };
@@ -160,7 +160,7 @@ fn fill(
             out.extend_from_slice(request.body);
             return Ok(());
         }
-        ("body_sha256", _) => hex(&Sha256::digest(request.body)),
+        ("body_sha256", _) => hex::encode(&Sha256::digest(request.body)),
         ("timestamp", _) => request.now.seconds().to_string(),
         ("timestamp_ms", _) => request.now.0.to_string(),
         ("timestamp_iso", _) => request.now.to_rfc3339(),

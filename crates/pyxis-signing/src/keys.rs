@@ -3,6 +3,7 @@
 
 use k256::ecdsa::signature::hazmat::PrehashSigner;
 use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest, Keccak256};
@@ -100,7 +101,7 @@ impl SigningKey {
             Inner::Secp256k1(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
             Inner::P256(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
         };
-        entropy::hex(&bytes)
+        hex::encode(&bytes)
     }
 
     /// The Ethereum address, as in [`Signed::address`].
@@ -128,7 +129,7 @@ impl SigningKey {
         };
         Some(Signed {
             algorithm: self.algorithm(),
-            signature: entropy::hex(&signature),
+            signature: hex::encode(&signature),
             public_key: self.public_key(),
             address: self.address(),
             recovery_id,
@@ -143,8 +144,8 @@ fn ed25519(key: &ed25519_dalek::SigningKey, message: &[u8]) -> Vec<u8> {
 
 /// EIP-55: a letter is upper case where the hash of the address has a nibble above seven.
 fn checksummed(address: &[u8]) -> String {
-    let lower = entropy::hex(address);
-    let hash = entropy::hex(&Keccak256::digest(lower.as_bytes()));
+    let lower = hex::encode(address);
+    let hash = hex::encode(&Keccak256::digest(lower.as_bytes()));
     let digits = lower
         .chars()
         .zip(hash.chars())

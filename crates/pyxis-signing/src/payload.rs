@@ -128,7 +128,7 @@ impl SignRequest {
                 (ToSign::Digest(typed.digest), View::Typed(typed.shown))
             }
         };
-        let digest = pyxis_core::entropy::hex(&match &to_sign {
+        let digest = pyxis_core::hex::encode(&match &to_sign {
             ToSign::Digest(digest) => *digest,
             ToSign::Message(message) => Sha256::digest(message).into(),
         });
@@ -211,11 +211,7 @@ fn personal_message(message: &[u8]) -> [u8; 32] {
 
 /// The bytes of an even number of hexadecimal digits, with or without `0x`.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, []) = text.strip_prefix("0x").unwrap_or(text).as_bytes().as_chunks::<2>() else {
-        return None;
-    };
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+    pyxis_core::hex::decode(text.strip_prefix("0x").unwrap_or(text))
 }
 
 #[cfg(test)]

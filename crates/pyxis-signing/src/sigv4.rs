@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use sha2::{Digest, Sha256};
@@ -50,7 +50,7 @@ pub fn date(at: UnixMillis) -> String {
 
 /// SHA-256 in hexadecimal digits.
 pub fn payload_hash(body: &[u8]) -> String {
-    hex(&Sha256::digest(body))
+    hex::encode(&Sha256::digest(body))
 }
 
 /// The value of `Authorization`. `date` is that of [`date`].
@@ -65,7 +65,7 @@ pub fn authorization(keys: &Keys, scope: Scope<'_>, date: &str, request: &Reques
     for part in [day, region, service, "aws4_request"] {
         key = Zeroizing::new(hmac(&key, part.as_bytes()).to_vec());
     }
-    let signature = hex(&hmac(&key, to_sign.as_bytes()));
+    let signature = hex::encode(&hmac(&key, to_sign.as_bytes()));
     format!(
         "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={signed}, Signature={signature}",
         keys.access_key_id

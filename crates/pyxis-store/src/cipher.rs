@@ -9,6 +9,7 @@ use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use hmac::Hmac;
 use pyxis_core::entropy::{Entropy, bytes};
+use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::secret::{Secret, SecretBytes};
 use sha2::Sha256;
@@ -134,7 +135,7 @@ impl MasterKey {
 
     /// The key as 64 hex digits, to be kept in a file.
     pub fn to_hex(&self) -> pyxis_core::secret::SecretString {
-        Secret::new(pyxis_core::entropy::hex(self.0.0.expose()))
+        Secret::new(hex::encode(self.0.0.expose()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Schema migrations: the same file names for both engines, applied in order, never changed afterwards.
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use sha2::{Digest, Sha256};
 
 use crate::db::{self, Backend, sql, sqlite::Session};
@@ -52,7 +52,7 @@ impl Migration {
     }
 
     fn checksum(&self, engine: Engine) -> String {
-        hex(&Sha256::digest(self.text(engine)))
+        hex::encode(&Sha256::digest(self.text(engine)))
     }
 
     fn record(&self, engine: Engine) -> db::Query {

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use pyxis_core::address::EvmAddress;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -101,13 +101,14 @@ impl Anvil {
 
     /// Deploys a contract; where it is.
     pub async fn deploy(&self, code: &[u8]) -> EvmAddress {
-        let receipt = self.transact(json!({"from": SENDER, "data": format!("0x{}", hex(code))})).await;
+        let receipt =
+            self.transact(json!({"from": SENDER, "data": format!("0x{}", hex::encode(code))})).await;
         receipt["contractAddress"].as_str().expect("an address").parse().expect("an address")
     }
 
     /// Calls a contract in a transaction of its own block; the number of the block.
     pub async fn send(&self, to: EvmAddress, data: &[u8]) -> u64 {
-        let call = json!({"from": SENDER, "to": to.to_string(), "data": format!("0x{}", hex(data))});
+        let call = json!({"from": SENDER, "to": to.to_string(), "data": format!("0x{}", hex::encode(data))});
         let receipt = self.transact(call).await;
         let number = receipt["blockNumber"].as_str().expect("a number");
         u64::from_str_radix(&number[2..], 16).expect("hexadecimal")
@@ -143,7 +144,7 @@ pub fn compile(source: &Path, kept: &Path) -> BTreeMap<String, Vec<u8>> {
     let directory = source.parent().expect("a file in a folder");
     let name = source.file_name().expect("a file");
     let hash = Sha256::digest(std::fs::read(source).expect("a source"));
-    let output = kept.join(format!("solidity-{}", hex(&hash[..8])));
+    let output = kept.join(format!("solidity-{}", hex::encode(&hash[..8])));
     if output.exists() {
         return contracts(&output);
     }
@@ -168,13 +169,7 @@ fn contracts(output: &Path) -> BTreeMap<String, Vec<u8>> {
         let path = file.expect("a file").path();
         let stem = path.file_stem()?.to_str()?.rsplit_once("_sol_")?.1.to_owned();
         let text = std::fs::read_to_string(&path).expect("text");
-        Some((stem, unhex(text.trim())))
+        Some((stem, hex::decode(text.trim()).expect("hexadecimal")))
     };
     files.filter_map(contract).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let pairs = text.as_bytes().as_chunks::<2>().0;
-    let text = |pair: &[u8; 2]| String::from_utf8(pair.to_vec()).expect("ASCII");
-    pairs.iter().map(|pair| u8::from_str_radix(&text(pair), 16).expect("hexadecimal")).collect()
 }

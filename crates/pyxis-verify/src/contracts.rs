@@ -1,11 +1,13 @@
 //! Proofs in contracts: the calls, and what their answers mean (decisions, Where proofs come from).
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::Kind;
-use pyxis_evm::{Call, Chain, Returned, Word, abi};
+use pyxis_evm::abi::{self, Selector};
+use pyxis_evm::{Call, Chain, Returned, Word};
 use pyxis_signing::eip712::words;
 
 use crate::checker::{Reason, Verdict};
@@ -19,6 +21,11 @@ const ISSUER: usize = 4;
 const ABSENT: &str = "SBT is expired or does not exist";
 /// What it says of a revoked one.
 const REVOKED: &str = "SBT has been revoked";
+
+static IS_UNIQUE_FOR_ACTION: LazyLock<Selector> =
+    LazyLock::new(|| abi::selector("isUniqueForAction(address,uint256)"));
+static US_RESIDENCY: LazyLock<Selector> = LazyLock::new(|| abi::selector("usResidency(address)"));
+static GET_SBT: LazyLock<Selector> = LazyLock::new(|| abi::selector("getSBT(address,bytes32)"));
 
 /// Where the proofs of a network are. What is absent is not asked.
 #[derive(Clone, Debug, Default)]
@@ -79,16 +86,16 @@ impl Contracts {
         let mut calls = Vec::new();
         let who = words::address(user);
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
-            let data = abi::call("isUniqueForAction(address,uint256)", &[who, action]);
+            let data = abi::call(*IS_UNIQUE_FOR_ACTION, &[who, action]);
             calls.push((Call { to: *to, data }, Shape::Boolean));
         }
         if let Some(to) = self.residence.filter(|_| kind == Kind::ResidenceUs) {
-            calls.push((Call { to, data: abi::call("usResidency(address)", &[who]) }, Shape::Boolean));
+            calls.push((Call { to, data: abi::call(*US_RESIDENCY, &[who]) }, Shape::Boolean));
         }
         if let Some(hub) = &self.hub
             && let Some(circuit) = hub.circuits.get(&kind)
         {
-            let data = abi::call("getSBT(address,bytes32)", &[who, circuit.id]);
+            let data = abi::call(*GET_SBT, &[who, circuit.id]);
             calls.push((Call { to: hub.address, data }, Shape::Token(*circuit)));
         }
         calls
@@ -103,15 +110,20 @@ pub async fn ask(
     asked: &Asked,
     users: &[EvmAddress],
 ) -> Result<Vec<Verdict>> {
-    let each: Vec<Vec<(Call, Shape)>> =
-        users.iter().map(|user| contracts.calls(asked.kind, asked.action, *user)).collect();
-    let calls: Vec<Call> = each.iter().flatten().map(|(call, _)| call.clone()).collect();
+    let mut each: Vec<Vec<Shape>> = Vec::with_capacity(users.len());
+    let mut calls: Vec<Call> = Vec::with_capacity(users.len());
+    for user in users {
+        let (asked, shapes): (Vec<Call>, Vec<Shape>) =
+            contracts.calls(asked.kind, asked.action, *user).into_iter().unzip();
+        calls.extend(asked);
+        each.push(shapes);
+    }
     let answers = chain.call_many(asked.block, &calls).await;
     let mut answers = answers.map_err(|error| Error::Unavailable(error.into()))?.into_iter();
     let mut verdicts = Vec::with_capacity(users.len());
-    for calls in &each {
+    for shapes in &each {
         let mut verdict = Verdict::Invalid(Reason::None);
-        for (_, shape) in calls {
+        for shape in shapes {
             let answer = answers.next().ok_or_else(unreadable)?;
             verdict = verdict.or(read(asked, *shape, &answer)?);
         }

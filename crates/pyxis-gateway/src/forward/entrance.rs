@@ -14,10 +14,10 @@ use http::{HeaderMap, request};
 use super::{Call, Door, method};
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::resolve::Credential;
 use crate::service::agents::KEY_PREFIX;
 use crate::state::State;
-use crate::limits;
 
 /// What every path of this entrance starts with.
 pub const PREFIX: &str = "/p";

@@ -1,6 +1,7 @@
 //! Agents and their keys.
 
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
@@ -177,7 +178,7 @@ fn new_key(state: &State) -> SecretString {
 }
 
 fn hash_of(key: &SecretString) -> String {
-    entropy::hex(&key_hash(key.expose()))
+    hex::encode(&key_hash(key.expose()))
 }
 
 fn check_limit(limit: Option<u32>) -> Result<()> {

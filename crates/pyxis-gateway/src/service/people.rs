@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
@@ -128,7 +129,7 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, ""));
     let now = state.now();
     let link = SignInLinkRow {
-        token_hash: entropy::hex(&key_hash(token.expose())),
+        token_hash: hex::encode(&key_hash(token.expose())),
         workspace_id: change.actor.workspace,
         user_id: user,
         created_at: now,

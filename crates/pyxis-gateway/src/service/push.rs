@@ -1,6 +1,6 @@
 //! Browsers of a person that are notified.
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_net::HostPort;
@@ -49,7 +49,7 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
         id,
         workspace_id: actor.workspace,
         user_id: user,
-        endpoint_hash: hex(&Sha256::digest(&new.endpoint)),
+        endpoint_hash: hex::encode(&Sha256::digest(&new.endpoint)),
         endpoint: new.endpoint,
         sealed_keys: state.keyring.seal(&*state.entropy, &aad, keys.expose()),
         label: new.label.chars().filter(|c| !c.is_control()).take(100).collect(),

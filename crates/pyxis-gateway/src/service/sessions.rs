@@ -6,6 +6,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::audit::Record;
@@ -83,7 +84,7 @@ impl Holder {
 
 /// The person behind a session token.
 pub async fn find(state: &State, token: &str) -> Result<Person> {
-    let hash = entropy::hex(&key_hash(token));
+    let hash = hex::encode(&key_hash(token));
     let found = sessions::find_live(&state.store, &hash, state.now()).await?;
     found.map(|(session, user)| Person::new(session, user)).ok_or(Error::Unauthenticated)
 }
@@ -140,7 +141,7 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
 /// use, the account is theirs as much as its owner's: from then on both count as one approver, until
 /// its owner signs in with a passkey from before, or another link is made on the command line.
 pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(Opened, UserRow)> {
-    let hash = entropy::hex(&key_hash(token));
+    let hash = hex::encode(&key_hash(token));
     let now = state.now();
     let link = sign_in_links::consume(&state.store, &hash, now).await?;
     let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
@@ -156,7 +157,7 @@ pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Resu
 
 /// Whose link this is, without using it up.
 pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
-    let hash = entropy::hex(&key_hash(token));
+    let hash = hex::encode(&key_hash(token));
     let Some(link) = sign_in_links::peek(&state.store, &hash, state.now()).await? else { return Ok(None) };
     Ok(users::find(&state.store, link.workspace_id, link.user_id).await?)
 }
@@ -165,7 +166,7 @@ pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
 pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Duration) -> Result<Opened> {
     let now = state.now();
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, "px_session_"));
-    let hash = entropy::hex(&key_hash(token.expose()));
+    let hash = hex::encode(&key_hash(token.expose()));
     let session = SessionRow {
         id: SessionId::new(now, &*state.entropy),
         token_hash: hash,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::id::{AccessTokenId, UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::access_tokens::{self, AccessTokenRow};
@@ -99,7 +100,7 @@ pub async fn create(
         workspace_id: workspace,
         user_id: user,
         name: name.to_owned(),
-        token_hash: entropy::hex(&key_hash(token.expose())),
+        token_hash: hex::encode(&key_hash(token.expose())),
         hint: token.expose()[..HINT].to_owned(),
         can_approve: scopes.approve,
         can_admin: scopes.admin,
@@ -150,7 +151,7 @@ pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result
 /// The token behind a bearer's text, and its person as they are now.
 pub(crate) async fn find(state: &State, token: &str) -> Result<(AccessTokenRow, UserRow)> {
     let now = state.now();
-    let hash = entropy::hex(&key_hash(token));
+    let hash = hex::encode(&key_hash(token));
     let found = access_tokens::find_live(&state.store, &hash, now).await?;
     let (row, user) = found.ok_or(Error::Unauthenticated)?;
     if row.last_used_at.is_none_or(|at| now.since(at) >= NOTED_EVERY) {

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pyxis_core::auth::Auth;
 use pyxis_core::auth::derived::Connected;
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::id::UserId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::target::Target;
@@ -54,7 +55,7 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
     let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);
     let now = state.now();
     let connection = ConnectionRow {
-        state_hash: entropy::hex(&key_hash(&token)),
+        state_hash: hex::encode(&key_hash(&token)),
         workspace_id: row.workspace_id,
         credential_id: row.id,
         credential_version: row.version,
@@ -110,7 +111,7 @@ fn consent(
 /// Finishes a connection with what the provider sent the person back with; the credential's name.
 pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, code: &str) -> Result<String> {
     let (workspace, now) = (actor.workspace, state.now());
-    let hash = entropy::hex(&key_hash(token));
+    let hash = hex::encode(&key_hash(token));
     let found = oauth_tokens::take_connection(&state.store, workspace, user, &hash, now).await?;
     let connection =
         found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;

@@ -143,7 +143,7 @@ fn a_card_says_what_it_is() {
     let card = own(Model::Base, Wanted { unknown: Some(-1.0), ..wanted(Model::Base) }).card;
     assert_eq!((card.model.as_str(), card.name.as_str(), card.features), ("base", "mine", features::ALL));
     assert_eq!(card.features_sha256, features::digest(Model::Base));
-    assert_eq!(card.file_sha256, hex(&Sha256::digest(busy(Model::Base).bytes())));
+    assert_eq!(card.file_sha256, hex::encode(&Sha256::digest(busy(Model::Base).bytes())));
     assert_eq!((card.human_column, card.output.as_str()), (0, "probabilities"));
     assert_ne!(features::digest(Model::Base), features::digest(Model::Aggregate));
     let mut other = card.clone();

@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
@@ -93,7 +93,7 @@ fn item(line: Line) -> Item {
 }
 
 fn written(digest: &SigningDigest) -> String {
-    format!("0x{}", hex(digest))
+    format!("0x{}", hex::encode(digest))
 }
 
 fn address(text: &str) -> Result<EvmAddress> {

@@ -4,6 +4,7 @@ use k256::ecdsa::SigningKey;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::hex;
 use pyxis_core::stamp::{Nullifier, StampName};
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ impl Signer {
         let mut document = self.document(statement);
         let hash = ethereum::hash_to_sign(&document.to_string())?;
         let (signature, recovery) = self.key.sign_prehash_recoverable(&hash);
-        let value = format!("0x{}{:02x}", entropy::hex(&signature.to_bytes()), 27 + recovery.to_byte());
+        let value = format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte());
         document["proof"]["proofValue"] = value.into();
         Ok(document.to_string())
     }

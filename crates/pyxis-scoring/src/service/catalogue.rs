@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pyxis_core::actor::Actor;
 use pyxis_core::catalogue::{Entry, Group, Platform, default_catalogue};
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
 use pyxis_store::{Store, StoreError, catalogue};
@@ -68,7 +68,7 @@ pub async fn reset(state: &State, actor: &Actor) -> Result<bool> {
 
 /// The hash of a Stamp's name: Keccak-256, `0x` and 64 lower-case hexadecimal digits.
 pub fn hash_of(name: &StampName) -> String {
-    format!("0x{}", hex(&Keccak256::digest(name.as_str().as_bytes())))
+    format!("0x{}", hex::encode(&Keccak256::digest(name.as_str().as_bytes())))
 }
 
 /// Checks every field and fills in the hashes.

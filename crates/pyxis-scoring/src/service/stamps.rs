@@ -4,7 +4,7 @@ use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, Settled, SigningDigest, Stamp, settle};
 use pyxis_core::stamp::{Nullifier, StampName};
@@ -169,7 +169,8 @@ pub async fn revoke(
             continue;
         };
         if done.new || done.removed {
-            let detail = json!({ "digest": hex(&digest), "reason": row.reason, "removed": done.removed });
+            let detail =
+                json!({ "digest": hex::encode(&digest), "reason": row.reason, "removed": done.removed });
             change.commit("stamp.revoke", detail).await?;
         }
         return Ok((digest, done));

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use k256::ecdsa::Signature;
 use proptest::prelude::*;
-use pyxis_core::entropy;
 use serde_json::json;
 
 use crate::{changed, check, claim, code, ed25519, eip712, issued};
@@ -32,7 +31,7 @@ fn the_second_signature_that_follows_from_one_is_refused() {
     let (r, s) = one.split_scalars();
     let other = Signature::from_scalars(r, -s).unwrap();
     let v = if bytes[64] == 27 { 28 } else { 27 };
-    let forged = format!("0x{}{v:02x}", entropy::hex(&other.to_bytes()));
+    let forged = format!("0x{}{v:02x}", pyxis_core::hex::encode(&other.to_bytes()));
     assert_eq!(code(&with_proof_value(&text, &forged)), "high_s");
 }
 

@@ -2,6 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
 use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify, parse_and_verify_for_its_subject};
 
 const FIRST_TRANSACTION: &str = include_str!("../data/older-first-transaction.json");
@@ -74,7 +75,7 @@ fn a_credential_made_by_other_software_with_an_ed25519_key_verifies() {
 fn the_digest_of_an_ed25519_credential_is_the_hash_of_its_signing_input() {
     let verified = verify(include_str!("../data/python-older.json"), "2026-01-02T00:00:00Z").unwrap();
     let digest = include_str!("../data/python-older.sha256").trim();
-    assert_eq!(pyxis_core::entropy::hex(&verified.digest), digest);
+    assert_eq!(hex::encode(&verified.digest), digest);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use serde_json::json;
 
 use super::*;
@@ -30,7 +30,7 @@ fn mail() -> Value {
 }
 
 fn digest(data: &Value) -> Result<String, Invalid> {
-    read(data.to_string().as_bytes()).map(|typed| hex(&typed.digest))
+    read(data.to_string().as_bytes()).map(|typed| hex::encode(&typed.digest))
 }
 
 /// The example of the standard.
@@ -133,7 +133,10 @@ fn a_type_is_written_with_those_that_it_refers_to() {
     let mail = types.index("Mail").unwrap();
     let text = types.encode_type(mail);
     assert_eq!(text, "Mail(Person from,Person to,string contents)Person(string name,address wallet)");
-    assert_eq!(hex(&words::text(&text)), "a0cedeb2dc280ba39b857546d74f5549c3a1d7bdc2dd96bf881f76108e23dac2");
+    assert_eq!(
+        hex::encode(&words::text(&text)),
+        "a0cedeb2dc280ba39b857546d74f5549c3a1d7bdc2dd96bf881f76108e23dac2"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::hex;
 use sha2::Sha256;
 
 use super::*;
@@ -53,7 +54,7 @@ fn a_secp256k1_signature_is_low_and_recovers_its_key() {
         assert_eq!(signature.normalize_s(), signature, "high s");
         let id = RecoveryId::from_byte(signed.recovery_id.unwrap()).unwrap();
         let recovered = VerifyingKey::recover_from_prehash(&digest, &signature, id).unwrap();
-        assert_eq!(entropy::hex(recovered.to_sec1_point(false).as_bytes()), signed.public_key);
+        assert_eq!(hex::encode(recovered.to_sec1_point(false).as_bytes()), signed.public_key);
     }
 }
 

@@ -1,4 +1,4 @@
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use serde_json::{Value, json};
 
 use super::*;
@@ -76,7 +76,7 @@ fn ethereum_messages_are_signed_as_an_independent_library_signs_them() {
         let signed = key.sign(&prepared.to_sign).unwrap();
         let expected = text("signature");
         let mut ours = signed.signature.clone();
-        ours.push_str(&hex(&[27 + signed.recovery_id.unwrap()]));
+        ours.push_str(&hex::encode(&[27 + signed.recovery_id.unwrap()]));
         assert_eq!(ours, expected, "{case}");
         assert_eq!(signed.address.unwrap(), text("address"));
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use ed25519_dalek::{Signature, Signer};
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use serde::{Deserialize, Serialize};
 
 use super::{AuditKeys, ChainMac};
@@ -94,9 +94,9 @@ impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = Line {
             seq: self.seq,
-            mac: hex(&self.mac),
+            mac: hex::encode(&self.mac),
             signed_at: self.signed_at,
-            signature: hex(&self.signature),
+            signature: hex::encode(&self.signature),
         };
         f.write_str(&serde_json::to_string(&line).map_err(|_| fmt::Error)?)
     }
@@ -117,14 +117,5 @@ impl FromStr for Checkpoint {
 }
 
 fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if text.len() != 2 * N {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        let high = char::from(pair[0]).to_digit(16)?;
-        let low = char::from(pair[1]).to_digit(16)?;
-        *byte = u8::try_from(high * 16 + low).ok()?;
-    }
-    Some(bytes)
+    hex::decode(text)?.try_into().ok()
 }

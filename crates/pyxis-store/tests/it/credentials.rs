@@ -1,7 +1,8 @@
 //! Credentials and their policies.
 
 use pyxis_core::auth::Connector;
-use pyxis_core::entropy::{OsEntropy, hex};
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::hex;
 use pyxis_store::credentials::{self, CredentialChange};
 use pyxis_store::{Engine, StoreError, policies};
 
@@ -38,11 +39,11 @@ contract! {
     async fn the_database_holds_no_plaintext(world: &World) {
         add_credential(world, "a").await;
         let statement = match world.store.engine() {
-            Engine::Sqlite => "SELECT lower(hex(sealed_secret)) FROM credentials",
+            Engine::Sqlite => "SELECT lower(hex::encode(sealed_secret)) FROM credentials",
             Engine::Postgres => "SELECT encode(sealed_secret, 'hex') FROM credentials",
         };
         let stored = query_strings(world, statement).await;
-        assert!(stored.iter().all(|digits| !digits.contains(&hex(b"s3cret"))));
+        assert!(stored.iter().all(|digits| !digits.contains(&hex::encode(b"s3cret"))));
         assert_eq!(stored.len(), 1);
     }
 

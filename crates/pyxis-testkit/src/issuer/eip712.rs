@@ -3,6 +3,7 @@
 use k256::ecdsa::SigningKey;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::hex;
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
 
@@ -89,7 +90,7 @@ impl Eip712Issuer {
     /// Signs any 32 bytes: `0x`, r, s and v of 27 or 28.
     pub fn sign_hash(&self, hash: &Hash) -> String {
         let (signature, recovery) = self.key.sign_prehash_recoverable(hash);
-        format!("0x{}{:02x}", entropy::hex(&signature.to_bytes()), 27 + recovery.to_byte())
+        format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte())
     }
 
     fn issue_as(&self, form: &Form, claim: &Claim<'_>) -> String {

@@ -3,6 +3,7 @@
 
 use ed25519_dalek::SigningKey;
 use pyxis_core::actor::Actor;
+use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
 use serde_json::json;
@@ -54,7 +55,7 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
 fn new(state: &State, scheme: Scheme, id: i64) -> Result<KeyRow> {
     let public_key = match scheme {
         Scheme::Ed25519 => {
-            format!("0x{}", pyxis_core::entropy::hex(&ed25519(state, id)?.verifying_key().to_bytes()))
+            format!("0x{}", hex::encode(&ed25519(state, id)?.verifying_key().to_bytes()))
         }
         Scheme::Eip712 => secp256k1(state, id)?.address().to_string(),
     };

@@ -94,7 +94,7 @@ pub(super) fn lifetime(state: &State, until: Option<UnixMillis>) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use ed25519_dalek::{SigningKey, Verifier};
-    use pyxis_core::entropy::hex;
+    use pyxis_core::hex;
     use pyxis_core::proof::DEFAULT_ACTION;
 
     use super::*;
@@ -113,12 +113,16 @@ mod tests {
             "00b9556900000000",
             "10c7556900000000",
         ];
-        assert_eq!(hex(&bytes), wanted.concat());
+        assert_eq!(hex::encode(&bytes), wanted.concat());
         let key = SigningKey::from_bytes(&[7; 32]);
         let signature = key.sign(&bytes);
         assert!(key.verifying_key().verify(&bytes, &signature).is_ok());
         let example = include_str!("../../../../examples/move/sources/clean_hands.move");
-        for part in [hex(&key.verifying_key().to_bytes()), hex(&signature.to_bytes()), hex(&bytes)] {
+        for part in [
+            hex::encode(&key.verifying_key().to_bytes()),
+            hex::encode(&signature.to_bytes()),
+            hex::encode(&bytes),
+        ] {
             assert!(example.contains(&part), "the example needs {part}");
         }
         assert!(example.contains(&format!("const CIRCUIT_ID: u256 = {CIRCUIT_ID};")));

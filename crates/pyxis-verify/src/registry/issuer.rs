@@ -6,6 +6,7 @@ use std::str::FromStr;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy;
+use pyxis_core::hex;
 use pyxis_core::proof::Statement;
 use pyxis_core::secret::SecretBytes;
 use pyxis_evm::Word;
@@ -49,7 +50,7 @@ impl FromStr for Issuer {
 impl fmt::Display for Issuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ed25519(key) => write!(f, "0x{}", entropy::hex(key)),
+            Self::Ed25519(key) => write!(f, "0x{}", hex::encode(key)),
             Self::Evm(address) => address.fmt(f),
         }
     }
@@ -144,15 +145,9 @@ pub fn typed_hash(statement: &Statement) -> Word {
     words::signing_hash(words::domain(DOMAIN, VERSION, None), hash)
 }
 
-/// The bytes of hexadecimal digits behind `0x`.
+/// The bytes of hexadecimal digits behind `0x`, at least one.
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?.as_bytes();
-    let pairs = digits.as_chunks::<2>();
-    if digits.is_empty() || !pairs.1.is_empty() {
-        return None;
-    }
-    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    pairs.0.iter().map(|[high, low]| Some(nibble(*high)? << 4 | nibble(*low)?)).collect()
+    hex::decode_prefixed(text).filter(|bytes| !bytes.is_empty())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Statements as JSON: what `POST /registry/proofs` takes, and each line of an import.
 
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::proof::{
     Kind, NetworkName, Rebinding, Registration, Revocation, Statement, Subject, is_plain_text,
 };
@@ -78,7 +78,7 @@ pub fn to_json(signed: &Signed) -> Value {
     let mut wire = Wire {
         what: What::Register,
         issuer: signed.issuer.to_string(),
-        signature: format!("0x{}", hex(&signed.signature)),
+        signature: format!("0x{}", hex::encode(&signed.signature)),
         kind: signed.statement.kind().to_string(),
         network: None,
         subject: None,

@@ -3,7 +3,7 @@
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::proof::Kind;
 use pyxis_store::attestation_keys::{KeyRow, Scheme};
 use pyxis_store::blocklist;
@@ -49,7 +49,7 @@ async fn ask_sui(state: &State, query: &Query<'_>) -> Result<String> {
     let attested = attested.as_ref();
     let shown = OnSui {
         is_unique: attested.is_some(),
-        signature: attested.map(|attested| format!("0x{}", hex(&attested.signature))),
+        signature: attested.map(|attested| format!("0x{}", hex::encode(&attested.signature))),
         circuit_id: attested.map(|_| sui::CIRCUIT_ID),
         issued_at: attested.map(|attested| attested.issued_at),
         expires_at: attested.map(|attested| attested.expires_at),
@@ -79,7 +79,7 @@ async fn ask_evm(state: &State, kind: &str, network: &str, query: &Query<'_>) ->
     let (verdict, attested) = typed::attest(state, &wanted, explain).await?;
     let mut shown = json!({ "isUnique": attested.is_some() });
     if let Some(attested) = attested {
-        shown["signature"] = format!("0x{}", hex(&attested.signature)).into();
+        shown["signature"] = format!("0x{}", hex::encode(&attested.signature)).into();
         shown["signer"] = attested.signer.into();
         shown["domain"] =
             json!({ "name": typed::DOMAIN, "version": typed::VERSION, "chainId": network.chain_id });

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_models::reading::Reader;
 use pyxis_scoring::activity::{self as work, Imported, Rebuilt};
 use pyxis_store::activity;
@@ -89,7 +89,7 @@ fn digest(file: &Path) -> std::io::Result<String> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hex(&sum.finalize())),
+            0 => return Ok(hex::encode(&sum.finalize())),
             length => sum.update(&buffer[..length]),
         }
     }

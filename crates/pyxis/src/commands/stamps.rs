@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_scoring::service::stamps::{self, Explored, Line, Standing, Which};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
                 Which::Stored(address, provider)
             };
             let (digest, done) = stamps::revoke(state, &actor, which, reason).await?;
-            let digest = format!("0x{}", hex(&digest));
+            let digest = format!("0x{}", hex::encode(&digest));
             if global.json {
                 out::json(&json!({ "digest": digest, "revoked": done.new, "removed": done.removed }));
             } else {
@@ -73,7 +73,7 @@ fn shown(line: &Line) -> Value {
         "issuer": line.stamp.issuer,
         "issued_at": line.stamp.issued_at.to_rfc3339(),
         "expires_at": line.stamp.expires_at.to_rfc3339(),
-        "digest": format!("0x{}", hex(&line.stamp.digest)),
+        "digest": format!("0x{}", hex::encode(&line.stamp.digest)),
         "weight": line.weight,
         "contribution": line.contribution,
         "standing": line.standing.as_str(),

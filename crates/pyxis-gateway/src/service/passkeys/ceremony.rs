@@ -9,6 +9,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
 use pyxis_core::id::{CeremonyId, UserId};
 use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
 use pyxis_store::passkeys::{self, PasskeyRow};
@@ -217,7 +218,7 @@ async fn check(state: &State, answer: &Answer, purpose: Purpose, user: Option<Us
     }
     let handle = given.get_user_unique_id();
     let theirs = row.user_id.to_string().replace('-', "");
-    if handle.is_some_and(|handle| pyxis_core::entropy::hex(handle) != theirs) {
+    if handle.is_some_and(|handle| hex::encode(handle) != theirs) {
         return Err(Error::PasskeyRefused("it is somebody else's"));
     }
     let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;

@@ -1,4 +1,4 @@
-use pyxis_core::entropy;
+use pyxis_core::hex;
 
 use super::super::json;
 use super::*;
@@ -54,7 +54,7 @@ fn code(result: Result<Word, Rejection>) -> &'static str {
 
 #[test]
 fn the_example_of_the_standard_has_its_hashes() {
-    let hex = |hash: Word| entropy::hex(&hash);
+    let hex = |hash: Word| hex::encode(&hash);
     assert_eq!(hex(hash(MAIL).unwrap()), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
     let data = json::parse(MAIL).unwrap();
     let types = types(data.object("types").unwrap()).unwrap();

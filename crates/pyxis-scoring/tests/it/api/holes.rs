@@ -3,6 +3,7 @@
 
 use http::{Method, StatusCode};
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::hex;
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer};
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ fn malleated(credential: &str) -> String {
             signature[32 + index] = u8::try_from(difference.rem_euclid(256)).unwrap();
         }
         signature[64] = 55 - signature[64];
-        value["proof"]["proofValue"] = format!("0x{}", pyxis_core::entropy::hex(&signature)).into();
+        value["proof"]["proofValue"] = format!("0x{}", hex::encode(&signature)).into();
     })
 }
 

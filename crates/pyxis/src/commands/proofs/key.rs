@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
-use pyxis_core::entropy::{Entropy, OsEntropy, hex};
+use pyxis_core::entropy::{Entropy, OsEntropy};
+use pyxis_core::hex;
 use pyxis_core::secret::{SecretBytes, SecretString};
 use pyxis_verify::registry::IssuerKey;
 use serde_json::json;
@@ -35,7 +36,7 @@ pub(super) fn generate(global: &Global, path: &Path) -> Result<ExitCode> {
         .mode(0o600)
         .open(path)
         .with_context(|| format!("cannot write {}", path.display()))?;
-    let text = SecretString::new(hex(seed.expose()) + "\n");
+    let text = SecretString::new(hex::encode(seed.expose()) + "\n");
     file.write_all(text.expose().as_bytes())?;
     let issuer = key.issuer().to_string();
     if global.json {

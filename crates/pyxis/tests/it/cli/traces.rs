@@ -57,10 +57,10 @@ async fn a_forwarded_request_is_one_trace_below_the_callers_without_anything_sec
     let exports = collector.requests();
     let spans = spans(&exports);
     let mine: Vec<Span> =
-        spans.into_iter().filter(|span| pyxis_core::entropy::hex(&span.trace_id) == caller).collect();
+        spans.into_iter().filter(|span| pyxis_core::hex::encode(&span.trace_id) == caller).collect();
     let (request, judge, upstream) =
         (named(&mine, "POST /forward"), named(&mine, "judge"), named(&mine, "upstream"));
-    assert_eq!(pyxis_core::entropy::hex(&request.parent_span_id), "00f067aa0ba902b7");
+    assert_eq!(pyxis_core::hex::encode(&request.parent_span_id), "00f067aa0ba902b7");
     assert_eq!((&judge.parent_span_id, &upstream.parent_span_id), (&request.span_id, &request.span_id));
     assert_eq!(attribute(request, "http.response.status_code").as_deref(), Some("200"));
     assert_eq!(attribute(judge, "rule").as_deref(), Some("auto_method"));

@@ -20,7 +20,7 @@ fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    pyxis_core::entropy::hex(bytes)
+    pyxis_core::hex::encode(bytes)
 }
 
 /// Everything passes without a question.

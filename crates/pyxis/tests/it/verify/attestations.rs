@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ed25519_dalek::{Signature, Verifier, VerifyingKey};
-use pyxis_core::entropy::hex;
+use pyxis_core::hex;
 use pyxis_core::proof::{DEFAULT_ACTION, Kind, Registration};
 use pyxis_core::sui::SuiAddress;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
@@ -172,16 +172,16 @@ async fn every_page_of_the_index_is_read_and_its_failure_is_never_a_no() {
             row("e", &json!(now()), false),
         ];
         let path = request.target.clone();
-        if broken.load(Ordering::SeqCst) || path.contains(&hex(&[9; 20])) {
+        if broken.load(Ordering::SeqCst) || path.contains(&hex::encode(&[9; 20])) {
             Reply::new(500)
-        } else if path.contains(&hex(&[1; 20])) {
+        } else if path.contains(&hex::encode(&[1; 20])) {
             page(request, &rows)
-        } else if path.contains(&hex(&[2; 20])) {
+        } else if path.contains(&hex::encode(&[2; 20])) {
             page(request, &rows[..2])
-        } else if path.contains(&hex(&[3; 20])) {
+        } else if path.contains(&hex::encode(&[3; 20])) {
             // It counts more than it shows.
             Reply::json(&json!({"data": {"total": 9, "page": 1, "size": 2, "rows": []}}).to_string())
-        } else if path.contains(&hex(&[4; 20])) {
+        } else if path.contains(&hex::encode(&[4; 20])) {
             Reply::json("{\"message\": \"soon\"}")
         } else {
             Reply::new(404)

@@ -2,6 +2,7 @@
 //! asked at old heights; failures that never become a no.
 
 use pyxis_core::address::EvmAddress;
+use pyxis_core::hex;
 use pyxis_evm::{Word, abi};
 use pyxis_signing::eip712::words;
 use pyxis_testkit::anvil::{Anvil, compile};
@@ -46,7 +47,7 @@ impl Chain {
     }
 
     async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
-        self.anvil.send(self.proofs, &abi::call(signature, arguments)).await
+        self.anvil.send(self.proofs, &abi::call(abi::selector(signature), arguments)).await
     }
 
     async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
@@ -67,7 +68,7 @@ impl Chain {
                 "hub": {
                     "address": self.proofs.to_string(),
                     "circuits": {"gov-id": {
-                        "id": format!("0x{}", pyxis_core::entropy::hex(&CIRCUIT)), "issuer": ISSUER.to_string(),
+                        "id": format!("0x{}", hex::encode(&CIRCUIT)), "issuer": ISSUER.to_string(),
                     }},
                 },
             },
@@ -272,8 +273,8 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
             padded(b"gov-id"),
             word(65),
         ];
-        let data = abi::call("check(string,address,uint256,uint64,uint64,bytes)", &head);
-        let data = format!("0x{}{}{}", pyxis_core::entropy::hex(&data), &signature[2..], "00".repeat(31));
+        let data = abi::call(abi::selector("check(string,address,uint256,uint64,uint64,bytes)"), &head);
+        let data = format!("0x{}{}{}", hex::encode(&data), &signature[2..], "00".repeat(31));
         let call = json!([{"to": contract.to_string(), "data": data}, "latest"]);
         chain.anvil.rpc("eth_call", call).await
     };
