@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
+use pyxis_core::hex;
 use pyxis_net::{Client, body};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::Error;
 
@@ -22,13 +25,38 @@ const REVERTED: i64 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Request1 {
     pub(crate) method: &'static str,
-    pub(crate) params: Value,
+    pub(crate) params: Box<RawValue>,
+}
+
+impl Request1 {
+    /// `params` is JSON.
+    pub(crate) fn new(method: &'static str, params: String) -> Self {
+        Self { method, params: RawValue::from_string(params).expect("the parameters are JSON") }
+    }
+}
+
+/// A piece of a node's answer, as it came: the result of many calls is long, and is not copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Json(Bytes);
+
+impl Json {
+    /// What it says.
+    pub(crate) fn value(&self) -> Value {
+        // It was read as JSON before.
+        serde_json::from_slice(&self.0).unwrap_or_default()
+    }
+
+    /// The bytes that it spells, if it is a string of `0x` and hexadecimal digits.
+    pub(crate) fn data(&self) -> Option<Vec<u8>> {
+        let text = str::from_utf8(&self.0).ok()?.strip_prefix('"')?.strip_suffix('"')?;
+        hex::decode_prefixed(text)
+    }
 }
 
 /// What one call of a batch came to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    Result(Value),
+    Result(Json),
     /// The contract reverted: its data, and what the node said.
     Reverted {
         data: Option<String>,
@@ -41,14 +69,14 @@ struct Sent<'a> {
     jsonrpc: &'static str,
     id: usize,
     method: &'static str,
-    params: &'a Value,
+    params: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Received {
+struct Received<'a> {
     id: Option<usize>,
-    #[serde(default)]
-    result: Option<Value>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
     #[serde(default)]
     error: Option<Failure>,
 }
@@ -122,19 +150,20 @@ impl Nodes {
             .enumerate()
             .map(|(id, call)| Sent { jsonrpc: "2.0", id, method: call.method, params: &call.params })
             .collect();
+        let mut text = Vec::with_capacity(calls.iter().map(|call| call.params.get().len() + 64).sum());
         // Some nodes refuse a batch of one.
-        let text = match &*sent {
-            [only] => serde_json::to_vec(only),
-            all => serde_json::to_vec(all),
+        let written = match &*sent {
+            [only] => serde_json::to_writer(&mut text, only),
+            all => serde_json::to_writer(&mut text, all),
         };
-        let text = text.map_err(|_| Error::Malformed("the request cannot be written"))?;
+        written.map_err(|_| Error::Malformed("the request cannot be written"))?;
         let request = Request::post(url).header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let request = request.body(body::full(text)).map_err(|_| Error::Url)?;
         let answer = tokio::time::timeout(self.timeout, self.send(request)).await;
         read(&answer.map_err(|_| Error::Timeout)??, calls.len())
     }
 
-    async fn send(&self, request: Request<pyxis_net::Body>) -> Result<bytes::Bytes, Error> {
+    async fn send(&self, request: Request<pyxis_net::Body>) -> Result<Bytes, Error> {
         let response = self.net.send(request, self.timeout).await?;
         let status = response.status();
         if !status.is_success() {
@@ -145,9 +174,9 @@ impl Nodes {
 }
 
 /// Puts the answers into the order of the calls; every call must have its own.
-fn read(text: &[u8], count: usize) -> Result<Vec<Outcome>, Error> {
+fn read(text: &Bytes, count: usize) -> Result<Vec<Outcome>, Error> {
     let malformed = |_| Error::Malformed("not JSON-RPC");
-    let received: Vec<Received> = if text.trim_ascii_start().starts_with(b"[") {
+    let received: Vec<Received<'_>> = if text.trim_ascii_start().starts_with(b"[") {
         serde_json::from_slice(text).map_err(malformed)?
     } else {
         // One call, or a refusal of the whole batch.
@@ -155,16 +184,17 @@ fn read(text: &[u8], count: usize) -> Result<Vec<Outcome>, Error> {
     };
     let mut outcomes: Vec<Option<Outcome>> = vec![None; count];
     for one in received {
-        let outcome = outcome(one.result, one.error)?;
+        let outcome = outcome(text, one.result, one.error)?;
         let place = one.id.and_then(|id| outcomes.get_mut(id));
         *place.ok_or(Error::Malformed("an answer to no call"))? = Some(outcome);
     }
     outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
 }
 
-fn outcome(result: Option<Value>, error: Option<Failure>) -> Result<Outcome, Error> {
+fn outcome(text: &Bytes, result: Option<&RawValue>, error: Option<Failure>) -> Result<Outcome, Error> {
     let Some(failure) = error else {
-        return result.map(Outcome::Result).ok_or(Error::Malformed("neither result nor error"));
+        let result = result.ok_or(Error::Malformed("neither result nor error"))?;
+        return Ok(Outcome::Result(Json(text.slice_ref(result.get().as_bytes()))));
     };
     let message: String = failure.message.chars().take(MAX_WORDS).collect();
     let reverted = failure.code == REVERTED || message.to_ascii_lowercase().contains("execution reverted");
@@ -184,15 +214,31 @@ fn revert_data(data: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn read(text: impl AsRef<[u8]>, count: usize) -> Result<Vec<Outcome>, Error> {
+        super::read(&Bytes::copy_from_slice(text.as_ref()), count)
+    }
+
+    fn json(text: &'static str) -> Json {
+        Json(Bytes::from_static(text.as_bytes()))
+    }
+
     #[test]
     fn answers_are_put_into_the_order_of_the_calls() {
-        let text = br#"[{"id":1,"result":"b"},{"id":0,"result":"a"}]"#;
-        let read = read(text, 2).unwrap();
-        assert_eq!(read, [Outcome::Result("a".into()), Outcome::Result("b".into())]);
+        let text = r#"[{"id":1,"result":"b"},{"id":0,"result":[ 1 ]}]"#;
+        assert_eq!(read(text, 2).unwrap(), [json("[ 1 ]"), json(r#""b""#)].map(Outcome::Result));
         assert_eq!(
-            super::read(br#"{"id":0,"result":null}"#, 1).unwrap_err().to_string(),
+            read(r#"{"id":0,"result":null}"#, 1).unwrap_err().to_string(),
             "the node's answer cannot be read: neither result nor error"
         );
+    }
+
+    #[test]
+    fn only_hexadecimal_is_data() {
+        assert_eq!(json(r#""0x0aFF""#).data(), Some(vec![10, 255]));
+        assert_eq!(json(r#""0x""#).data(), Some(vec![]));
+        for text in [r#""0x0""#, r#""ff""#, r#""0xzz""#, "1", "null", "0x00", r#""0x\u0030a""#] {
+            assert_eq!(json(text).data(), None, "{text}");
+        }
     }
 
     #[test]
@@ -205,9 +251,7 @@ mod tests {
         for data in [r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
             let text =
                 format!(r#"{{"id":0,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
-            let Outcome::Reverted { data, .. } = &read(text.as_bytes(), 1).unwrap()[0] else {
-                panic!("{text}")
-            };
+            let Outcome::Reverted { data, .. } = &read(&text, 1).unwrap()[0] else { panic!("{text}") };
             assert_eq!(data.as_deref(), Some("0x08c379a0"), "{text}");
         }
         for text in [
@@ -220,7 +264,7 @@ mod tests {
             "nonsense",
             "",
         ] {
-            assert!(read(text.as_bytes(), 2).is_err(), "{text}");
+            assert!(read(text, 2).is_err(), "{text}");
         }
     }
 }

@@ -47,27 +47,26 @@ where
     if body.size_hint().lower() > max as u64 {
         return Err(Error::TooLarge { max });
     }
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(max);
     let mut first = Bytes::new();
-    let mut rest = BytesMut::new();
+    let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(Into::into)?.into_data() else { continue };
-        if first.len() + rest.len() + data.len() > max {
+        if first.len() + whole.len() + data.len() > max {
             return Err(Error::TooLarge { max });
         }
         // Most bodies arrive in one piece, which then is handed on without a copy.
-        if first.is_empty() {
+        if first.is_empty() && whole.is_empty() {
             first = data;
-        } else {
-            rest.extend_from_slice(&data);
+            continue;
         }
+        if whole.is_empty() {
+            whole.reserve(announced.max(first.len() + data.len()));
+            whole.extend_from_slice(&std::mem::take(&mut first));
+        }
+        whole.extend_from_slice(&data);
     }
-    if rest.is_empty() {
-        return Ok(first);
-    }
-    let mut whole = BytesMut::with_capacity(first.len() + rest.len());
-    whole.extend_from_slice(&first);
-    whole.extend_from_slice(&rest);
-    Ok(whole.freeze())
+    Ok(if whole.is_empty() { first } else { whole.freeze() })
 }
 
 /// A body that fails with [`Error::Timeout`] when its source stays silent for too long. Only time
