@@ -50,5 +50,15 @@ test("an endpoint is added, its secret is shown once, and a delivery that failed
     assert.equal(second.headers["px-delivery"], first.headers["px-delivery"]);
     await page.reload();
     await page.getByText("Delivered").waitFor();
+
+    await page.getByRole("link", { name: "Endpoint" }).click();
+    const row = page.getByRole("link", { name: "approval.requested" });
+    for (const [words, found] of [[txn, 1], ["approval.expired", 0], ["Approval.Requested", 1], ["nonsense", 0]]) {
+      await page.getByLabel("Event or transaction").fill(words);
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.waitForURL(`**?q=${encodeURIComponent(words)}&status=`);
+      assert.equal(await row.count(), found, words);
+      assert.equal(await page.getByText("None of these.").count(), 1 - found, words);
+    }
   }, { refusals: [422] });
 });

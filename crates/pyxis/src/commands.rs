@@ -49,8 +49,22 @@ const NOTHING_TO_DO: u8 = 3;
 #[error("{0}")]
 struct AlreadySo(String);
 
-/// Runs one command.
-pub async fn run(cli: Cli) -> Result<ExitCode> {
+/// Runs one command. Here and not in the executable: whoever blocks on a future compiles all of it.
+pub fn run(cli: Cli) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
+    done.unwrap_or_else(|error| {
+        print_error(&error);
+        ExitCode::FAILURE
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "a command tells its failure to the person who typed it")]
+fn print_error(error: &anyhow::Error) {
+    eprintln!("error: {error:#}");
+}
+
+async fn command(cli: Cli) -> Result<ExitCode> {
     let Cli { global, command } = cli;
     let done = match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::secret::SecretString;
@@ -32,6 +33,8 @@ const PAGE: u32 = 50;
 /// Which deliveries to show.
 #[derive(Default, Deserialize)]
 pub(crate) struct Which {
+    #[serde(default)]
+    q: String,
     #[serde(default)]
     status: String,
     #[serde(default)]
@@ -189,8 +192,14 @@ async fn page(
     let (now, id) = (state.gateway.now(), webhook.row.id);
     let status = DeliveryStatus::from_name(&which.status);
     let before = which.before.parse().ok();
+    let q = which.q.trim();
     let filter = DeliveryFilter { webhook: Some(id), status, before, ..DeliveryFilter::default() };
-    let mut rows = webhooks::deliveries(&state.gateway, who.person.workspace(), &filter, PAGE + 1).await?;
+    let mut rows = match about(q, filter) {
+        Some(filter) => {
+            webhooks::deliveries(&state.gateway, who.person.workspace(), &filter, PAGE + 1).await?
+        }
+        None => Vec::new(),
+    };
     let more = rows.len() > PAGE as usize;
     rows.truncate(PAGE as usize);
     let last = rows.last().filter(|_| more).map(|row| row.id);
@@ -204,11 +213,27 @@ async fn page(
             .map(|until| When::new(until, now)),
         deliveries: rows.iter().map(|row| delivery_line(row, now)).collect(),
         statuses: statuses(status),
-        first: status.is_none() && before.is_none(),
-        older: last.map(|last| format!("{HERE}/{id}?status={}&before={last}", word(status))),
+        first: q.is_empty() && status.is_none() && before.is_none(),
+        older: last.map(|last| {
+            let q = utf8_percent_encode(q, NON_ALPHANUMERIC);
+            format!("{HERE}/{id}?q={q}&status={}&before={last}", word(status))
+        }),
+        q: q.to_owned(),
         webhook: line(state, webhook).await?,
         form,
     })
+}
+
+/// What names a transaction or an event finds its deliveries; `None`: it names neither.
+fn about(q: &str, filter: DeliveryFilter) -> Option<DeliveryFilter> {
+    if q.is_empty() {
+        return Some(filter);
+    }
+    if let Ok(txn) = q.parse() {
+        return Some(DeliveryFilter { txn: Some(txn), ..filter });
+    }
+    let event = WebhookEvent::ALL.iter().find(|event| event.as_str().eq_ignore_ascii_case(q))?;
+    Some(DeliveryFilter { event: Some(*event), ..filter })
 }
 
 fn word(status: Option<DeliveryStatus>) -> &'static str {

@@ -98,6 +98,8 @@ pub struct WebhookPage {
     pub both_until: Option<When>,
     /// One page of them, newest first.
     pub deliveries: Vec<DeliveryLine>,
+    /// The event or transaction that they are about, as typed.
+    pub q: String,
     /// Which ones: values of `?status=`.
     pub statuses: Vec<Choice>,
     /// Whether this is the first page of all.

@@ -115,6 +115,7 @@ impl Sample {
             created: self.at(-9000),
             both_until: Some(self.at(600)),
             deliveries: (0..3).map(|n| self.delivery_line(n)).collect(),
+            q: String::new(),
             statuses: vec![self.choice("", "All", true), self.choice("failed", "Failed", false)],
             first: true,
             older: Some("/app/webhooks/w1?status=&before=d3".into()),
