@@ -205,30 +205,31 @@ async fn act(person: &Person, action: &str, txn: &str) -> Answer {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs() {
-    let scene = Scene::new(Setup::new()).await;
-    let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
-    let people = [
-        (Who::Owner, true),
-        (Who::Admin, true),
-        (Who::Member, false),
-        (Who::Granted, true),
-        (Who::ApproveToken, true),
-    ];
-    for listed in [None, Some(true), Some(false)] {
-        for passkey in [false, true] {
-            for min_approvals in [1, 2] {
-                let state = State { listed, passkey, min_approvals };
-                scene.world.policy(&policy(&state, &owner)).await;
-                for (who, eligible) in people {
-                    for action in ["show", "approve", "grant", "deny"] {
-                        let path = format!("/{who:?}/{action}/{listed:?}/{passkey}/{min_approvals}");
-                        let txn = scene.world.pause(&path.replace(['(', ')'], "-")).await;
-                        let person = Person { client: scene.client(who).clone() };
-                        let answer = act(&person, action, &txn).await;
-                        let got = (answer.status, answer.header("px-error").unwrap_or_default());
-                        assert_eq!(got, expected(action, eligible, &state), "{path}: {}", answer.text());
+both_engines! {
+    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(setup: Setup) {
+        let scene = Scene::new(setup).await;
+        let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
+        let people = [
+            (Who::Owner, true),
+            (Who::Admin, true),
+            (Who::Member, false),
+            (Who::Granted, true),
+            (Who::ApproveToken, true),
+        ];
+        for listed in [None, Some(true), Some(false)] {
+            for passkey in [false, true] {
+                for min_approvals in [1, 2] {
+                    let state = State { listed, passkey, min_approvals };
+                    scene.world.policy(&policy(&state, &owner)).await;
+                    for (who, eligible) in people {
+                        for action in ["show", "approve", "grant", "deny"] {
+                            let path = format!("/{who:?}/{action}/{listed:?}/{passkey}/{min_approvals}");
+                            let txn = scene.world.pause(&path.replace(['(', ')'], "-")).await;
+                            let person = Person { client: scene.client(who).clone() };
+                            let answer = act(&person, action, &txn).await;
+                            let got = (answer.status, answer.header("px-error").unwrap_or_default());
+                            assert_eq!(got, expected(action, eligible, &state), "{path}: {}", answer.text());
+                        }
                     }
                 }
             }

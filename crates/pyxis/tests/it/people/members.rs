@@ -188,35 +188,37 @@ both_engines! {
     }
 }
 
-#[tokio::test]
-async fn an_invitation_is_withdrawn_until_it_is_used() {
-    let app = App::start(Setup::new()).await;
-    let owner = app.owner();
-    let made = invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
-    let path = format!("/admin/invitations/{}", made["id"].as_str().unwrap());
-    owner.client.delete(&path).send().await.expect(204);
-    owner.client.delete(&path).send().await.problem(404, "not_found");
-    invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
-    app.sign_in("late@people.example").await;
-    let path = format!("/admin/invitations/{}", id_of(&app, "late@people.example").await);
-    owner.client.delete(&path).send().await.problem(409, "conflict");
+both_engines! {
+    async fn an_invitation_is_withdrawn_until_it_is_used(setup: Setup) {
+        let app = App::start(setup).await;
+        let owner = app.owner();
+        let made = invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
+        let path = format!("/admin/invitations/{}", made["id"].as_str().unwrap());
+        owner.client.delete(&path).send().await.expect(204);
+        owner.client.delete(&path).send().await.problem(404, "not_found");
+        invite(&owner, &json!({"email": "late@people.example", "role": "member"})).await;
+        app.sign_in("late@people.example").await;
+        let path = format!("/admin/invitations/{}", id_of(&app, "late@people.example").await);
+        owner.client.delete(&path).send().await.problem(409, "conflict");
+    }
 }
 
-#[tokio::test]
-async fn what_cannot_be_invited_is_refused_and_nobody_is_added() {
-    let app = App::start(Setup::new()).await;
-    let owner = app.owner();
-    for body in [
-        json!({"email": "no address", "role": "member"}),
-        json!({"email": "x@people.example", "role": "emperor"}),
-        json!({"email": "x@people.example", "role": "member", "credentials": [{"name": "none", "approve": true}]}),
-        json!({"email": "x@people.example", "role": "admin", "credentials": [{"name": "none", "approve": true}]}),
-    ] {
-        owner.client.post("/admin/invitations", &body).send().await.problem(422, "invalid_field");
+both_engines! {
+    async fn what_cannot_be_invited_is_refused_and_nobody_is_added(setup: Setup) {
+        let app = App::start(setup).await;
+        let owner = app.owner();
+        for body in [
+            json!({"email": "no address", "role": "member"}),
+            json!({"email": "x@people.example", "role": "emperor"}),
+            json!({"email": "x@people.example", "role": "member", "credentials": [{"name": "none", "approve": true}]}),
+            json!({"email": "x@people.example", "role": "admin", "credentials": [{"name": "none", "approve": true}]}),
+        ] {
+            owner.client.post("/admin/invitations", &body).send().await.problem(422, "invalid_field");
+        }
+        let all = owner.client.get("/admin/members").send().await.expect(200).json();
+        assert_eq!(all["members"].as_array().unwrap().len(), 1);
+        let admin = app.admin("bo@people.example").await;
+        let body = json!({"email": "y@people.example", "role": "owner"});
+        admin.client.post("/admin/members", &body).send().await.problem(403, "forbidden");
     }
-    let all = owner.client.get("/admin/members").send().await.expect(200).json();
-    assert_eq!(all["members"].as_array().unwrap().len(), 1);
-    let admin = app.admin("bo@people.example").await;
-    let body = json!({"email": "y@people.example", "role": "owner"});
-    admin.client.post("/admin/members", &body).send().await.problem(403, "forbidden");
 }

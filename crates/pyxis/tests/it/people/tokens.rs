@@ -79,40 +79,42 @@ both_engines! {
     }
 }
 
-#[tokio::test]
-async fn what_is_no_token_is_refused_when_it_is_made() {
-    let app = App::start(Setup::new()).await;
-    let owner = app.owner();
-    for body in [
-        json!({"name": "x", "scopes": []}),
-        json!({"name": "x", "scopes": ["px:everything"]}),
-        json!({"name": "", "scopes": ["px:approve"]}),
-        json!({"name": "x\ny", "scopes": ["px:approve"]}),
-        json!({"name": "x", "scopes": ["px:approve"], "expires_in_days": 0}),
-        json!({"name": "x"}),
-        json!({"name": "x", "scopes": ["px:approve"], "more": 1}),
-    ] {
-        owner.client.post("/admin/tokens", &body).send().await.problem(422, "invalid_field");
+both_engines! {
+    async fn what_is_no_token_is_refused_when_it_is_made(setup: Setup) {
+        let app = App::start(setup).await;
+        let owner = app.owner();
+        for body in [
+            json!({"name": "x", "scopes": []}),
+            json!({"name": "x", "scopes": ["px:everything"]}),
+            json!({"name": "", "scopes": ["px:approve"]}),
+            json!({"name": "x\ny", "scopes": ["px:approve"]}),
+            json!({"name": "x", "scopes": ["px:approve"], "expires_in_days": 0}),
+            json!({"name": "x"}),
+            json!({"name": "x", "scopes": ["px:approve"], "more": 1}),
+        ] {
+            owner.client.post("/admin/tokens", &body).send().await.problem(422, "invalid_field");
+        }
+        token(&owner, "twice", &["px:approve"]).await;
+        let again = json!({"name": "Twice", "scopes": ["px:approve"]});
+        owner.client.post("/admin/tokens", &again).send().await.problem(409, "name_taken");
+        let listed = owner.client.get("/admin/tokens").send().await.expect(200).json();
+        assert!(listed["tokens"][0].get("token").is_none(), "{listed}");
     }
-    token(&owner, "twice", &["px:approve"]).await;
-    let again = json!({"name": "Twice", "scopes": ["px:approve"]});
-    owner.client.post("/admin/tokens", &again).send().await.problem(409, "name_taken");
-    let listed = owner.client.get("/admin/tokens").send().await.expect(200).json();
-    assert!(listed["tokens"][0].get("token").is_none(), "{listed}");
 }
 
-#[tokio::test]
-async fn a_member_makes_no_admin_token_and_sees_only_their_own() {
-    let app = App::start(Setup::new()).await;
-    token(&app.owner(), "owners", &["px:admin"]).await;
-    app.cli(&["user", "add", "--email", "mem@people.example", "--role", "member"]).await.expect(0);
-    let member = app.sign_in("mem@people.example").await;
-    let body = json!({"name": "x", "scopes": ["px:admin"]});
-    member.client.post("/admin/tokens", &body).send().await.problem(403, "forbidden");
-    token(&member, "mine", &["px:approve"]).await;
-    let listed = member.client.get("/admin/tokens").send().await.expect(200).json();
-    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1);
-    member.client.get("/admin/tokens?all=true").send().await.problem(403, "forbidden");
-    let all = app.owner().client.get("/admin/tokens?all=true").send().await.expect(200).json();
-    assert_eq!(all["tokens"].as_array().unwrap().len(), 2);
+both_engines! {
+    async fn a_member_makes_no_admin_token_and_sees_only_their_own(setup: Setup) {
+        let app = App::start(setup).await;
+        token(&app.owner(), "owners", &["px:admin"]).await;
+        app.cli(&["user", "add", "--email", "mem@people.example", "--role", "member"]).await.expect(0);
+        let member = app.sign_in("mem@people.example").await;
+        let body = json!({"name": "x", "scopes": ["px:admin"]});
+        member.client.post("/admin/tokens", &body).send().await.problem(403, "forbidden");
+        token(&member, "mine", &["px:approve"]).await;
+        let listed = member.client.get("/admin/tokens").send().await.expect(200).json();
+        assert_eq!(listed["tokens"].as_array().unwrap().len(), 1);
+        member.client.get("/admin/tokens?all=true").send().await.problem(403, "forbidden");
+        let all = app.owner().client.get("/admin/tokens?all=true").send().await.expect(200).json();
+        assert_eq!(all["tokens"].as_array().unwrap().len(), 2);
+    }
 }
