@@ -30,10 +30,10 @@ accepted=$(field accepted <"$work/result")
 
 read -r memory user system <"$work/time"
 awk -v n="$credentials" -v ns=$((ended - began)) -v a="$before" -v b="$after" -v cores="$(nproc)" \
-    -v memory="$memory" -v user="$user" -v system="$system" 'BEGIN {
+    -v memory="$memory" -v cpu="$(awk "BEGIN { print $user + $system }")" 'BEGIN {
         rate = n * 1e9 / ns; bare = (a + b) / 2 * cores
         printf "%d credentials in %.1f s: %.0f a second; bare recovery on %d cores %.0f: %.0f%%\n", \
             n, ns / 1e9, rate, cores, bare, 100 * rate / bare
         printf "largest resident memory %.1f MiB; CPU %.0f us a credential\n", memory / 1024, \
-            (user + system) * 1e6 / n
+            cpu * 1e6 / n
     }'

@@ -53,9 +53,12 @@ pub enum Refusal {
     /// The signature is not the issuer's, over this statement.
     #[error("the signature does not fit the statement and its issuer")]
     BadSignature,
-    /// Another address has the nullifier, or the address has another one.
+    /// Another address has the nullifier.
     #[error("another address is registered with this nullifier")]
     AlreadyRegistered,
+    /// The address that a proof would move to has a proof of another nullifier.
+    #[error("the new address is registered with another nullifier")]
+    AddressTaken,
     /// The proof of this very statement has ended.
     #[error("this registration has ended: {}", .0.as_str())]
     HasEnded(Ended),
@@ -84,7 +87,7 @@ impl Refusal {
         match self {
             Self::IssuerNotAllowed => "issuer_not_allowed",
             Self::BadSignature => "bad_signature",
-            Self::AlreadyRegistered => "already_registered",
+            Self::AlreadyRegistered | Self::AddressTaken => "already_registered",
             Self::HasEnded(ended) => ended.as_str(),
             Self::NotFound => "not_found",
             Self::Field { .. } => "invalid_field",

@@ -230,7 +230,7 @@ impl Register<'_> {
     async fn check_place(&mut self, row: &ProofRow, to: Subject) -> Result<(), Refusal> {
         let there = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
         let taken = there.is_some_and(|there| there.expires_at > self.now);
-        if taken { Err(Refusal::AlreadyRegistered) } else { Ok(()) }
+        if taken { Err(Refusal::AddressTaken) } else { Ok(()) }
     }
 
     async fn move_to(&mut self, row: &ProofRow, to: Subject, by: &str) -> Result<(i64, i64), Refusal> {

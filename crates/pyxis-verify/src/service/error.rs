@@ -65,6 +65,7 @@ impl From<Refusal> for Error {
             Refusal::Unavailable(error) => Self::Unavailable(error),
             Refusal::Internal(error) => Self::Internal(error),
             Refusal::AlreadyRegistered => Self::Conflict("another address is registered with this nullifier"),
+            Refusal::AddressTaken => Self::Conflict("the new address is registered with another nullifier"),
             Refusal::HasEnded(_) => Self::Conflict("the proof has ended"),
             // Managers sign nothing.
             Refusal::IssuerNotAllowed | Refusal::BadSignature => Self::Internal(refusal.into()),

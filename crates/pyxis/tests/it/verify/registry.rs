@@ -110,7 +110,8 @@ both_engines! {
         let stage = Stage::with(setup).await;
         stage.register(registration(1, Kind::GovId, 7)).await;
         stage.register(registration(3, Kind::GovId, 8)).await;
-        stage.submit(rebinding(1, 3, 7, "taken")).await.expect(409);
+        let refused = stage.submit(rebinding(1, 3, 7, "taken")).await.expect(409).json();
+        assert_eq!(refused["detail"], "the new address is registered with another nullifier");
         stage.submit(rebinding(1, 2, 99, "none")).await.expect(404);
         let moving = rebinding(1, 2, 7, "m");
         let moved = stage.submit(moving.clone()).await.expect(201).json();
