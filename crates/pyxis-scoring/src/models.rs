@@ -91,6 +91,11 @@ impl Models {
         Ok(scores)
     }
 
+    /// Stores what is not counted yet.
+    pub(crate) async fn settled(&self) {
+        self.served.settled().await;
+    }
+
     /// Notes that a score was served; `None` is too little data.
     pub(crate) fn note(&self, model: Model, score: Option<f64>) {
         self.served.note(model, score);

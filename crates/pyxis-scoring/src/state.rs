@@ -113,6 +113,7 @@ impl State {
     /// Returns once every request that was let in is counted.
     pub async fn settled(&self) {
         self.limiter.settled().await;
+        self.models.settled().await;
     }
 
     /// The present moment.

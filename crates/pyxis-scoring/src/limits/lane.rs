@@ -8,9 +8,9 @@ use pyxis_store::usage::Counted;
 
 /// A window with more than this left is far from its limit: a request is let in first and counted just
 /// after. Other nodes would have to let in as many within one [`super::limiter::PAUSE`] to make that wrong.
-const AMPLE: i64 = 10_000;
+const AMPLE: i64 = 40_000;
 /// Most requests that are let in and not counted yet.
-const AHEAD: i64 = 1_000;
+const AHEAD: i64 = 4_000;
 
 /// How many were in the window with this one, or `None` where it did not fit.
 pub(super) type Answer = Result<Option<i64>, StoreError>;
@@ -203,7 +203,7 @@ mod tests {
     fn those_who_wait_come_after_those_who_were_let_in() {
         let mut lane = Lane::default();
         lane.end(&Ok(counted(0, 0)));
-        assert!(!waits(&mut lane, 20_000));
+        assert!(!waits(&mut lane, 2 * AMPLE));
         let Place::Waits(mut one) = lane.enter(5, NOW) else { panic!("a limit of five is near") };
         let Place::Waits(mut two) = lane.enter(5, NOW) else { panic!("a limit of five is near") };
         let batch = lane.begin();

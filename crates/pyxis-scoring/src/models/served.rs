@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pyxis_models::chain::Model;
 use pyxis_store::{Store, models};
+
+/// Between two stores: after each, every reader of a SQLite file maps it anew.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Counts of model and bucket that are not stored yet.
 type Counts = HashMap<(&'static str, i64), i64>;
@@ -36,6 +40,11 @@ impl Served {
             drop(tokio::spawn(Arc::clone(&self.0).store()));
         }
     }
+
+    /// Stores what waits now.
+    pub(super) async fn settled(&self) {
+        self.0.store_waiting().await;
+    }
 }
 
 impl Shared {
@@ -45,22 +54,28 @@ impl Shared {
 
     /// Stores what waits until nothing does: what comes meanwhile is one statement.
     async fn store(self: Arc<Self>) {
-        loop {
-            let counts = {
-                let mut waiting = self.lock();
-                waiting.busy = !waiting.counts.is_empty();
-                std::mem::take(&mut waiting.counts)
-            };
-            if counts.is_empty() {
-                return;
-            }
-            let mut rows: Vec<_> =
-                counts.into_iter().map(|((model, bucket), served)| (model, bucket, served)).collect();
-            rows.sort_unstable();
-            if let Err(error) = models::count_serves(&self.store, &rows).await {
-                tracing::warn!(%error, "what models served could not be counted");
-            }
+        while self.store_waiting().await {
+            tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Whether there was anything to store.
+    async fn store_waiting(&self) -> bool {
+        let counts = {
+            let mut waiting = self.lock();
+            waiting.busy = !waiting.counts.is_empty();
+            std::mem::take(&mut waiting.counts)
+        };
+        if counts.is_empty() {
+            return false;
+        }
+        let mut rows: Vec<_> =
+            counts.into_iter().map(|((model, bucket), served)| (model, bucket, served)).collect();
+        rows.sort_unstable();
+        if let Err(error) = models::count_serves(&self.store, &rows).await {
+            tracing::warn!(%error, "what models served could not be counted");
+        }
+        true
     }
 }
 
