@@ -54,7 +54,7 @@ pub fn calibration(quality: &Quality) -> String {
 pub fn histogram(quality: &Quality) -> String {
     let words = format!("{} addresses scored, {} of them human.", quality.scored, quality.humans);
     let mut plot = Plot::new("Scores", &words);
-    plot.axes("score / 100 (solid: human, hatched: Sybil)", "addresses");
+    plot.axes("score / 100 (solid: human, outlined: Sybil)", "addresses");
     let most = quality.histogram.iter().map(|(sybils, humans)| sybils + humans).max().unwrap_or(0).max(1);
     let width = 1.0 / float(quality.histogram.len().max(1));
     for (index, (sybils, humans)) in quality.histogram.iter().enumerate() {

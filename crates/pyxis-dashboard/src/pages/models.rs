@@ -76,12 +76,13 @@ pub(crate) async fn page(
 
 fn origin(overview: &Overview) -> String {
     let Card { trained_at, data, .. } = &overview.card;
+    let day = trained_at.split('T').next().unwrap_or_default();
     let from = match overview.revision {
         None => "They come with the program".to_owned(),
         Some(number) => format!("They are revision {number} of this server"),
     };
     format!(
-        "{from}, trained {trained_at} on {} labelled addresses ({} human) and {} transfers.",
+        "{from}, trained on {day} with {} labelled addresses ({} human) and {} transfers.",
         grouped(data.labelled as u64),
         grouped(data.humans as u64),
         grouped(data.transfers as u64)
