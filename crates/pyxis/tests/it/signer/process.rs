@@ -48,7 +48,13 @@ impl Signer {
 
     pub(super) fn start_with(env: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut child = command(&directory, env).stdout(Stdio::piped()).spawn().unwrap();
+        let command = command(&directory, env);
+        Self::run(command, directory)
+    }
+
+    /// Starts `command`, a signer with `--json`.
+    pub(super) fn run(mut command: Command, directory: TempDir) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let greeting: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("first line: {line:?}"));
