@@ -17,8 +17,8 @@ pub fn push(text: &mut String, data: &[u8]) {
 
 /// The bytes of an even number of digits of either case. `None` for anything else, also for `0x`.
 pub fn decode(digits: &str) -> Option<Vec<u8>> {
-    // The library would skip it.
-    if digits.starts_with("0x") { None } else { const_hex::decode(digits).ok() }
+    // The library would skip it, in either case.
+    if digits.starts_with("0x") || digits.starts_with("0X") { None } else { const_hex::decode(digits).ok() }
 }
 
 /// The bytes of digits behind `0x`.
