@@ -39,7 +39,7 @@ contract! {
     async fn the_database_holds_no_plaintext(world: &World) {
         add_credential(world, "a").await;
         let statement = match world.store.engine() {
-            Engine::Sqlite => "SELECT lower(hex::encode(sealed_secret)) FROM credentials",
+            Engine::Sqlite => "SELECT lower(hex(sealed_secret)) FROM credentials",
             Engine::Postgres => "SELECT encode(sealed_secret, 'hex') FROM credentials",
         };
         let stored = query_strings(world, statement).await;

@@ -34,7 +34,7 @@ async fn a_signer_starts_where_there_is_nothing_but_the_program_and_its_librarie
     command.env_clear().env("OAUTH_SIGNER_PORT", "0").envs(my_app());
     let signer = Signer::run(command, directory);
     let health = signer.client().get("/health").send().await.expect(200).json();
-    assert!(health.to_string().contains("my_app"), "{health}");
+    assert_eq!(health["credentials"], serde_json::json!(["my-app"]));
 }
 
 #[tokio::test]
