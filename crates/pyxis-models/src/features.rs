@@ -5,6 +5,7 @@
 //! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What
 //! cannot be known (ages where the source has no times) is NaN, which is not the same as zero.
 
+mod neighbours;
 pub mod scope;
 pub mod together;
 pub mod wallet;
@@ -15,6 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::chain::{Kind, Model, Scope};
 use crate::graph::{Graph, Node};
 use crate::peers::Peers;
+use neighbours::Neighbours;
 use scope::Event;
 
 /// How many numbers describe a scope.
@@ -77,10 +79,9 @@ impl Features {
         let events: Vec<Event> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
-        let parties = graph.parties(node);
-        let near: Vec<Node> = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
-        found.wallet.extend(wallet::measure(graph, peers, node));
-        found.wallet.extend(together::measure(graph, peers, node, &parties, &near));
+        let neighbours = Neighbours::of(graph, peers, node);
+        found.wallet.extend(wallet::measure(graph, peers, node, &neighbours));
+        found.wallet.extend(together::measure(graph, peers, node, &neighbours));
         Some(found)
     }
 

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use crate::cohort::{Cohort, GroupFacts};
-use crate::features::wallet::RARE;
 use crate::graph::{Graph, Node};
 
 /// Where no first bridging is known at all, a wallet has at most this many counterparties.
 const MOST_PARTIES: u32 = 100;
+/// A counterparty that this many peers touch is not rare.
+pub(crate) const RARE: usize = 100;
 
 /// Lists of nodes by node, one after the other.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Who came together with a wallet: at the same time, with the same volume, with the same counterparties.
 
 use super::count;
-use super::wallet::RARE;
+use super::neighbours::{Neighbours, Twin};
 use crate::cohort::Arrival;
 use crate::graph::{Graph, Node};
 use crate::peers::Peers;
@@ -39,31 +39,23 @@ const LOOKED_AT: usize = 50;
 /// Volumes (logarithms) this near are alike.
 const ALIKE: f32 = 0.1;
 
-/// A user with a rare counterparty in common.
-struct Twin {
-    node: Node,
-    likeness: f32,
-    both: usize,
-}
-
-/// The numbers of [`NAMES`]; `parties` are all counterparties, `near` those that are users, both in order.
+/// The numbers of [`NAMES`].
 pub(super) fn measure(
     graph: &Graph,
     peers: &Peers,
     node: Node,
-    parties: &[Node],
-    near: &[Node],
+    neighbours: &Neighbours,
 ) -> [f32; NAMES.len()] {
+    let Neighbours { parties, near, twins } = neighbours;
     let mut numbers = [f32::NAN; NAMES.len()];
     let own = peers.cohort().arrival(node);
     if let Some(own) = own {
         numbers[..5].copy_from_slice(&cohort(peers, own));
     }
-    let twins = twins(peers, node, parties);
-    numbers[5..13].copy_from_slice(&alike(graph, peers, own, parties, &twins));
+    numbers[5..13].copy_from_slice(&alike(graph, peers, own, parties, twins));
     numbers[13..17].copy_from_slice(&with_peers(graph, node, near));
     if !near.is_empty() {
-        numbers[17..20].copy_from_slice(&of_peers(graph, peers, parties, near, &twins));
+        numbers[17..20].copy_from_slice(&of_peers(graph, peers, parties, near, twins));
     }
     let largest =
         near.iter().chain([&node]).max_by_key(|peer| (peers.group_size(**peer), peers.group(**peer)));
@@ -85,32 +77,6 @@ fn cohort(peers: &Peers, own: Arrival) -> [f32; 5] {
         count(cohort.same_volume(own).saturating_sub(1)),
         cohort.most_alike(own),
     ]
-}
-
-/// The most alike first.
-fn twins(peers: &Peers, node: Node, parties: &[Node]) -> Vec<Twin> {
-    let mut met: Vec<Node> = Vec::new();
-    for party in parties {
-        let users = peers.touching(*party);
-        if (2..RARE).contains(&users.len()) {
-            met.extend(users.iter().filter(|other| **other != node));
-        }
-    }
-    met.sort_unstable();
-    let own = peers.rare(parties);
-    let mut twins: Vec<Twin> = met
-        .chunk_by(|one, next| one == next)
-        .map(|run| {
-            let both = run.len();
-            let union = own + peers.rare_of(run[0]) - both;
-            Twin { node: run[0], likeness: count(both) / count(union.max(1)), both }
-        })
-        .collect();
-    twins.sort_unstable_by(|one, other| {
-        let likeness = other.likeness.total_cmp(&one.likeness);
-        likeness.then(other.both.cmp(&one.both)).then(one.node.cmp(&other.node))
-    });
-    twins
 }
 
 fn alike(graph: &Graph, peers: &Peers, own: Option<Arrival>, parties: &[Node], twins: &[Twin]) -> [f32; 8] {

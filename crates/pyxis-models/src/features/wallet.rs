@@ -3,6 +3,7 @@
 //! A *peer* is a wallet of the population that is looked at: one whose first bridging is known or, where
 //! none is, one that sends and receives and has few counterparties (see [`Peers`]).
 
+use super::neighbours::Neighbours;
 use super::{count, to_float};
 use crate::graph::{Graph, Node};
 use crate::peers::Peers;
@@ -37,11 +38,15 @@ pub const NAMES: [(&str, &str); 24] = [
 
 /// Counterparties with more counterparties than this serve the public; they say nothing of ownership.
 const SMALL: u32 = 300;
-/// More peers than this touch a counterparty: not rare.
-pub(crate) const RARE: usize = 100;
 
 /// The numbers of [`NAMES`].
-pub fn measure(graph: &Graph, peers: &Peers, node: Node) -> [f32; NAMES.len()] {
+pub(super) fn measure(
+    graph: &Graph,
+    peers: &Peers,
+    node: Node,
+    neighbours: &Neighbours,
+) -> [f32; NAMES.len()] {
+    let near = &neighbours.near;
     let mut numbers = [f32::NAN; NAMES.len()];
     let facts = graph.facts(node);
     let mut seen = 0_u32;
@@ -53,14 +58,12 @@ pub fn measure(graph: &Graph, peers: &Peers, node: Node) -> [f32; NAMES.len()] {
         numbers[1] = to_float(latest.saturating_sub(facts.first_bridge)) / 86_400.0;
         numbers[2] = facts.volume_usd.max(0.0).ln_1p();
     }
-    let parties = graph.parties(node);
-    let near: Vec<Node> = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
-    numbers[3..9].copy_from_slice(&company(peers, node, &near));
-    numbers[9..18].copy_from_slice(&shared(peers, node, &parties));
+    numbers[3..9].copy_from_slice(&company(peers, node, near));
+    numbers[9..18].copy_from_slice(&shared(peers, neighbours));
     let (fanout, fanin) = ownership(graph, peers, node);
     numbers[18] = fanout;
     numbers[19] = fanin;
-    numbers[20..24].copy_from_slice(&bridged(graph, node, &near));
+    numbers[20..24].copy_from_slice(&bridged(graph, node, near));
     numbers
 }
 
@@ -83,11 +86,10 @@ fn company(peers: &Peers, node: Node, near: &[Node]) -> [f32; 6] {
 }
 
 /// What is shared with other peers.
-fn shared(peers: &Peers, node: Node, parties: &[Node]) -> [f32; 9] {
+fn shared(peers: &Peers, neighbours: &Neighbours) -> [f32; 9] {
     let mut bands = [0_usize; 3];
     let mut weight = 0.0_f64;
-    let mut met: Vec<Node> = Vec::new();
-    for party in parties {
+    for party in &neighbours.parties {
         let users = peers.touching(*party).len();
         if users < 2 {
             continue;
@@ -99,27 +101,16 @@ fn shared(peers: &Peers, node: Node, parties: &[Node]) -> [f32; 9] {
             50..300 => bands[2] += 1,
             _ => {}
         }
-        if users < RARE {
-            met.extend(peers.touching(*party).iter().filter(|other| **other != node));
-        }
     }
-    met.sort_unstable();
-    let own = peers.rare(parties);
-    let (mut twins, mut most, mut sum, mut alike, mut copies) = (0, 0, 0, 0.0_f32, 0);
-    for run in met.chunk_by(|one, next| one == next) {
-        let both = run.len();
-        let union = own + peers.rare_of(run[0]) - both;
-        let likeness = count(both) / count(union.max(1));
-        twins += 1;
-        most = most.max(both);
-        sum += both;
-        alike = alike.max(likeness);
-        copies += usize::from(likeness >= 0.5);
-    }
+    let twins = &neighbours.twins;
+    let most = twins.iter().map(|twin| twin.both).max().unwrap_or(0);
+    let sum: usize = twins.iter().map(|twin| twin.both).sum();
+    let alike = twins.first().map_or(0.0, |twin| twin.likeness);
+    let copies = twins.iter().filter(|twin| twin.likeness >= 0.5).count();
     #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
     let weight = weight as f32;
     let [few, some, many] = bands.map(count);
-    [few, some, many, weight, count(twins), count(most), count(sum), alike, count(copies)]
+    [few, some, many, weight, count(twins.len()), count(most), count(sum), alike, count(copies)]
 }
 
 /// Fan-out of small funders and fan-in of small receivers.

@@ -16,10 +16,9 @@ use super::Budget;
 use super::lane::{Batch, Lane, Place};
 use crate::error::{Error, Result};
 
-/// Between two counts of requests that nobody waits for: after each, every reader of a SQLite file maps it
-/// anew. As long as this, and one statement, a crash of the process may take back what was let in far from
-/// a limit.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
+/// Between two counts of requests that nobody waits for. As long as this, and one statement, a crash of
+/// the process may take back what was let in far from a limit.
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 /// The same where counting failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
