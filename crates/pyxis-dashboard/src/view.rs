@@ -175,7 +175,7 @@ impl Problems {
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The page that searches.
-    pub path: &'static str,
+    pub path: String,
     /// What was looked for.
     pub q: String,
     /// `50 of 120`.

@@ -10,9 +10,10 @@ use pyxis_store::access_tokens::AccessTokenRow;
 
 use super::agents::unprocessable;
 use super::ceremony::{answer, challenge};
+use super::find::{Find, search};
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
@@ -21,22 +22,34 @@ use crate::{Error, State};
 
 pub(super) const HERE: &str = "/app/account";
 
-pub(crate) async fn page(Extract(state): Extract<State>, who: SignedIn) -> Result<Response, Error> {
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    who: SignedIn,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
-    show(&state, &who, form, Problems::default()).await
+    show(&state, &who, &asked, form, Problems::default()).await
 }
 
 pub(super) async fn show(
     state: &State,
     who: &SignedIn,
+    asked: &Find,
     token_form: TokenForm,
     password_problems: Problems,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let mine = passkeys::list(&state.gateway, &who.person.user).await?;
+    let mut mine = passkeys::list(&state.gateway, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway, who.person.workspace(), Some(who.person.user.id)).await?;
+    let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
+    let mut grants = grants(state, who).await?;
+    mine.retain(|row| asked.fits([row.name.as_str()]));
+    tokens.retain(|line| asked.fits([line.name.as_str(), &line.hint, &line.scopes]));
+    grants.retain(|line| asked.fits([line.as_str()]));
+    let (grants, search) = search(HERE, asked, grants);
     html(&AccountPage {
         shell: who.shell(state).await?,
+        search,
         passkeys: mine
             .into_iter()
             .map(|row| Passkey {
@@ -46,8 +59,8 @@ pub(super) async fn show(
                 used: row.last_used_at.map(|at| When::new(at, now)),
             })
             .collect(),
-        tokens: tokens.into_iter().map(|row| token(state, row)).collect(),
-        grants: grants(state, who).await?,
+        tokens,
+        grants,
         token_form,
         has_password: who.person.user.password_hash.is_some(),
         password_problems,
@@ -132,7 +145,7 @@ pub(crate) async fn add_token(
             };
             let problems = problem(error, "name", field)?;
             let form = token_form(&who, Some(&fields), problems);
-            Ok(unprocessable(show(&state, &who, form, Problems::default()).await?))
+            Ok(unprocessable(show(&state, &who, &Find::default(), form, Problems::default()).await?))
         }
     }
 }

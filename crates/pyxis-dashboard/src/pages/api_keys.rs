@@ -12,7 +12,7 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
-use super::find::{Find, search};
+use super::find::{Find, search, search_second};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
 use super::usage::{self, budget};
 use crate::error::html;
@@ -36,16 +36,19 @@ pub(crate) async fn list(
 ) -> Result<Response, Error> {
     let rows = api_keys::list(&scoring, who.person.workspace()).await?;
     let found = rows.iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint]));
-    let (shown, search) = search("/app/api-keys", &wanted, found.collect());
+    let (shown, search) = search(LIST, &wanted, found.collect());
     let mut keys = Vec::with_capacity(shown.len());
     for row in shown {
         keys.push(line(&scoring, row, state.gateway.now()).await?);
     }
     let requests = history_requests::list(&scoring, who.person.workspace(), None).await?;
-    let requests = requests.into_iter().map(|request| asked(request, &rows, state.gateway.now())).collect();
+    let requests = requests.into_iter().map(|request| asked(request, &rows, state.gateway.now()));
+    let requests = requests.filter(|one| wanted.fits([one.key.as_str(), &one.use_case, &one.by])).collect();
+    let (requests, request_search) = search_second(LIST, &wanted, requests);
     let scorer = first_scorer(&scoring, &who).await?;
     let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
-    html(&ApiKeysPage { shell: who.shell(&state).await?, search, keys, requests, ask })
+    let shell = who.shell(&state).await?;
+    html(&ApiKeysPage { shell, search, keys, request_search, requests, ask })
 }
 
 /// The number of a scorer to try.

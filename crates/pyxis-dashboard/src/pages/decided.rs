@@ -57,6 +57,6 @@ pub(crate) async fn page(
         next: more.map(|cursor| beyond_link(&start, &cursor)),
         start: beyond.map(|_| start),
     });
-    let search = Search { path: HERE, q: q.to_owned(), ..Search::default() };
+    let search = Search { path: HERE.to_owned(), q: q.to_owned(), ..Search::default() };
     html(&DecidedPage { shell: who.shell(&state).await?, search, decided, pages })
 }

@@ -17,7 +17,9 @@ pub(crate) struct Find {
     /// The page, from 1.
     page: String,
     /// The page of the second list, where there is one.
-    grants: String,
+    second: String,
+    /// The page of the third.
+    third: String,
 }
 
 impl Find {
@@ -29,22 +31,21 @@ impl Find {
 }
 
 /// The lines of the page that was asked for, and what the page shows around them.
-pub(super) fn search<T>(path: &'static str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
+pub(super) fn search<T>(path: &str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
     pages(path, "page", &find.page, find, found)
 }
 
-/// The same for grants, which stand below another list that the same words narrow.
-pub(super) fn search_grants<T>(path: &'static str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
-    pages(path, "grants", &find.grants, find, found)
+/// The same for a list that stands below another, and that the same words narrow.
+pub(super) fn search_second<T>(path: &str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
+    pages(path, "second", &find.second, find, found)
 }
 
-fn pages<T>(
-    path: &'static str,
-    parameter: &str,
-    wanted: &str,
-    find: &Find,
-    found: Vec<T>,
-) -> (Vec<T>, Search) {
+/// The same for a list below two others.
+pub(super) fn search_third<T>(path: &str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
+    pages(path, "third", &find.third, find, found)
+}
+
+fn pages<T>(path: &str, parameter: &str, wanted: &str, find: &Find, found: Vec<T>) -> (Vec<T>, Search) {
     let total = found.len();
     let last = total.div_ceil(PAGE).max(1);
     let page = wanted.parse::<usize>().unwrap_or(1).clamp(1, last);
@@ -56,7 +57,7 @@ fn pages<T>(
     };
     let shown: Vec<T> = found.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
     let search = Search {
-        path,
+        path: path.to_owned(),
         q: q.to_owned(),
         summary: format!("{} of {total}", shown.len()),
         before: (page > 1).then(|| link(page - 1)),
@@ -70,7 +71,8 @@ mod tests {
     use super::*;
 
     fn asked(q: &str, page: &str) -> Find {
-        Find { q: q.to_owned(), page: page.to_owned(), grants: page.to_owned() }
+        let page = page.to_owned();
+        Find { q: q.to_owned(), second: page.clone(), third: page.clone(), page }
     }
 
     #[test]
@@ -84,8 +86,10 @@ mod tests {
         for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
             assert!(super::search("/app/people", &asked("", nonsense), all.clone()).1.next.is_some());
         }
-        let (_, grants) = search_grants("/app/policies", &asked("", "1"), all.clone());
-        assert_eq!(grants.next.as_deref(), Some("/app/policies?grants=2"));
+        let (_, below) = search_second("/app/policies", &asked("", "1"), all.clone());
+        assert_eq!(below.next.as_deref(), Some("/app/policies?second=2"));
+        let (_, last) = search_third("/app/policies", &asked("", "3"), all.clone());
+        assert_eq!(last.before.as_deref(), Some("/app/policies?third=2"));
         let (last, search) = super::search("/app/people", &asked("", "9"), all);
         assert_eq!((last.len(), search.next), (20, None));
     }

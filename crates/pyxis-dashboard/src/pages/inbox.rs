@@ -91,7 +91,7 @@ pub(crate) async fn inbox(
         next: more.map(|cursor| beyond_link(&start, &cursor)),
         start: beyond.map(|_| start),
     });
-    let search = Search { path: "/app/inbox", q: q.to_owned(), ..Search::default() };
+    let search = Search { path: "/app/inbox".to_owned(), q: q.to_owned(), ..Search::default() };
     html(&InboxPage { shell, search, load, pending, pages, decided, newest_first, first_request })
 }
 

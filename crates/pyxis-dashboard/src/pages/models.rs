@@ -7,6 +7,7 @@ use pyxis_scoring::models::{Told, ToldModel};
 use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
 use serde::Deserialize;
 
+use super::find::{Find, search};
 use super::scoring::Scoring;
 use crate::error::html;
 use crate::form::Asked;
@@ -32,6 +33,7 @@ pub(crate) async fn page(
     Scoring(scoring): Scoring,
     Manager(who): Manager,
     Asked(Wanted { address, model }): Asked<Wanted>,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
@@ -42,6 +44,8 @@ pub(crate) async fn page(
     };
     let overview = models::overview(&scoring).await?;
     let groups = models::groups(&scoring).await?;
+    let suspects = groups.into_iter().filter(|group| asked.fits(addresses(group).iter().map(String::as_str)));
+    let (groups, search) = search("/app/models", &asked, suspects.collect());
     let of_all = overview.card.models.iter().find(|model| model.name == Model::Aggregate.as_str());
     let quality = of_all.and_then(|model| model.by_cluster.as_ref().or(model.random.as_ref()));
     let unserved: i64 =
@@ -69,6 +73,7 @@ pub(crate) async fn page(
         unserved: (unserved > 0).then(|| {
             format!("{} more said -1: too little data.", counted(unserved.unsigned_abs(), "answer"))
         }),
+        search,
         groups: groups.iter().map(group).collect(),
         has_activity: overview.imports > 0,
     })
@@ -171,6 +176,13 @@ fn found_model(told: &ToldModel) -> FoundModel {
 /// Whole numbers without decimals, others with two.
 fn plain(value: f32) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// What a group can be found by: its members, and what they have in common.
+fn addresses(group: &Group) -> Vec<String> {
+    let shared = group.shared_funder.iter().chain(&group.shared_sink).map(|shared| shared.address);
+    let members = group.members.iter().map(|member| member.address);
+    shared.chain(members).map(|address| address.to_string()).collect()
 }
 
 fn group(group: &Group) -> GroupLine {

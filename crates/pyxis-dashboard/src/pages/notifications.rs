@@ -13,9 +13,10 @@ use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
+use super::find::{Find, search};
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Asked, Form, Named};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
@@ -29,30 +30,40 @@ const HERE: &str = "/app/notifications";
 const PLATFORMS: [(ChatPlatform, &str); 2] =
     [(ChatPlatform::Telegram, "Telegram"), (ChatPlatform::Matrix, "Matrix")];
 
-pub(crate) async fn page(Extract(state): Extract<State>, who: SignedIn) -> Result<Response, Error> {
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    who: SignedIn,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
     let telegram = chat(ChatPlatform::Telegram).await?.unwrap_or_default();
     let matrix = chat(ChatPlatform::Matrix).await?.unwrap_or_default();
-    show(&state, &who, telegram, matrix, Problems::default()).await
+    show(&state, &who, &asked, telegram, matrix, Problems::default()).await
 }
 
 async fn show(
     state: &State,
     who: &SignedIn,
+    asked: &Find,
     telegram_chat: String,
     matrix_room: String,
     problems: Problems,
 ) -> Result<Response, Error> {
     let (now, person) = (state.gateway.now(), &who.person);
     let accounts = channels::accounts(&state.gateway, person.workspace(), person.user.id).await?;
-    let browsers = push::list(&state.gateway, person.workspace(), person.user.id).await?;
+    let mut browsers = push::list(&state.gateway, person.workspace(), person.user.id).await?;
+    let mut unshown = unshown(state, who).await?;
+    browsers.retain(|row| asked.fits([row.label.as_str()]));
+    unshown.retain(|line| asked.fits([line.platform.as_str(), &line.chat, &line.txn, &line.why]));
+    let (unshown, search) = search(HERE, asked, unshown);
     let line = |(platform, label): &(ChatPlatform, &str)| PlatformLine {
         name: platform.as_str().to_owned(),
         label: (*label).to_owned(),
         accounts: accounts
             .iter()
             .filter(|account| account.platform == *platform)
+            .filter(|account| asked.fits([account.external_id.as_str(), &account.label]))
             .map(|account| AccountLine {
                 id: account.external_id.clone(),
                 label: account.label.clone(),
@@ -63,10 +74,11 @@ async fn show(
     let spoken = PLATFORMS.iter().filter(|(platform, _)| channels::is_configured(&state.gateway, *platform));
     let mut page = html(&NotificationsPage {
         shell: who.shell(state).await?,
+        search,
         push_key: push::public_key(&state.gateway),
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
         platforms: spoken.map(line).collect(),
-        unshown: unshown(state, who).await?,
+        unshown,
         telegram_chat,
         matrix_room,
         problems,
@@ -151,7 +163,7 @@ pub(crate) async fn chats(
     let Err(error) = set else { return Ok(Notice::Saved.then(&state, HERE)) };
     let named = |name: &str| if name == "matrix_room" { "matrix_room" } else { "telegram_chat" };
     let problems = problem(error, "telegram_chat", named)?;
-    Ok(unprocessable(show(&state, &who, telegram, matrix, problems).await?))
+    Ok(unprocessable(show(&state, &who, &Find::default(), telegram, matrix, problems).await?))
 }
 
 /// The worker that shows notifications. It must stand at the root, or it could only see pages beside it.

@@ -186,6 +186,7 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
     Named(id): Named,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
@@ -193,6 +194,8 @@ pub(crate) async fn show(
     let rights = rights::of(&state.gateway, &user).await?;
     let mut all = credentials::list(&state.gateway, who.person.workspace()).await?;
     all.sort_by_key(|row| row.name.to_lowercase());
+    all.retain(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
+    let (all, search) = search(&format!("/app/people/{}", user.id), &asked, all);
     let rows = all
         .into_iter()
         .map(|row| {
@@ -200,7 +203,13 @@ pub(crate) async fn show(
             GrantRow { name: row.name, approve: right.approve, policy: right.policy }
         })
         .collect();
-    html(&MemberPage { shell: who.shell(&state).await?, id: user.id.to_string(), email: user.email, rows })
+    html(&MemberPage {
+        shell: who.shell(&state).await?,
+        id: user.id.to_string(),
+        email: user.email,
+        search,
+        rows,
+    })
 }
 
 /// Every credential of the form is set to what was ticked; one that the form did not have stays.

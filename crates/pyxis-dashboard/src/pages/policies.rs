@@ -16,7 +16,7 @@ use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search, search_grants};
+use super::find::{Find, search, search_second, search_third};
 use super::{policy_form as form, problem, words};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -28,6 +28,7 @@ use crate::view::policies::{
 use crate::view::{Outcome, When};
 use crate::{Error, State, text};
 
+const HERE: &str = "/app/policies";
 /// Groups of changed requests that a replay names.
 const MAX_GROUPS: usize = 100;
 
@@ -44,7 +45,7 @@ pub(crate) async fn list(
     credentials.retain(|row| who.rights.may_edit(row.id));
     credentials.sort_by_key(|row| row.name.to_lowercase());
     let found = credentials.iter().filter(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
-    let (found, search) = search("/app/policies", &asked, found.collect());
+    let (found, search) = search(HERE, &asked, found.collect());
     let policies = found
         .into_iter()
         .map(|row| PolicyLine {
@@ -55,13 +56,14 @@ pub(crate) async fn list(
         .collect();
     let shell = who.shell(&state).await?;
     let mut grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
-    let no_grants = grants.is_empty();
     grants.retain(|line| {
         asked.fits([line.credential.as_str(), &line.route, &line.method, &line.agents, &line.by])
     });
-    let (grants, grant_search) = search_grants("/app/policies", &asked, grants);
-    let staged = super::staged::lines(&state, &who).await?;
-    html(&PoliciesPage { shell, search, policies, staged, no_grants, grant_search, grants })
+    let (grants, grant_search) = search_second(HERE, &asked, grants);
+    let mut staged = super::staged::lines(&state, &who).await?;
+    staged.retain(|line| asked.fits([line.credential.as_str(), &line.by]));
+    let (staged, staged_search) = search_third(HERE, &asked, staged);
+    html(&PoliciesPage { shell, search, policies, staged_search, staged, grant_search, grants })
 }
 
 async fn grant_lines(

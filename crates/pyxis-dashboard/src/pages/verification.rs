@@ -14,6 +14,7 @@ use pyxis_verify::service::proofs::{self, Checked};
 use pyxis_verify::service::{Result as Served, issuers};
 use serde::Deserialize;
 
+use super::find::{Find, search};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
@@ -40,6 +41,7 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
     Asked(Wanted { address, action_id }): Asked<Wanted>,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
     let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
@@ -51,6 +53,9 @@ pub(crate) async fn page(
         (Err(error), _) => (Vec::new(), Some(format!("That is no address: {error}."))),
         (_, Err(error)) => (Vec::new(), Some(format!("That is no action id: {error}."))),
     };
+    let mut issuers = issuer_lines(verify).await?;
+    issuers.retain(|line| asked.fits([line.name.as_str(), &line.kinds, &line.issuer]));
+    let (issuers, search) = search("/app/verification", &asked, issuers);
     let base = &state.gateway.config.base_url;
     html(&VerificationPage {
         shell: who.shell(&state).await?,
@@ -60,7 +65,8 @@ pub(crate) async fn page(
         checked: checked.iter().map(|line| check_line(line, now)).collect(),
         networks: networks::list(verify).await.into_iter().map(|one| network_line(one, now)).collect(),
         chart: chart(verify, now).await?,
-        issuers: issuer_lines(verify).await?,
+        search,
+        issuers,
         add: "pyxis proofs keygen issuer.key\npyxis proofs issuer add 0x… --kinds all --name 'Our verifier'"
             .to_owned(),
         import: format!(

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Shell, When, in_section};
+use super::{Choice, Problems, Search, Shell, When, in_section};
 
 /// `GET /app/account`. Posts: `/app/account/passkeys` (`name`, `ceremony`, `credential`, after
 /// `/app/account/passkeys/begin`), `/app/account/passkeys/{id}/rename` (`name`) and `/remove`;
@@ -13,6 +13,8 @@ use super::{Choice, Problems, Shell, When, in_section};
 pub struct AccountPage {
     /// The frame.
     pub shell: Shell,
+    /// The search field, and the pages of what was granted; passkeys and tokens are few.
+    pub search: Search,
     /// Registered passkeys.
     pub passkeys: Vec<Passkey>,
     /// Tokens, newest first.

@@ -15,7 +15,9 @@ pub struct ApiKeysPage {
     pub search: Search,
     /// Those found, oldest first.
     pub keys: Vec<ApiKeyLine>,
-    /// Requests for access to history, newest first.
+    /// The pages of requests.
+    pub request_search: Search,
+    /// Requests for access to history that were found, newest first.
     pub requests: Vec<HistoryRequest>,
     /// For the empty state: a `curl` that asks for a score.
     pub ask: String,

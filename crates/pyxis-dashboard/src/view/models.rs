@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Shell, in_section};
+use super::{Choice, Search, Shell, in_section};
 
 /// `GET /app/models?address=…&model=…`.
 #[derive(Clone, Debug, Template)]
@@ -34,7 +34,9 @@ pub struct ModelsPage {
     pub served: Option<String>,
     /// How many answers were -1, as a sentence.
     pub unserved: Option<String>,
-    /// Suspected groups.
+    /// The search field of suspected groups, and their pages.
+    pub search: Search,
+    /// The groups that were found.
     pub groups: Vec<GroupLine>,
     /// Whether any activity was taken in.
     pub has_activity: bool,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, When, in_section};
+use super::{Problems, Search, Shell, When, in_section};
 
 /// `GET /app/notifications`; posts to `/app/notifications/link` (`platform`), `/unlink` (`platform`,
 /// `account`) and, for managers, `/chats` (`telegram_chat`, `matrix_room`).
@@ -11,6 +11,8 @@ use super::{Problems, Shell, When, in_section};
 pub struct NotificationsPage {
     /// The frame.
     pub shell: Shell,
+    /// The search field, and the pages of messages; browsers and accounts are few.
+    pub search: Search,
     /// The public key of this server, for the browser's push service.
     pub push_key: String,
     /// Browsers of this person that are notified.
@@ -94,6 +96,14 @@ pub struct LinkCodePage {
 impl std::fmt::Debug for LinkCodePage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LinkCodePage").field("platform", &self.platform).finish_non_exhaustive()
+    }
+}
+
+impl NotificationsPage {
+    /// Whether there is anything to search.
+    fn searchable(&self) -> bool {
+        let linked = self.platforms.iter().any(|platform| !platform.accounts.is_empty());
+        linked || !self.browsers.is_empty() || !self.unshown.is_empty() || self.search.is_narrowed()
     }
 }
 

@@ -56,7 +56,9 @@ pub struct MemberPage {
     pub id: String,
     /// E-mail address.
     pub email: String,
-    /// Every credential, by name.
+    /// The search field and pages. A form changes only the rights that it shows.
+    pub search: Search,
+    /// The credentials that were found, by name.
     pub rows: Vec<GrantRow>,
 }
 

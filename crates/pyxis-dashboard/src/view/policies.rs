@@ -14,11 +14,11 @@ pub struct PoliciesPage {
     pub search: Search,
     /// The credentials that were found, with their policies.
     pub policies: Vec<PolicyLine>,
-    /// Proposals that wait for their maker's passkey.
+    /// The pages of proposals.
+    pub staged_search: Search,
+    /// Proposals that wait for their maker's passkey and were found.
     pub staged: Vec<StagedLine>,
-    /// Whether no grant at all is in force.
-    pub no_grants: bool,
-    /// Their pages.
+    /// The pages of grants.
     pub grant_search: Search,
     /// Grants that are in force and were found.
     pub grants: Vec<GrantLine>,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Shell, When, in_section};
+use super::{Search, Shell, When, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/verification?address=…&action_id=…`.
@@ -23,7 +23,9 @@ pub struct VerificationPage {
     pub networks: Vec<NetworkLine>,
     /// Proofs by kind, day by day.
     pub chart: StackedBars,
-    /// Every issuer.
+    /// The search field of issuers, and their pages.
+    pub search: Search,
+    /// The issuers that were found.
     pub issuers: Vec<ProofIssuerLine>,
     /// For the empty state: a command that lists an issuer.
     pub add: String,

@@ -1,11 +1,21 @@
 //! Every list has a search field, pages and something to say when it is empty.
 
-use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::Actor;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::id::{ChatMessageId, WorkspaceId};
+use pyxis_core::mode::Role;
+use pyxis_core::proof::Kind;
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::service::people;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
+use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+use pyxis_models::clusters::{Group, Shared};
 use pyxis_scoring::service::issuers;
+use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::models;
+use pyxis_verify::registry::Issuer;
+use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{World, both_engines};
+use crate::support::{CANARY, World, both_engines};
 
 const NOTHING: &str = "Nothing here contains";
 
@@ -13,6 +23,38 @@ const NOTHING: &str = "Nothing here contains";
 async fn endpoint(world: &World, team: WorkspaceId, url: &str) {
     let input = WebhookInput { url: url.to_owned(), ..WebhookInput::default() };
     webhooks::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+}
+
+/// One more credential.
+async fn credential(world: &World, team: WorkspaceId, name: &str) {
+    let input = CredentialInput {
+        name: name.to_owned(),
+        description: String::new(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(Auth::Bearer {}),
+        allowed_hosts: vec!["api.example.com".to_owned()],
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: Some(SecretValue::Text(CANARY.to_owned())),
+    };
+    credentials::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+}
+
+/// A suspected group that nothing but its number tells from others.
+fn group(n: u8) -> Group {
+    let address = |of: u32| format!("0x{:040x}", of + u32::from(n)).parse().unwrap();
+    Group {
+        id: address(0xa000),
+        size: 3,
+        median_score: 12.0,
+        shared_funder: Some(Shared { address: address(0xf000), members: 3 }),
+        shared_sink: None,
+        same_day: 0,
+        transfers_within: 0,
+        members: Vec::new(),
+        links: Vec::new(),
+    }
 }
 
 both_engines! {
@@ -79,5 +121,96 @@ both_engines! {
         let found = owner.get("/app/catalogue?q=discord").await.text;
         assert!(found.contains("/app/catalogue/Discord") && !found.contains("/app/catalogue/ETH"));
         assert!(owner.get("/app/catalogue?q=nobody").await.text.contains(NOTHING));
+    }
+    async fn what_belongs_to_one_person_is_searched() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        assert!(!owner.get("/app/account").await.text.contains("role=\"search\""), "nothing to search");
+        for name in ["night job", "day job"] {
+            let fields = [("name", name), ("scope", "px:approve"), ("expires_in_days", "30")];
+            owner.submit("/app/account", "/app/account/tokens", &fields).await;
+        }
+        let found = owner.get("/app/account?q=NIGHT").await.text;
+        assert!(found.contains("night job") && !found.contains("day job"));
+        assert!(owner.get("/app/account?q=nobody").await.text.contains(NOTHING));
+    }
+
+    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        for n in 0..51_u8 {
+            credential(&world, team.id, &format!("api-{n:02}")).await;
+        }
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
+        let page = format!("/app/people/{}", user.id);
+        let first = owner.get(&page).await.text;
+        assert!(first.contains("50 of 52") && first.contains("api-00") && !first.contains("billing<"));
+        let ticked = [("credential", "api-00"), ("approve", "api-00")];
+        owner.submit(&page, &format!("{page}/grants"), &ticked).await;
+        let second = owner.get(&format!("{page}?page=2")).await.text;
+        assert!(second.contains("billing<") && !second.contains("api-00"));
+        let ticked = [("credential", "billing"), ("policy", "billing")];
+        owner.submit(&page, &format!("{page}/grants"), &ticked).await;
+        let mine = member.get("/app/account").await.text;
+        assert!(mine.contains("api-00: decide requests") && mine.contains("billing: propose policies"));
+        let found = member.get("/app/account?q=BILLING").await.text;
+        assert!(found.contains("billing: propose") && !found.contains("api-00"));
+        assert!(owner.get(&format!("{page}?q=nobody")).await.text.contains(NOTHING));
+    }
+
+    async fn messages_that_did_not_arrive_have_pages() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let store = &world.gateway.store;
+        let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        for n in 0..51 {
+            let platform = if n % 2 == 0 { ChatPlatform::Telegram } else { ChatPlatform::Matrix };
+            let (now, entropy) = (world.gateway.now(), &*world.gateway.entropy);
+            let id = ChatMessageId::new(now, entropy);
+            let (chat, nonce_hash) = (format!("chat-{n:02}"), format!("{n:064x}"));
+            let workspace_id = team.id;
+            let new = NewChatMessage { id, workspace_id, txn_id: txn, platform, chat, nonce_hash, created_at: now };
+            chat_messages::insert(store, &new).await.unwrap();
+            chat_messages::failed(store, id, "the room is encrypted", None).await.unwrap();
+            world.later(std::time::Duration::from_secs(1));
+        }
+        let first = owner.get("/app/notifications").await.text;
+        assert!(first.contains("50 of 51") && first.contains("chat-50") && !first.contains("chat-00"));
+        assert!(owner.get("/app/notifications?page=2").await.text.contains("chat-00"));
+        let found = owner.get("/app/notifications?q=Chat-07").await.text;
+        assert!(found.contains("chat-07") && !found.contains("chat-08"));
+        assert!(owner.get("/app/notifications?q=nobody").await.text.contains(NOTHING));
+    }
+
+    async fn issuers_of_proofs_and_suspected_groups_are_searched() {
+        let world = World::new().await;
+        let (team, owner) = world.with_owner().await;
+        let (verification, pages) = world.with_verification();
+        let mut owner = owner.elsewhere(pages);
+        for n in 0..51_u8 {
+            let issuer: Issuer = format!("0x{:040x}", u32::from(n) + 1).parse().unwrap();
+            let name = format!("Verifier {n:02}");
+            proof_issuers::add(&verification, &Actor::cli(team.id), Kind::Phone, issuer, &name).await.unwrap();
+        }
+        let first = owner.get("/app/verification").await.text;
+        assert!(first.contains("50 of 51") && first.contains("Verifier 00") && !first.contains("Verifier 50"));
+        assert!(owner.get("/app/verification?page=2").await.text.contains("Verifier 50"));
+        let found = owner.get("/app/verification?q=verifier+07").await.text;
+        assert!(found.contains("Verifier 07") && !found.contains("Verifier 08"));
+        assert!(owner.get("/app/verification?q=nobody").await.text.contains(NOTHING));
+
+        let groups = (1..=51_u8).map(|n| serde_json::to_string(&group(n)).unwrap()).collect();
+        let mut tx = world.scoring.store.begin().await.unwrap();
+        models::replace_groups(&mut tx, groups).await.unwrap();
+        tx.commit().await.unwrap();
+        let name = |n: u8| group(n).id.to_string();
+        let first = owner.get("/app/models").await.text;
+        assert!(first.contains("50 of 51") && first.contains(&name(1)) && !first.contains(&name(51)));
+        assert!(owner.get("/app/models?page=2").await.text.contains(&name(51)));
+        let funder = group(7).shared_funder.unwrap().address;
+        let found = owner.get(&format!("/app/models?q={}", funder.to_string().to_lowercase())).await.text;
+        assert!(found.contains(&name(7)) && !found.contains(&name(8)));
+        assert!(owner.get("/app/models?q=nobody").await.text.contains(NOTHING));
     }
 }

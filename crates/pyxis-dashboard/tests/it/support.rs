@@ -146,6 +146,25 @@ impl World {
         pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
     }
 
+    /// Verification on the same store, and pages that show it.
+    pub(crate) fn with_verification(&self) -> (pyxis_verify::State, Router) {
+        let gateway = &self.gateway;
+        let verification = pyxis_verify::State::new(pyxis_verify::Parts {
+            store: gateway.store.clone(),
+            audit_keys: gateway.audit_keys.clone(),
+            keyring: gateway.keyring.clone(),
+            managers: Arc::new(gateway.clone()),
+            net: gateway.net.clone(),
+            clock: Arc::clone(&gateway.clock),
+            entropy: Arc::clone(&gateway.entropy),
+            config: pyxis_verify::Config::default(),
+        });
+        let stopping = watch::channel(false).1;
+        let state = State::new(gateway.clone(), Some(self.scoring.clone()), stopping);
+        let pages = pyxis_dashboard::router(state.with_verification(verification.clone()));
+        (verification, pages)
+    }
+
     pub(crate) fn browser(&self) -> Browser {
         Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
     }

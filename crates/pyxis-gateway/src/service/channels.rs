@@ -24,8 +24,8 @@ const CODE_LIFETIME: Duration = Duration::from_mins(10);
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 /// Characters of a code: 60 bits.
 const CODE: usize = 12;
-/// Messages that could not be shown, of each platform, that a person sees.
-const TROUBLE_SHOWN: u32 = 10;
+/// Messages that could not be shown, of each platform, that are listed.
+const TROUBLE_SHOWN: u32 = 500;
 /// Longest name of a chat or room, in bytes.
 const MAX_CHAT: usize = 255;
 
@@ -129,13 +129,14 @@ pub struct Unshown {
     pub message: ChatMessageRow,
 }
 
-/// The newest messages of a workspace that could not be shown, platform by platform.
+/// The newest messages of a workspace that could not be shown, newest first.
 pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
         let rows = chat_messages::in_trouble(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
         found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
     }
+    found.sort_by_key(|unshown| std::cmp::Reverse(unshown.message.created_at));
     Ok(found)
 }
 

@@ -17,7 +17,7 @@ use crate::models::{SourceError, Told, tell};
 use crate::state::State;
 
 /// Groups that are shown.
-const GROUPS: i64 = 50;
+const GROUPS: i64 = 200;
 
 /// The models in force and what is known of them.
 #[derive(Clone, Debug)]

@@ -306,9 +306,9 @@ impl Sample {
         ]
     }
 
-    pub(super) fn search(self, path: &'static str) -> Search {
+    pub(super) fn search(self, path: &str) -> Search {
         Search {
-            path,
+            path: path.to_owned(),
             q: self.t("ana"),
             summary: self.t("4 of 120"),
             before: Some(format!("{path}?page=1")),
@@ -323,6 +323,7 @@ impl Sample {
             shell: self.shell(),
             id: self.t("u3"),
             email: self.t("mem@example.com"),
+            search: if some { self.search("/app/people/u3") } else { Search::default() },
             rows: (0..if some { 2 } else { 0 }).map(row).collect(),
         })
     }
@@ -348,6 +349,7 @@ impl Sample {
         };
         render(&AccountPage {
             shell: pyxis_dashboard::view::Shell { manager: false, ..self.shell() },
+            search: if some { self.search("/app/account") } else { Search::default() },
             passkeys: if some { passkeys } else { Vec::new() },
             tokens: if some { vec![token(false), token(true)] } else { Vec::new() },
             grants: if some { vec![self.t("billing-api: decide requests")] } else { Vec::new() },

@@ -174,7 +174,7 @@ impl Sample {
             heavy: pending.len() > 1,
         });
         let first_request = Some(self.curl());
-        let search = Search { path: "/app/inbox", ..Search::default() };
+        let search = Search { path: "/app/inbox".to_owned(), ..Search::default() };
         InboxPage { shell, search, load, pending, pages, decided, newest_first: false, first_request }
     }
 
@@ -184,7 +184,7 @@ impl Sample {
             start: Some("/app/decided".to_owned()),
             next: Some("/app/decided?after=1".to_owned()),
         });
-        let search = Search { path: "/app/decided", q: q.to_owned(), ..Search::default() };
+        let search = Search { path: "/app/decided".to_owned(), q: q.to_owned(), ..Search::default() };
         render(&DecidedPage { shell: self.shell(), search, decided, pages })
     }
 

@@ -100,7 +100,7 @@ impl Sample {
         let issuers = |issuers, problems| {
             render(&IssuersPage {
                 shell: self.shell(),
-                search: Search { path: "/app/issuers", ..Search::default() },
+                search: Search { path: "/app/issuers".to_owned(), ..Search::default() },
                 issuers,
                 add: self.t("curl http://localhost:8700/admin/issuers"),
                 did: String::new(),

@@ -57,6 +57,7 @@ impl Sample {
                 PlatformLine { name: "telegram".into(), label: "Telegram".into(), accounts: vec![account] },
                 PlatformLine { name: "matrix".into(), label: "Matrix".into(), accounts: Vec::new() },
             ],
+            search: self.search("/app/notifications"),
             push_key: self.t("BPush"),
             browsers: vec![BrowserLine {
                 id: self.t("b1"),
@@ -76,6 +77,7 @@ impl Sample {
             problems: self.problems(&[("matrix_room", "Without blanks.")]),
         };
         let quiet = NotificationsPage {
+            search: Search::default(),
             platforms: Vec::new(),
             unshown: Vec::new(),
             browsers: Vec::new(),
@@ -158,7 +160,7 @@ impl Sample {
                 "/app/webhooks?empty",
                 render(&WebhooksPage {
                     shell: self.shell(),
-                    search: Search { path: "/app/webhooks", ..Search::default() },
+                    search: Search { path: "/app/webhooks".to_owned(), ..Search::default() },
                     webhooks: Vec::new(),
                 }),
             ),

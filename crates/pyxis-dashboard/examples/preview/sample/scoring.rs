@@ -314,7 +314,15 @@ impl Sample {
         ]);
         let list = |keys: Vec<ApiKeyLine>, requests| {
             let search = if keys.is_empty() { Search::default() } else { self.search("/app/api-keys") };
-            render(&ApiKeysPage { shell: self.shell(), search, keys, requests, ask: self.ask() })
+            let request_search = search.clone();
+            render(&ApiKeysPage {
+                shell: self.shell(),
+                search,
+                keys,
+                request_search,
+                requests,
+                ask: self.ask(),
+            })
         };
         let all = || (0..3).map(|n| self.api_key(n)).collect();
         let refused = HistoryAccess::Without { refused: Some(self.history_request(1)) };
