@@ -1,8 +1,10 @@
 //! Randomness as an argument.
 
+use std::cell::RefCell;
 use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
 
 use crate::hex;
 
@@ -28,13 +30,50 @@ pub fn token<const N: usize>(entropy: &dyn Entropy, prefix: &str) -> String {
 }
 
 /// The operating system's generator.
+///
+/// What is as short as an identifier or a nonce comes from bytes that each thread fetches ahead, because a
+/// system call costs more than the rest of making one. Keys and tokens are longer: they are fetched alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsEntropy;
 
+/// The longest that is taken from what was fetched ahead, in bytes.
+const SHORT: usize = 16;
+
+/// Bytes fetched ahead, each given out once.
+struct Ahead {
+    bytes: [u8; 32 * SHORT],
+    left: usize,
+}
+
+thread_local! {
+    static AHEAD: RefCell<Ahead> = const { RefCell::new(Ahead { bytes: [0; 32 * SHORT], left: 0 }) };
+}
+
 impl Entropy for OsEntropy {
     fn fill(&self, buffer: &mut [u8]) {
-        getrandom::fill(buffer).expect("the operating system gives random bytes");
+        if buffer.len() <= SHORT {
+            AHEAD.with_borrow_mut(|ahead| ahead.take(buffer));
+        } else {
+            fetch(buffer);
+        }
     }
+}
+
+impl Ahead {
+    fn take(&mut self, buffer: &mut [u8]) {
+        if self.left < buffer.len() {
+            fetch(&mut self.bytes);
+            self.left = self.bytes.len();
+        }
+        let given = &mut self.bytes[self.left - buffer.len()..self.left];
+        buffer.copy_from_slice(given);
+        given.zeroize();
+        self.left -= buffer.len();
+    }
+}
+
+fn fetch(buffer: &mut [u8]) {
+    getrandom::fill(buffer).expect("the operating system gives random bytes");
 }
 
 /// A repeatable stream for tests: SHA-256 over a seed and a counter.
@@ -75,6 +114,21 @@ mod tests {
         let first = bytes::<40>(&a);
         assert_eq!(first, bytes::<40>(&b));
         assert_ne!(first, bytes::<40>(&a));
+    }
+
+    #[test]
+    fn short_bytes_that_were_fetched_ahead_are_given_out_once() {
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..200 {
+            assert!(seen.insert(bytes::<16>(&OsEntropy)));
+            assert_ne!(bytes::<13>(&OsEntropy), [0; 13]);
+        }
+        let mut ahead = Ahead { bytes: [7; 32 * SHORT], left: 20 };
+        let mut given = [0; 16];
+        ahead.take(&mut given);
+        assert_eq!((given, ahead.left, &ahead.bytes[4..20]), ([7; 16], 4, &[0; 16][..]));
+        ahead.take(&mut given);
+        assert_eq!(ahead.left, 31 * SHORT, "too few were left: all were fetched anew");
     }
 
     #[test]

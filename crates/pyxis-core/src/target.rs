@@ -11,6 +11,7 @@
 
 mod escape;
 mod host;
+mod plain;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -106,7 +107,9 @@ impl Target {
         if raw.len() > MAX_BYTES {
             return Err(TargetError::TooLong);
         }
-        if raw.chars().any(|c| c == '\\' || c.is_control() || c.is_whitespace()) {
+        let visible = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+        let forbidden = |c: char| c == '\\' || c.is_control() || c.is_whitespace();
+        if !raw.bytes().all(visible) && raw.chars().any(forbidden) {
             return Err(TargetError::ForbiddenCharacter);
         }
         let raw = raw.split_once('#').map_or(raw, |(before, _)| before);
@@ -120,6 +123,11 @@ impl Target {
         if authority.contains('@') {
             return Err(TargetError::Userinfo);
         }
+        plain::read(raw, scheme, authority).map_or_else(|| Self::repaired(raw, scheme, authority), Ok)
+    }
+
+    /// The target that a URL parser makes of `raw`.
+    fn repaired(raw: &str, scheme: Scheme, authority: &str) -> Result<Self, TargetError> {
         let url = Url::parse(raw).map_err(|fault| match fault {
             url::ParseError::InvalidPort => TargetError::Port,
             _ => TargetError::Host,

@@ -1,7 +1,7 @@
 //! Which headers go to the target, and which come back.
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use pyxis_core::headers::never_forwarded;
 
 use crate::error::Error;
@@ -30,8 +30,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Error> {
 /// the signature replaces.
 pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap {
     let named = connection_tokens(&sent);
-    let mut headers = sent;
-    retain(&mut headers, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
+    let mut headers = kept(sent, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
     headers.insert(AUTHORIZATION, authorization);
     headers
 }
@@ -40,11 +39,9 @@ pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap
 /// the signer itself may set.
 pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
     let named = connection_tokens(&answered);
-    let mut headers = answered;
-    retain(&mut headers, |name| {
+    kept(answered, |name| {
         name == TRAILER.as_str() || !(withheld(name) || named.iter().any(|token| token == name))
-    });
-    headers
+    })
 }
 
 /// Whether a header of an answer, or of its trailers, stays behind.
@@ -58,11 +55,22 @@ pub(crate) fn withheld(name: &str) -> bool {
         || matches!(name, "connection" | "keep-alive" | "te" | "trailer" | "transfer-encoding" | "upgrade")
 }
 
-fn retain(headers: &mut HeaderMap, keep: impl Fn(&str) -> bool) {
-    let dropped: Vec<HeaderName> = headers.keys().filter(|name| !keep(name.as_str())).cloned().collect();
-    for name in dropped {
-        headers.remove(name);
+/// The headers that are to be kept, in their order. Nothing is moved where that is all of them.
+fn kept(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
+    let count = headers.keys().filter(|name| keep(name.as_str())).count();
+    if count == headers.keys_len() {
+        return headers;
     }
+    let mut kept = HeaderMap::with_capacity(count + 1);
+    let mut last = None;
+    for (name, value) in headers {
+        // A further value of a header comes without its name.
+        last = name.or(last);
+        if let Some(name) = last.as_ref().filter(|name| keep(name.as_str())) {
+            kept.append(name, value);
+        }
+    }
+    kept
 }
 
 fn connection_tokens(headers: &HeaderMap) -> Vec<String> {

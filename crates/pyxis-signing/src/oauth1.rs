@@ -79,21 +79,21 @@ pub fn authorization(
     }
     let base = base_string(method, target, form, &protocol)?;
     let signature = sign(&base, &tokens.consumer_secret, &tokens.token_secret);
-    let mut header = String::with_capacity(384);
-    header.push_str("OAuth ");
+    let mut header = Vec::with_capacity(384);
+    header.extend_from_slice(b"OAuth ");
     for (name, value) in protocol {
         push_quoted(&mut header, name, value);
-        header.push_str(", ");
+        header.extend_from_slice(b", ");
     }
     push_quoted(&mut header, "oauth_signature", &signature);
-    Ok(header)
+    Ok(percent::text(header))
 }
 
-fn push_quoted(header: &mut String, name: &str, value: &str) {
-    header.push_str(name);
-    header.push_str("=\"");
+fn push_quoted(header: &mut Vec<u8>, name: &str, value: &str) {
+    header.extend_from_slice(name.as_bytes());
+    header.extend_from_slice(b"=\"");
     percent::push(header, value.as_bytes());
-    header.push('"');
+    header.push(b'"');
 }
 
 /// The signature base string (RFC 5849, section 3.4.1). `protocol` are the `oauth_*` parameters of the
@@ -110,24 +110,23 @@ pub fn base_string(
     for (name, value) in protocol {
         parameters.add(name.as_bytes(), value.as_bytes());
     }
-    let normalized = parameters.normalized();
-    let mut base = String::with_capacity(method.len() + target.path().len() + 2 * normalized.len() + 64);
-    base.push_str(&method.to_ascii_uppercase());
-    base.push('&');
+    let mut base = Vec::with_capacity(512);
+    base.extend_from_slice(method.to_ascii_uppercase().as_bytes());
+    base.push(b'&');
     percent::push(&mut base, target.origin().as_bytes());
     percent::push(&mut base, target.path().as_bytes());
-    base.push('&');
-    percent::push(&mut base, normalized.as_bytes());
-    Ok(base)
+    base.push(b'&');
+    parameters.push_normalized(&mut base);
+    Ok(percent::text(base))
 }
 
 /// HMAC-SHA1 of the base string, as base64 (RFC 5849, section 3.4.2).
 pub fn sign(base: &str, consumer_secret: &SecretString, token_secret: &SecretString) -> String {
-    let mut key = Zeroizing::new(String::with_capacity(256));
+    let mut key = Zeroizing::new(Vec::with_capacity(256));
     percent::push(&mut key, consumer_secret.expose().as_bytes());
-    key.push('&');
+    key.push(b'&');
     percent::push(&mut key, token_secret.expose().as_bytes());
-    STANDARD.encode(hmac(key.as_bytes(), base.as_bytes()))
+    STANDARD.encode(hmac(&key, base.as_bytes()))
 }
 
 fn hmac(key: &[u8], data: &[u8]) -> [u8; 20] {

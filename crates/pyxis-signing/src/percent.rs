@@ -5,16 +5,26 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_encode_byte;
 
-/// Appends `raw`, encoded, to `out`. Base strings are encoded twice over and so half escapes: byte by byte is
-/// faster than run by run.
-pub(crate) fn push(out: &mut String, raw: &[u8]) {
-    for &byte in raw {
-        if UNRESERVED[usize::from(byte)] {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(percent_encode_byte(byte));
-        }
+/// Appends `raw`, encoded, to `out`.
+pub(crate) fn push(out: &mut Vec<u8>, raw: &[u8]) {
+    let mut rest = raw;
+    while let Some(at) = rest.iter().position(|byte| !UNRESERVED[usize::from(*byte)]) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(percent_encode_byte(rest[at]).as_bytes());
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
+}
+
+/// Appends `encoded`, which is encoded already, to `out` encoded once more: all that changes is its `%`.
+pub(crate) fn push_again(out: &mut Vec<u8>, encoded: &[u8]) {
+    let mut rest = encoded;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(b"%25");
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
 }
 
 /// RFC 3986, section 2.3, by byte.
@@ -30,9 +40,14 @@ const UNRESERVED: [bool; 256] = {
 
 /// `raw`, encoded.
 pub(crate) fn encode(raw: &[u8]) -> String {
-    let mut out = String::with_capacity(raw.len());
+    let mut out = Vec::with_capacity(raw.len());
     push(&mut out, raw);
-    out
+    text(out)
+}
+
+/// What was encoded, as text.
+pub(crate) fn text(encoded: Vec<u8>) -> String {
+    String::from_utf8(encoded).expect("only text and escapes were pushed")
 }
 
 /// The bytes that `encoded` stands for in a query or form: `+` is a space, and a `%` without two

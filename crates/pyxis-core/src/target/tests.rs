@@ -221,6 +221,17 @@ fn equality_is_that_of_the_wire() {
 }
 
 #[test]
+fn ordinary_targets_need_no_url_parser() {
+    for raw in
+        ["https://api.example.com/v1/items?status=open&page=2", "http://127.0.0.1:8080/a", "https://a/"]
+    {
+        let (scheme, rest) = raw.split_once("://").unwrap();
+        let authority = rest.split('/').next().unwrap();
+        assert!(plain::read(raw, Scheme::parse(scheme).unwrap(), authority).is_some(), "{raw}");
+    }
+}
+
+#[test]
 fn debug_output_leaves_the_query_out() {
     assert_eq!(format!("{:?}", target("https://h.example/a?key=abc")), "Target(https://h.example/a?…)");
     assert_eq!(format!("{:?}", target("https://h.example/a")), "Target(https://h.example/a)");
@@ -299,6 +310,16 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Texts that are mostly canonical as they are.
+fn nearly_plain() -> impl Strategy<Value = String> {
+    let label = "[a-z0-9]{1,3}|x|xn|xn-|-?[a-z]{1,2}|0x7f|127|1|255|[A-Z]|_|";
+    let host = prop::collection::vec(label, 1..5).prop_map(|labels| labels.join("."));
+    let port = "|:|:[0-9]{1,5}|:80|:443|:0|:\\+1";
+    let wire = "(/[a-zA-Z0-9._~!$&()*+,;=:@'%-]{0,4}){0,3}(\\?[a-zA-Z0-9._~!$&()*+,;=:@'%/?|-]{0,6})?";
+    (prop::sample::select(vec!["http", "https", "HTTP"]), host, port, wire)
+        .prop_map(|(scheme, host, port, wire)| format!("{scheme}://{host}{port}{wire}"))
+}
+
 /// Decodes the escapes of unreserved characters once, by another route than the code under test.
 fn decode_unreserved(path: &str) -> String {
     let unreserved = ('a'..='z').chain('A'..='Z').chain('0'..='9').chain("-._~".chars());
@@ -310,6 +331,21 @@ fn decode_unreserved(path: &str) -> String {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_read_without_a_url_parser_is_what_one_reads(raw in prop_oneof![hostile(), nearly_plain()]) {
+        let Some((scheme, rest)) = raw.split_once("://") else { return Ok(()) };
+        let Some(scheme) = Scheme::parse(scheme) else { return Ok(()) };
+        let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+        if let Some(plain) = plain::read(&raw, scheme, authority) {
+            let read = Target::repaired(&raw, scheme, authority);
+            let parts = |target: &Target| {
+                let Target { url, scheme, host, written_host, port, path } = target.clone();
+                (url, scheme, host, written_host, port, path)
+            };
+            prop_assert_eq!(read.as_ref().map(parts), Ok(parts(&plain)));
+        }
+    }
 
     #[test]
     fn parsing_the_canonical_form_changes_nothing(raw in hostile()) {

@@ -7,13 +7,13 @@ use crate::percent;
 
 /// Encoded names and values, all in one text.
 pub(super) struct Parameters {
-    text: String,
+    text: Vec<u8>,
     pairs: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl Parameters {
     pub(super) fn new() -> Self {
-        Self { text: String::with_capacity(512), pairs: Vec::with_capacity(16) }
+        Self { text: Vec::with_capacity(512), pairs: Vec::with_capacity(16) }
     }
 
     /// Adds the pairs of a query or form. An empty piece between two `&` is none.
@@ -41,20 +41,19 @@ impl Parameters {
         start..self.text.len()
     }
 
-    /// Sorted by encoded name, then by encoded value, and joined.
-    pub(super) fn normalized(mut self) -> String {
+    /// Appends the normalised parameters to a base string: sorted by encoded name, then by encoded value,
+    /// joined, and encoded as a whole.
+    pub(super) fn push_normalized(mut self, base: &mut Vec<u8>) {
         let Self { text, pairs } = &mut self;
-        let bytes = text.as_bytes();
-        pairs.sort_unstable_by_key(|(name, value)| (&bytes[name.clone()], &bytes[value.clone()]));
-        let mut out = String::with_capacity(text.len() + 2 * pairs.len());
-        for (name, value) in pairs {
-            if !out.is_empty() {
-                out.push('&');
+        let part = |range: &Range<usize>| &text[range.clone()];
+        pairs.sort_unstable_by(|a, b| part(&a.0).cmp(part(&b.0)).then_with(|| part(&a.1).cmp(part(&b.1))));
+        for (place, (name, value)) in pairs.iter().enumerate() {
+            if place > 0 {
+                base.extend_from_slice(b"%26");
             }
-            out.push_str(&text[name.clone()]);
-            out.push('=');
-            out.push_str(&text[value.clone()]);
+            percent::push_again(base, part(name));
+            base.extend_from_slice(b"%3D");
+            percent::push_again(base, part(value));
         }
-        out
     }
 }

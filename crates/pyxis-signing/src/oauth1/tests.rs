@@ -151,7 +151,9 @@ fn only_the_form_type_is_a_form_whatever_its_parameters() {
 fn normalized(query: &[u8]) -> String {
     let mut parameters = Parameters::new();
     parameters.add_encoded(query, "query").unwrap();
-    parameters.normalized()
+    let mut base = Vec::new();
+    parameters.push_normalized(&mut base);
+    percent_encoding::percent_decode(&base).decode_utf8().unwrap().into_owned()
 }
 
 proptest! {
@@ -174,6 +176,14 @@ proptest! {
         let once = normalized(&raw);
         prop_assert_eq!(&normalized(once.as_bytes()), &once);
         prop_assert!(once.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%&=".contains(&b)), "{}", once);
+    }
+
+    #[test]
+    fn encoding_again_is_encoding_what_was_encoded(raw in proptest::collection::vec(any::<u8>(), 0..64)) {
+        let once = percent::encode(&raw);
+        let mut again = Vec::new();
+        percent::push_again(&mut again, once.as_bytes());
+        prop_assert_eq!(percent::text(again), percent::encode(once.as_bytes()));
     }
 
     #[test]
