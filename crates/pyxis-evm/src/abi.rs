@@ -82,7 +82,9 @@ pub fn revert_reason(data: &[u8]) -> Option<String> {
 
 /// `aggregate3((address,bool,bytes)[])` of Multicall3, where every call may fail by itself.
 pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
-    let mut data = selector("aggregate3((address,bool,bytes)[])").to_vec();
+    let long: usize = calls.iter().map(|(_, call)| 5 * 32 + call.len().next_multiple_of(32)).sum();
+    let mut data = Vec::with_capacity(4 + 2 * 32 + long);
+    data.extend_from_slice(&selector("aggregate3((address,bool,bytes)[])"));
     let mut push = |number: usize| data.extend_from_slice(&word(number));
     push(32);
     push(calls.len());
@@ -103,11 +105,11 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
 }
 
 /// The `(bool success, bytes returnData)[]` of `aggregate3`.
-pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, Vec<u8>)>> {
+pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, &[u8])>> {
     let (length, items) = Words::new(data).tail(0)?.array()?;
     let item = |index| {
         let item = items.tail(index)?;
-        Some((item.boolean(0)?, item.tail(1)?.bytes()?.to_vec()))
+        Some((item.boolean(0)?, item.tail(1)?.bytes()?))
     };
     (length == count).then(|| (0..length).map(item).collect())?
 }
@@ -176,7 +178,7 @@ mod tests {
             word(0),
         ]
         .concat();
-        assert_eq!(aggregated(&returned, 2), Some(vec![(true, vec![1]), (false, vec![])]));
+        assert_eq!(aggregated(&returned, 2), Some(vec![(true, &[1][..]), (false, &[])]));
         assert_eq!(aggregated(&returned, 3), None);
         assert_eq!(aggregated(&returned[..200], 2), None);
         assert_eq!(aggregated(&[], 2), None);

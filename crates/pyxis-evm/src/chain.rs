@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -68,7 +69,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// Data, perhaps none.
-    Data(Vec<u8>),
+    Data(Bytes),
     /// It reverted, with this reason if it gave one.
     Reverted(Option<String>),
 }
@@ -202,8 +203,12 @@ impl Chain {
                 return Ok(None);
             }
             let all = abi::aggregated(&data, chunk.len()).ok_or(Error::Malformed("not of Multicall3"))?;
-            answers.extend(all.into_iter().map(|(success, data)| {
-                if success { Returned::Data(data) } else { Returned::Reverted(abi::revert_reason(&data)) }
+            answers.extend(all.into_iter().map(|(success, told)| {
+                if success {
+                    Returned::Data(data.slice_ref(told))
+                } else {
+                    Returned::Reverted(abi::revert_reason(told))
+                }
             }));
         }
         Ok(Some(answers))
@@ -222,12 +227,15 @@ fn read_block(block: &Json) -> Result<Block, Error> {
 
 fn eth_call(to: EvmAddress, data: &[u8], block: u64) -> Request1 {
     let data = hex::encode(data);
-    Request1::new("eth_call", format!(r#"[{{"to":"{to}","data":"0x{data}"}},"{block:#x}"]"#))
+    let params = [r#"[{"to":""#, &to.to_string(), r#"","data":"0x"#, &data, &format!(r#""}},"{block:#x}"]"#)];
+    Request1::new("eth_call", params.concat())
 }
 
 fn returned(outcome: Outcome) -> Result<Returned, Error> {
     match outcome {
-        Outcome::Result(told) => told.data().map(Returned::Data).ok_or(Error::Malformed("not hexadecimal")),
+        Outcome::Result(told) => {
+            told.data().map(|data| Returned::Data(data.into())).ok_or(Error::Malformed("not hexadecimal"))
+        }
         Outcome::Reverted { data, message } => {
             let told =
                 data.as_deref().and_then(hex::decode_prefixed).and_then(|data| abi::revert_reason(&data));

@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
 use pyxis_core::hex;
 use pyxis_net::{Client, body};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -25,13 +25,28 @@ const REVERTED: i64 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Request1 {
     pub(crate) method: &'static str,
-    pub(crate) params: Box<RawValue>,
+    params: String,
 }
 
 impl Request1 {
-    /// `params` is JSON.
+    /// `params` is JSON, and goes out as it is: that of many calls is long, and is not read again.
     pub(crate) fn new(method: &'static str, params: String) -> Self {
-        Self { method, params: RawValue::from_string(params).expect("the parameters are JSON") }
+        Self { method, params }
+    }
+
+    /// Appends the request, whose answer will have this `id`.
+    fn write(&self, id: usize, text: &mut String) {
+        let Self { method, params } = self;
+        let id = id.to_string();
+        text.extend([
+            r#"{"jsonrpc":"2.0","id":"#,
+            &id,
+            r#","method":""#,
+            method,
+            r#"","params":"#,
+            params,
+            "}",
+        ]);
     }
 }
 
@@ -62,14 +77,6 @@ pub(crate) enum Outcome {
         data: Option<String>,
         message: String,
     },
-}
-
-#[derive(Serialize)]
-struct Sent<'a> {
-    jsonrpc: &'static str,
-    id: usize,
-    method: &'static str,
-    params: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -145,20 +152,8 @@ impl Nodes {
     }
 
     async fn ask(&self, url: &str, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
-        let sent: Vec<Sent<'_>> = calls
-            .iter()
-            .enumerate()
-            .map(|(id, call)| Sent { jsonrpc: "2.0", id, method: call.method, params: &call.params })
-            .collect();
-        let mut text = Vec::with_capacity(calls.iter().map(|call| call.params.get().len() + 64).sum());
-        // Some nodes refuse a batch of one.
-        let written = match &*sent {
-            [only] => serde_json::to_writer(&mut text, only),
-            all => serde_json::to_writer(&mut text, all),
-        };
-        written.map_err(|_| Error::Malformed("the request cannot be written"))?;
         let request = Request::post(url).header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let request = request.body(body::full(text)).map_err(|_| Error::Url)?;
+        let request = request.body(body::full(written(calls))).map_err(|_| Error::Url)?;
         let answer = tokio::time::timeout(self.timeout, self.send(request)).await;
         read(&answer.map_err(|_| Error::Timeout)??, calls.len())
     }
@@ -171,6 +166,21 @@ impl Nodes {
         }
         Ok(body::read_capped(response.into_body(), MAX_ANSWER).await?)
     }
+}
+
+/// The body of a request. Some nodes refuse a batch of one.
+fn written(calls: &[Request1]) -> String {
+    let mut text = String::with_capacity(calls.iter().map(|call| call.params.len() + 96).sum());
+    if let [only] = calls {
+        only.write(0, &mut text);
+        return text;
+    }
+    for (id, call) in calls.iter().enumerate() {
+        text.push(if id == 0 { '[' } else { ',' });
+        call.write(id, &mut text);
+    }
+    text.push(']');
+    text
 }
 
 /// Puts the answers into the order of the calls; every call must have its own.
@@ -220,6 +230,20 @@ mod tests {
 
     fn json(text: &'static str) -> Json {
         Json(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn one_call_goes_out_alone_and_several_as_a_batch() {
+        let calls = [Request1::new("a", "[]".to_owned()), Request1::new("b", r#"["0x",1]"#.to_owned())];
+        assert_eq!(written(&calls[..1]), r#"{"jsonrpc":"2.0","id":0,"method":"a","params":[]}"#);
+        let batch: Value = serde_json::from_str(&written(&calls)).unwrap();
+        assert_eq!(
+            batch,
+            serde_json::json!([
+                { "jsonrpc": "2.0", "id": 0, "method": "a", "params": [] },
+                { "jsonrpc": "2.0", "id": 1, "method": "b", "params": ["0x", 1] }
+            ])
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Answers: whether an address holds a live proof, and if not, why.
 
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::proofs::{self, Ended, ProofRow, Question};
@@ -156,22 +157,41 @@ async fn add_contracts(
     subjects: &[Subject],
     verdicts: &mut [Verdict],
 ) -> Result<()> {
-    let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
     let (mut places, mut users) = (Vec::new(), Vec::new());
-    for (place, (subject, verdict)) in subjects.iter().zip(verdicts.iter_mut()).enumerate() {
-        match subject {
-            _ if blocked.contains(subject) => *verdict = Verdict::Invalid(Reason::Blocked),
-            Subject::Evm(user) if !verdict.is_valid() => {
-                places.push(place);
-                users.push(*user);
-            }
-            _ => {}
+    for (place, (subject, verdict)) in subjects.iter().zip(verdicts.iter()).enumerate() {
+        if let Subject::Evm(user) = subject
+            && !verdict.is_valid()
+        {
+            places.push(place);
+            users.push(*user);
         }
     }
-    if users.is_empty() {
-        return Ok(());
+    // Who is blocked is looked up while the nodes answer.
+    let blocked = async { Ok(proofs::blocked_among(&state.store, question, subjects).await?) };
+    let said = ask_contracts(state, (ask, contracts), question, &users);
+    let (mut blocked, said) = tokio::try_join!(blocked, said)?;
+    for (place, said) in places.into_iter().zip(said) {
+        verdicts[place] = verdicts[place].or(said);
     }
-    // All of them in one state, also of the present.
+    blocked.sort_unstable();
+    for (subject, verdict) in subjects.iter().zip(verdicts) {
+        if blocked.binary_search(subject).is_ok() {
+            *verdict = Verdict::Invalid(Reason::Blocked);
+        }
+    }
+    Ok(())
+}
+
+/// What contracts say of addresses: all of them in one state, also of the present.
+async fn ask_contracts(
+    state: &State,
+    (ask, contracts): (Ask<'_>, &Contracts),
+    question: &Question,
+    users: &[EvmAddress],
+) -> Result<Vec<Verdict>> {
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
     let block = match ask.snapshot {
         Snapshot::Latest => heights::head(state, ask.network).await?,
         Snapshot::Block(_) => Block { height: question.height, at: question.at },
@@ -182,11 +202,7 @@ async fn add_contracts(
         block: u64::try_from(block.height).unwrap_or(0),
         at: block.at,
     };
-    let said = state.chains.ask(ask.network, contracts, &asked, &users).await?;
-    for (place, said) in places.into_iter().zip(said) {
-        verdicts[place] = verdicts[place].or(said);
-    }
-    Ok(())
+    state.chains.ask(ask.network, contracts, &asked, users).await
 }
 
 async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {
@@ -228,7 +244,6 @@ fn standing(question: &Question, row: &ProofRow) -> Option<Reason> {
 
 #[cfg(test)]
 mod tests {
-    use pyxis_core::address::EvmAddress;
     use pyxis_core::field::FieldElement;
     use pyxis_core::proof::{DEFAULT_ACTION, ProofNullifier};
 

@@ -69,7 +69,16 @@ pub struct Asked {
     pub at: UnixMillis,
 }
 
-/// One of the calls about an address.
+/// A call that is made about an address.
+struct Question {
+    to: EvmAddress,
+    selector: Selector,
+    /// What follows the address.
+    argument: Option<Word>,
+    shape: Shape,
+}
+
+/// How an answer is read.
 #[derive(Clone, Copy)]
 enum Shape {
     Boolean,
@@ -79,26 +88,37 @@ enum Shape {
 impl Contracts {
     /// Whether any contract knows of a kind.
     pub fn know(&self, kind: Kind) -> bool {
-        !self.calls(kind, Some([0; 32]), EvmAddress([0; 20])).is_empty()
+        !self.questions(kind, Some([0; 32])).is_empty()
     }
 
-    fn calls(&self, kind: Kind, action: Option<Word>, user: EvmAddress) -> Vec<(Call, Shape)> {
-        let mut calls = Vec::new();
-        let who = words::address(user);
+    /// What is asked about every address.
+    fn questions(&self, kind: Kind, action: Option<Word>) -> Vec<Question> {
+        let mut all = Vec::new();
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
-            let data = abi::call(*IS_UNIQUE_FOR_ACTION, &[who, action]);
-            calls.push((Call { to: *to, data }, Shape::Boolean));
+            let selector = *IS_UNIQUE_FOR_ACTION;
+            all.push(Question { to: *to, selector, argument: Some(action), shape: Shape::Boolean });
         }
         if let Some(to) = self.residence.filter(|_| kind == Kind::ResidenceUs) {
-            calls.push((Call { to, data: abi::call(*US_RESIDENCY, &[who]) }, Shape::Boolean));
+            all.push(Question { to, selector: *US_RESIDENCY, argument: None, shape: Shape::Boolean });
         }
         if let Some(hub) = &self.hub
             && let Some(circuit) = hub.circuits.get(&kind)
         {
-            let data = abi::call(*GET_SBT, &[who, circuit.id]);
-            calls.push((Call { to: hub.address, data }, Shape::Token(*circuit)));
+            let (to, selector, argument) = (hub.address, *GET_SBT, Some(circuit.id));
+            all.push(Question { to, selector, argument, shape: Shape::Token(*circuit) });
         }
-        calls
+        all
+    }
+}
+
+impl Question {
+    fn about(&self, user: EvmAddress) -> Call {
+        let who = words::address(user);
+        let data = match self.argument {
+            Some(argument) => abi::call(self.selector, &[who, argument]),
+            None => abi::call(self.selector, &[who]),
+        };
+        Call { to: self.to, data }
     }
 }
 
@@ -110,22 +130,17 @@ pub async fn ask(
     asked: &Asked,
     users: &[EvmAddress],
 ) -> Result<Vec<Verdict>> {
-    let mut each: Vec<Vec<Shape>> = Vec::with_capacity(users.len());
-    let mut calls: Vec<Call> = Vec::with_capacity(users.len());
-    for user in users {
-        let (asked, shapes): (Vec<Call>, Vec<Shape>) =
-            contracts.calls(asked.kind, asked.action, *user).into_iter().unzip();
-        calls.extend(asked);
-        each.push(shapes);
-    }
+    let questions = contracts.questions(asked.kind, asked.action);
+    let calls: Vec<Call> =
+        users.iter().flat_map(|user| questions.iter().map(|question| question.about(*user))).collect();
     let answers = chain.call_many(asked.block, &calls).await;
     let mut answers = answers.map_err(|error| Error::Unavailable(error.into()))?.into_iter();
     let mut verdicts = Vec::with_capacity(users.len());
-    for shapes in &each {
+    for _ in users {
         let mut verdict = Verdict::Invalid(Reason::None);
-        for shape in shapes {
+        for question in &questions {
             let answer = answers.next().ok_or_else(unreadable)?;
-            verdict = verdict.or(read(asked, *shape, &answer)?);
+            verdict = verdict.or(read(asked, question.shape, &answer)?);
         }
         verdicts.push(verdict);
     }
@@ -184,6 +199,8 @@ fn unreadable() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     fn word(number: u64) -> Word {
@@ -195,7 +212,7 @@ mod tests {
         let circuit = Circuit { id: word(1), issuer: word(9) };
         let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
         data.extend(values.iter().map(|value| word(*value)));
-        read(&asked, Shape::Token(circuit), &Returned::Data(data.concat()))
+        read(&asked, Shape::Token(circuit), &Returned::Data(data.concat().into()))
     }
 
     #[test]
@@ -218,8 +235,8 @@ mod tests {
         let asked = Asked { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
         let circuit = Circuit { id: word(1), issuer: word(9) };
         for answer in [
-            Returned::Data(vec![]),
-            Returned::Data(vec![0; 31]),
+            Returned::Data(Bytes::new()),
+            Returned::Data(vec![0; 31].into()),
             Returned::Reverted(None),
             Returned::Reverted(Some("paused".to_owned())),
         ] {
