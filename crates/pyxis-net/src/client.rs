@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::body::{self, Body, BoxError};
+use crate::body::{Body, BoxError};
 use crate::connect::Connector;
 use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
@@ -149,7 +149,7 @@ impl Client {
         first_byte: Duration,
     ) -> Result<Response<Incoming>, Error>
     where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Unpin + Send + 'static,
         B::Error: Into<BoxError>,
     {
         let span = tracing::trace_span!(
@@ -162,7 +162,7 @@ impl Client {
             server.port = request.uri().port_u16(),
             http.response.status_code = Empty,
         );
-        let sending = send::send(&self.zone.http, request.map(body::boxed), first_byte);
+        let sending = send::send(&self.zone.http, send::watched(request), first_byte);
         let answer = sending.instrument(span.clone()).await;
         match &answer {
             Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),

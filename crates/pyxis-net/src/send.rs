@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Method, Request, Response, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::{self, connect::capture_connection};
+use hyper_util::client::legacy;
 use tokio::time::{Instant, timeout_at};
 
 use crate::body::{self, Body, BoxError};
@@ -23,22 +23,28 @@ use crate::guard::origin;
 /// Sends `request` once; see [`crate::Client::send`].
 pub(crate) async fn send(
     http: &legacy::Client<Connector, Body>,
-    request: Request<Body>,
+    (mut request, upload): (Request<Body>, Arc<Upload>),
     first_byte: Duration,
 ) -> Result<Response<Incoming>, Error> {
-    let upload = (!request.body().is_end_stream()).then(Upload::new);
-    let mut request = match &upload {
-        Some(upload) => request.map(|body| body::boxed(Watched { body, upload: upload.clone() })),
-        None => request,
-    };
     prepare(&mut request)?;
-    // Set when a connection is about to be given the request: until then nothing was sent.
-    let connection = capture_connection(&mut request);
-    match within(first_byte, upload.as_deref(), http.request(request)).await {
-        Some(answer) => answer.map_err(|e| Error::from_client(e, connection.connection_metadata().is_some())),
-        None if connection.connection_metadata().is_some() => Err(Error::Timeout(Wait::FirstByte)),
+    // So far nobody but this function asked for the body.
+    upload.taken.store(false, Ordering::Relaxed);
+    match within(first_byte, &upload, http.request(request)).await {
+        Some(answer) => answer.map_err(|error| Error::from_client(error, upload.is_taken())),
+        None if upload.is_taken() => Err(Error::Timeout(Wait::FirstByte)),
         None => Err(Error::Timeout(Wait::Connect)),
     }
+}
+
+/// The request with its body boxed, and what can be seen of it from outside.
+pub(crate) fn watched<B>(request: Request<B>) -> (Request<Body>, Arc<Upload>)
+where
+    B: http_body::Body<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let upload = Arc::new(Upload::new());
+    let request = request.map(|body| body::boxed(Watched { body, upload: Arc::clone(&upload) }));
+    (request, upload)
 }
 
 fn prepare(request: &mut Request<Body>) -> Result<(), InvalidRequest> {
@@ -80,14 +86,14 @@ fn frame(request: &mut Request<Body>) {
 
 /// Waits for `future`, but no longer than `limit` after the start or after the last piece of the
 /// upload was taken.
-async fn within<F: Future>(limit: Duration, upload: Option<&Upload>, future: F) -> Option<F::Output> {
+async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut deadline = Instant::now() + limit;
     loop {
         if let Ok(output) = timeout_at(deadline, future.as_mut()).await {
             return Some(output);
         }
-        let later = upload.map_or(deadline, |upload| upload.last_piece() + limit);
+        let later = upload.last_piece() + limit;
         if later <= deadline {
             return None;
         }
@@ -95,18 +101,27 @@ async fn within<F: Future>(limit: Duration, upload: Option<&Upload>, future: F) 
     }
 }
 
-/// When the connection last took a piece of the request body.
-struct Upload {
+/// What a connection took of a request.
+pub(crate) struct Upload {
     start: Instant,
+    /// When the last piece of the body was taken.
     micros: AtomicU64,
+    /// Whether a connection took the request out of its queue: until then nothing was sent. It asks first of
+    /// all whether there is a body.
+    taken: AtomicBool,
 }
 
 impl Upload {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { start: Instant::now(), micros: AtomicU64::new(0) })
+    fn new() -> Self {
+        Self { start: Instant::now(), micros: AtomicU64::new(0), taken: AtomicBool::new(false) }
+    }
+
+    fn is_taken(&self) -> bool {
+        self.taken.load(Ordering::Relaxed)
     }
 
     fn mark(&self) {
+        self.taken.store(true, Ordering::Relaxed);
         let micros = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.micros.store(micros, Ordering::Relaxed);
     }
@@ -116,19 +131,19 @@ impl Upload {
     }
 }
 
-struct Watched {
-    body: Body,
+struct Watched<B> {
+    body: B,
     upload: Arc<Upload>,
 }
 
-impl http_body::Body for Watched {
+impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Watched<B> {
     type Data = Bytes;
-    type Error = BoxError;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if frame.is_ready() {
             self.upload.mark();
@@ -137,6 +152,7 @@ impl http_body::Body for Watched {
     }
 
     fn is_end_stream(&self) -> bool {
+        self.upload.taken.store(true, Ordering::Relaxed);
         self.body.is_end_stream()
     }
 
@@ -155,9 +171,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn silence_ends_the_wait() {
         let started = Instant::now();
-        assert_eq!(within(LIMIT, None, std::future::pending::<()>()).await, None);
-        assert_eq!(within(LIMIT, Some(&Upload::new()), std::future::pending::<()>()).await, None);
-        assert_eq!(started.elapsed(), 2 * LIMIT);
+        assert_eq!(within(LIMIT, &Upload::new(), std::future::pending::<()>()).await, None);
+        assert_eq!(started.elapsed(), LIMIT);
     }
 
     #[tokio::test(start_paused = true)]
@@ -171,7 +186,7 @@ mod tests {
             }
             std::future::pending::<()>().await;
         };
-        assert_eq!(within(LIMIT, Some(&upload), exchange).await, None);
+        assert_eq!(within(LIMIT, &upload, exchange).await, None);
         assert_eq!(started.elapsed().as_secs(), 10 * 20 + 30);
     }
 }

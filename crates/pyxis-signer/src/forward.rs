@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -24,6 +24,10 @@ use crate::headers::{self, once};
 
 /// Largest form that is read to sign it, in bytes. Every other body streams through.
 const MAX_FORM: usize = 1024 * 1024;
+
+const CREDENTIAL: HeaderName = HeaderName::from_static("x-oauth-credential");
+const TARGET: HeaderName = HeaderName::from_static("x-oauth-target");
+const METHOD: HeaderName = HeaderName::from_static("x-px-method");
 
 /// What the headers ask for.
 struct Asked<'a> {
@@ -51,7 +55,7 @@ pub(crate) async fn forward(state: &State, request: Request) -> Result<Response,
 /// The signer's own door, where it has one.
 fn admit(state: &State, headers: &HeaderMap) -> Result<(), Error> {
     let Some(token) = &state.token else { return Ok(()) };
-    let sent = once(headers, AUTHORIZATION.as_str(), "Authorization")?.ok_or(Error::Unauthenticated)?;
+    let sent = once(headers, &AUTHORIZATION, "Authorization")?.ok_or(Error::Unauthenticated)?;
     let (scheme, sent) = sent.split_once(' ').ok_or(Error::Unauthenticated)?;
     if scheme.eq_ignore_ascii_case("bearer") && token.matches(sent.trim().as_bytes()) {
         Ok(())
@@ -61,9 +65,9 @@ fn admit(state: &State, headers: &HeaderMap) -> Result<(), Error> {
 }
 
 fn read<'a>(state: &'a State, method: &http::Method, headers: &HeaderMap) -> Result<Asked<'a>, Error> {
-    let credential = once(headers, "x-oauth-credential", "X-OAuth-Credential")?;
-    let target = once(headers, "x-oauth-target", "X-OAuth-Target")?;
-    let named = once(headers, "x-px-method", "X-PX-Method")?;
+    let credential = once(headers, &CREDENTIAL, "X-OAuth-Credential")?;
+    let target = once(headers, &TARGET, "X-OAuth-Target")?;
+    let named = once(headers, &METHOD, "X-PX-Method")?;
     let credential = credential.ok_or(Error::MissingHeader("X-OAuth-Credential"))?;
     let target = target.ok_or(Error::MissingHeader("X-OAuth-Target"))?;
     let method = Method::parse(named.unwrap_or(method.as_str())).ok_or(Error::InvalidMethod)?;

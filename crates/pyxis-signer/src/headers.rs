@@ -1,7 +1,7 @@
 //! Which headers go to the target, and which come back.
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::headers::never_forwarded;
 
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::error::Error;
 /// The one value of a header, as text.
 pub(crate) fn once<'a>(
     headers: &'a HeaderMap,
-    name: &'static str,
+    name: &HeaderName,
     shown: &'static str,
 ) -> Result<Option<&'a str>, Error> {
     let mut values = headers.get_all(name).iter();
@@ -23,7 +23,7 @@ pub(crate) fn once<'a>(
 
 /// The type of the body. Two of them would let signer and target disagree on what is a form.
 pub(crate) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Error> {
-    once(headers, CONTENT_TYPE.as_str(), "Content-Type")
+    once(headers, &CONTENT_TYPE, "Content-Type")
 }
 
 /// What goes to the target: everything but the signer's own headers, those of the connection, and what
@@ -75,7 +75,7 @@ fn kept(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
 
 fn connection_tokens(headers: &HeaderMap) -> Vec<String> {
     headers
-        .get_all("connection")
+        .get_all(CONNECTION)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
