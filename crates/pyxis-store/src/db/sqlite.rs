@@ -20,8 +20,8 @@ mod cancel;
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
-/// How much of the file a reader maps, at most: all of it, if SQLite was compiled to (`.cargo/config.toml`).
-const MAPPED_BYTES: i64 = 1 << 40;
+/// How much of the file a reader maps, at most.
+const MAPPED_BYTES: i64 = 1 << 30;
 
 /// An open SQLite file.
 pub(crate) struct Database {
