@@ -30,8 +30,9 @@ fi
 export PX_TEST_PYXIS
 cargo build --locked --quiet --manifest-path examples/rust/Cargo.toml
 PX_TEST_EXAMPLE_RUST=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-score")
+PX_TEST_EXAMPLE_CHECK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-check")
 PX_TEST_EXAMPLE_WEBHOOK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-webhook")
-export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_WEBHOOK
+export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_CHECK PX_TEST_EXAMPLE_WEBHOOK
 
 for folder in e2e examples/viem; do
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts)

@@ -1,10 +1,11 @@
 // The viem example: an attestation of a real server, its signature, and a contract on a real chain that
-// believes it. ci/chain.sh names node and compiler.
+// believes it. ci/chain.sh names node and compiler. Then an issuer that is a wallet, and the Rust client.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,6 +24,11 @@ const OTHER = `0x${"2b".repeat(20)}`;
 const CHAIN = "10";
 /** The first account of the node: it signs for whoever asks. */
 const SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+/** The fields of a registration as wallets sign them. */
+const REGISTER = [
+  ["kind", "string"], ["network", "string"], ["subject", "string"], ["actionId", "uint256"],
+  ["nullifier", "uint256"], ["issuedAt", "uint64"], ["expiresAt", "uint64"], ["nonce", "string"],
+].map(([name, type]) => ({ name, type }));
 const { PX_TEST_ANVIL: ANVIL, PX_TEST_SOLC: SOLC, PX_TEST_STRICT: STRICT } = process.env;
 
 if (!ANVIL && STRICT) throw new Error("PX_TEST_ANVIL is not set: run ci/chain.sh");
@@ -77,6 +83,44 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     const wrong = await ask("0x12");
     assert.equal(wrong.ok, false);
     assert.match(wrong.error, /400.*Invalid user address/);
+  });
+
+  test("a wallet signs typed data as an issuer, and its proof counts", async () => {
+    const { privateKeyToAccount } = createRequire(join(ROOT, "examples", "viem", "package.json"))("viem/accounts");
+    const account = privateKeyToAccount(`0x${"42".repeat(32)}`);
+    await server.command("proofs", "issuer", "add", account.address, "--kinds", "phone", "--name", "A wallet");
+    const issuedAt = Math.floor(Date.now() / 1000);
+    const message = {
+      kind: "phone", network: "optimism", subject: OTHER, actionId: 123456789n, nullifier: 99n,
+      issuedAt: BigInt(issuedAt), expiresAt: BigInt(issuedAt + 3600), nonce: "first",
+    };
+    const signature = await account.signTypedData({
+      domain: { name: "Pyxis Registry", version: "1" }, types: { Register: REGISTER }, primaryType: "Register", message,
+    });
+    const statement = {
+      issuer: account.address, signature, kind: "phone", network: "optimism", subject: OTHER,
+      action_id: "123456789", nullifier: "99", issued_at: issuedAt, expires_at: issuedAt + 3600, nonce: "first",
+    };
+    const post = (body) => fetch(server.url("/registry/proofs"), {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+    });
+    const forged = await post({ ...statement, subject: PROVED });
+    assert.deepEqual([forged.status, (await forged.json()).error], [403, "bad_signature"]);
+    const registered = await post(statement);
+    assert.equal(registered.status, 201, await registered.text());
+    const asked = await fetch(server.url(`/sybil-resistance/phone/optimism?user=${OTHER}&action-id=123456789`));
+    assert.deepEqual(await asked.json(), { result: true, expirationDate: issuedAt + 3600 });
+  });
+
+  test("the Rust client tells yes, no and an error apart", async () => {
+    const client = process.env.PX_TEST_EXAMPLE_CHECK;
+    assert.ok(client, "PX_TEST_EXAMPLE_CHECK must name the built client; run ci/e2e.sh");
+    const check = (...args) => run(client, args, { env: { PYXIS_URL: server.base } }).catch((error) => error);
+    assert.match((await check(PROVED)).stdout, /^a unique human, until \d+\n$/);
+    assert.equal((await check(PROVED, "biometrics")).stdout, "no proof\n");
+    const wrong = await check("0x12");
+    assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
+    assert.match(wrong.stderr, /400.*Invalid user address/);
   });
 });
 

@@ -1,6 +1,7 @@
 // The page of verification: a proof that an issuer signed on the command line, seen by the owner.
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,24 +12,59 @@ import { World } from "./support/world.mjs";
 const PROVED = `0x${"1a".repeat(20)}`;
 const OTHER = `0x${"2b".repeat(20)}`;
 
-const world = World.forThisFile({}, prepare);
+const REVOKED = `0x${"3c".repeat(20)}`;
+const BLOCKED = `0x${"4d".repeat(20)}`;
+const EXPIRED = `0x${"5e".repeat(20)}`;
+/** Nobody listens there. */
+const NETWORKS = {
+  "base-sepolia": { rpc: ["http://127.0.0.1:1"], contracts: { unique: { phone: `0x${"cc".repeat(20)}` } } },
+};
 
-/** An issuer, and a proof that it signs. */
+const world = World.forThisFile({ PX_NETWORKS: JSON.stringify(NETWORKS) }, prepare);
+
+/** An issuer, proofs that it signs, and what becomes of them. */
 async function prepare() {
   const directory = await mkdtemp(join(tmpdir(), "px-proofs-"));
+  const what = ["--kind", "gov-id", "--network", "optimism", "--action-id", "123456789"];
   try {
     const key = join(directory, "issuer.key");
     const { issuer } = JSON.parse(await world.server.command("proofs", "keygen", key, "--json"));
     await world.server.command("proofs", "issuer", "add", issuer, "--kinds", "gov-id,phone", "--name", "Our verifier");
-    const signed = await world.server.command(
-      "proofs", "sign", PROVED, "--kind", "gov-id", "--network", "optimism", "--action-id", "123456789",
-      "--nullifier", "7", "--key", `file:${key}`,
-    );
-    await writeFile(join(directory, "proofs.jsonl"), signed);
+    const lines = [];
+    for (const [position, address] of [PROVED, REVOKED, BLOCKED].entries()) {
+      const nullifier = String(7 + position);
+      lines.push(await world.server.command(
+        "proofs", "sign", address, ...what, "--nullifier", nullifier, "--key", `file:${key}`,
+      ));
+    }
+    await writeFile(join(directory, "proofs.jsonl"), lines.join("\n"));
     await world.server.command("proofs", "import", join(directory, "proofs.jsonl"));
+    await world.server.command("proofs", "revoke", REVOKED, ...what, "--reason", "forged");
+    await world.server.command("proofs", "block", BLOCKED, "--network", "optimism", "--reason", "sold");
   } finally {
     await rm(directory, { recursive: true });
   }
+  await shortLived();
+}
+
+/** A proof that ends in a few seconds. */
+async function shortLived() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const issuer = `0x${Buffer.from(publicKey.export({ format: "jwk" }).x, "base64url").toString("hex")}`;
+  await world.server.command("proofs", "issuer", "add", issuer, "--kinds", "gov-id", "--name", "A hasty one");
+  const issuedAt = Math.floor(Date.now() / 1000);
+  const said = {
+    issuer, kind: "gov-id", network: "optimism", subject: EXPIRED, action_id: "123456789", nullifier: "99",
+    issued_at: issuedAt, expires_at: issuedAt + 5, nonce: "short",
+  };
+  const fields = Object.entries(said).map(([name, value]) => `${name}: ${value}\n`);
+  const signature = sign(null, Buffer.from(`pyxis registry v1 register\n${fields.join("")}`), privateKey);
+  const answer = await fetch(world.server.url("/registry/proofs"), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...said, signature: `0x${signature.toString("hex")}` }),
+  });
+  assert.equal(answer.status, 201, await answer.text());
 }
 
 test("the owner sees networks, issuers and proofs, and why an address has proved something or not", async () => {
@@ -36,9 +72,9 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     await page.goto("/app/inbox");
     await page.getByRole("navigation", { name: "Main", exact: true }).getByRole("link", { name: "Verification" }).click();
     const networks = page.getByRole("region", { name: "Networks" });
-    await networks.getByRole("row", { name: /optimism 10 .* registry, blocks counted here/ }).waitFor();
+    await networks.getByRole("row", { name: /optimism 10 .* registry, blocks counted here \d+ .+ (under 1|\d+) ms/ }).waitFor();
     await page.getByRole("region", { name: "Issuers" }).getByRole("row", { name: /Our verifier Government ID, Phone/ }).waitFor();
-    assert.equal(await page.locator("svg desc").first().textContent(), "1 proof registered in 30 days, by kind and day.");
+    assert.equal(await page.locator("svg desc").first().textContent(), "4 proofs registered in 30 days, by kind and day.");
 
     await page.getByLabel("Address").fill(PROVED);
     await page.getByRole("button", { name: "Check" }).click();
@@ -56,5 +92,25 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     await page.getByLabel("Address").fill("vitalik.eth");
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("That is no address").waitFor();
+  });
+});
+
+test("the owner sees which node is dead, and every reason for a no", async () => {
+  await world.asOwner(async (page) => {
+    await page.goto("/app/verification");
+    const networks = page.getByRole("region", { name: "Networks" });
+    await networks.getByRole("row", { name: /base-sepolia 84532 .* registry and evm, blocks of its nodes Not known/ }).waitFor();
+    const checked = page.getByRole("region", { name: "What it has proved" });
+    const check = async (address) => {
+      await page.getByLabel("Address").fill(address);
+      await page.getByRole("button", { name: "Check" }).click();
+      await checked.getByRole("row", { name: /Phone base-sepolia Not known/ }).waitFor();
+    };
+    const tells = (why) => checked.getByRole("row", { name: new RegExp(`Government ID optimism No ${why}`) });
+    await check(REVOKED);
+    await tells("Its proof was revoked").waitFor();
+    await check(BLOCKED);
+    await tells("The address is blocked").waitFor();
+    do await check(EXPIRED); while (await tells("Its proof has expired").count() === 0);
   });
 });

@@ -120,8 +120,9 @@ impl Chain {
         self.head.lock().unwrap_or_else(PoisonError::into_inner).map(|(block, _)| block)
     }
 
-    /// A block that exists. Its timestamp is kept.
-    pub async fn block(&self, number: u64) -> Result<Block, Error> {
+    /// A block that exists. Its timestamp is kept once it can no longer change: when that many blocks are known
+    /// to stand behind it.
+    pub async fn block(&self, number: u64, confirmations: u64) -> Result<Block, Error> {
         if let Some(timestamp) = self.timestamps.get(&number) {
             return Ok(Block { number, timestamp });
         }
@@ -129,7 +130,10 @@ impl Chain {
         if block.number != number {
             return Err(Error::Malformed("another block than was asked for"));
         }
-        self.timestamps.insert(number, block.timestamp);
+        let head = self.known_head().map_or(0, |head| head.number);
+        if number.saturating_add(confirmations) <= head {
+            self.timestamps.insert(number, block.timestamp);
+        }
         Ok(block)
     }
 

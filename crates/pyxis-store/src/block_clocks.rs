@@ -6,8 +6,18 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
 
-use crate::db::{Rows, row, sql};
+use crate::db::{Rows, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx, db};
+
+stored_enum! {
+    /// Who counts the blocks of a network. A height of one means nothing to the other.
+    pub ClockKind {
+        /// Pyxis itself.
+        Local = "local",
+        /// The nodes of the network.
+        Rpc = "rpc",
+    }
+}
 
 row! {
     /// The clock of a network.
@@ -20,6 +30,8 @@ row! {
         block_ms: i64,
         /// The highest block for which an answer was given.
         sealed_height: i64,
+        /// Who counts; `None` until the first start that writes it down.
+        kind: Option<ClockKind>,
     }
 }
 
@@ -32,12 +44,25 @@ pub async fn ensure(executor: impl Executor, clocks: &[ClockRow]) -> Result<(), 
             clock.genesis_at.bind(),
             clock.block_ms.bind(),
             clock.sealed_height.bind(),
+            clock.kind.bind(),
         ]
     };
     let rows: Rows = clocks.iter().map(row).collect();
-    let text = "INSERT INTO block_clocks (network, genesis_at, block_ms, sealed_height) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT DO NOTHING";
+    let text = "INSERT INTO block_clocks (network, genesis_at, block_ms, sealed_height, kind) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
     executor.execute_each(text.into(), rows).await.map(|_| ())
+}
+
+/// Lets a clock be of this kind from now on; whether it is. One that was of another kind stays so once it was
+/// used: a block was answered for, or the registry changed in one.
+pub async fn settle(
+    executor: impl Executor,
+    network: &NetworkName,
+    kind: ClockKind,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE block_clocks SET kind = $1 WHERE network = $2 AND (kind IS NULL OR kind = $1 \
+         OR (sealed_height = 0 AND NOT EXISTS (SELECT 1 FROM proof_log WHERE network = $2)))");
+    Ok(executor.execute(query.bind(kind).bind(network)).await? == 1)
 }
 
 /// Every clock, by network.

@@ -114,6 +114,36 @@ pub async fn end(executor: impl Executor, id: i64, height: i64, ended: Ended) ->
     Ok(executor.execute(query.bind(height).bind(ended).bind(id)).await? == 1)
 }
 
+/// The same by the word of an issuer or a manager: what was signed about the address before `outdated_before`
+/// has no effect any more.
+pub async fn end_by_word(
+    executor: impl Executor,
+    id: i64,
+    height: i64,
+    ended: Ended,
+    outdated_before: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE proofs SET until_height = $1, ended = $2, outdated_before = $3 WHERE id = $4 \
+         AND until_height IS NULL");
+    Ok(executor.execute(query.bind(height).bind(ended).bind(outdated_before).bind(id)).await? == 1)
+}
+
+/// The moment before which nothing that was signed about an address takes effect any more: it is older than
+/// what did. `None` while nothing was said.
+pub async fn outdated_before(
+    executor: impl Executor,
+    network: &NetworkName,
+    kind: Kind,
+    subject: Subject,
+    action_id: ActionId,
+) -> Result<Option<UnixMillis>, StoreError> {
+    let query =
+        sql("SELECT max(CASE WHEN outdated_before > issued_at THEN outdated_before ELSE issued_at END) \
+         FROM proofs WHERE network = $1 AND kind = $2 AND subject = $3 AND action_id = $4");
+    let query = query.bind(network).bind(kind).bind(subject).bind(action_id);
+    Ok(executor.optional::<(Option<UnixMillis>,)>(query).await?.and_then(|(moment,)| moment))
+}
+
 /// One proof.
 pub async fn find(executor: impl Executor, id: i64) -> Result<Option<ProofRow>, StoreError> {
     executor.optional(sql(concat!("SELECT ", proof_columns!(), " FROM proofs WHERE id = $1")).bind(id)).await

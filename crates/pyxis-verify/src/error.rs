@@ -67,6 +67,9 @@ pub enum Error {
     /// A source of proofs does not answer, so nothing can be said.
     #[error("a source does not answer")]
     Unavailable(#[source] BoxError),
+    /// Answers were given about heights that somebody else counted: they would change.
+    #[error("{0}")]
+    OtherClock(String),
     /// Ours.
     #[error("internal error")]
     Internal(#[source] BoxError),
@@ -97,7 +100,9 @@ impl Error {
             Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Index(_) => StatusCode::BAD_GATEWAY,
-            Self::Unavailable(_) | Self::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable(_) | Self::NotConfigured | Self::OtherClock(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -119,7 +124,9 @@ impl Error {
             Self::Index(_) => "The attestation index does not answer. Try again later.".into(),
             Self::NotConfigured => "No attestation index is configured".into(),
             Self::InvalidBody(reason) => format!("Invalid body: {reason}").into(),
-            Self::Unavailable(_) => "The source of proofs does not answer. Try again later.".into(),
+            Self::Unavailable(_) | Self::OtherClock(_) => {
+                "The source of proofs does not answer. Try again later.".into()
+            }
             Self::Internal(_) => "Internal server error".into(),
         }
     }

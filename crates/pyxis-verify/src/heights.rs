@@ -3,14 +3,15 @@
 //! Where no node says otherwise, blocks are counted here, from 1, one every second by default. An answer
 //! about a block seals it: what is registered afterwards happens in a later block, even within the second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use futures_util::future::join_all;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
 use pyxis_evm::Chain;
-use pyxis_store::block_clocks::{self, ClockRow};
+use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 
 use crate::error::{Error, Result};
 use crate::network::Network;
@@ -74,7 +75,8 @@ async fn local(state: &State, network: &NetworkName) -> Result<Arc<Local>> {
     known(&state.heights).ok_or(Error::UnsupportedNetwork)
 }
 
-/// Starts the clocks of networks that were never asked about before.
+/// Starts the clocks of networks that were never asked about before. Heights that were counted here mean nothing
+/// to nodes, nor the other way round: a network whose clock was used keeps its kind.
 pub async fn start(state: &State) -> Result<()> {
     let now = state.now();
     let clock = |network: &Network| ClockRow {
@@ -82,15 +84,37 @@ pub async fn start(state: &State) -> Result<()> {
         genesis_at: now,
         block_ms: network.block_ms,
         sealed_height: 0,
+        kind: Some(network.clock()),
     };
     let wanted: Vec<ClockRow> = state.networks().iter().map(clock).collect();
     block_clocks::ensure(&state.store, &wanted).await?;
     let rows = block_clocks::list(&state.store).await?;
+    for row in &rows {
+        let network = state.networks().named(row.network.as_str());
+        if let Some(network) = network.filter(|network| row.kind != Some(network.clock()))
+            && !block_clocks::settle(&state.store, &network.name, network.clock()).await?
+        {
+            return Err(other_clock(network));
+        }
+    }
     let mut known = state.heights.0.write().unwrap_or_else(PoisonError::into_inner);
     for row in &rows {
         known.entry(row.network.clone()).or_insert_with(|| Arc::new(Local::new(row)));
     }
     Ok(())
+}
+
+fn other_clock(network: &Network) -> Error {
+    let (before, now, mend) = match network.clock() {
+        ClockKind::Rpc => ("here", "by its nodes", "take rpc out of its settings again"),
+        ClockKind::Local => ("by its nodes", "here", "put rpc into its settings again"),
+    };
+    Error::OtherClock(format!(
+        "networks.{}: its blocks were counted {before} until now, and its settings have them counted {now}. What \
+         was answered about old heights would change. Either {mend}, or start with a new database and import \
+         the proofs again",
+        network.name
+    ))
 }
 
 /// The newest block of a network: as its nodes say, or counted here.
@@ -126,7 +150,7 @@ pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<
     };
     let local = local(state, &network.name).await?;
     let block = match state.chains.of(&network.name) {
-        Some(chain) => mined(state, chain, height).await?,
+        Some(chain) => mined(state, (network, chain), height).await?,
         None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
         None => local.block(height),
     };
@@ -138,7 +162,7 @@ pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<
 }
 
 /// A block of a network with nodes.
-async fn mined(state: &State, chain: &Chain, height: i64) -> Result<Block> {
+async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64) -> Result<Block> {
     let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
     if chain.known_head().is_none_or(|head| number > head.number) {
         // It may have been mined since somebody last looked.
@@ -147,32 +171,52 @@ async fn mined(state: &State, chain: &Chain, height: i64) -> Result<Block> {
             return Err(Error::InvalidSnapshot);
         }
     }
-    chain.block(number).await.map(Block::from).map_err(unavailable)
+    chain.block(number, network.confirmations).await.map(Block::from).map_err(unavailable)
 }
 
-/// The heads of every network, for a change that will hold the clocks.
-pub(crate) struct Heads(BTreeMap<NetworkName, i64>);
+/// The heads of some networks, for a change that will hold the clocks. `None`: its head is not known, and it
+/// cannot be written to.
+pub(crate) struct Heads(BTreeMap<NetworkName, Option<(i64, ClockKind)>>);
 
-/// The heads now. A network whose head is not known has none, and cannot be written to.
-pub(crate) async fn heads(state: &State) -> Result<Heads> {
-    let mut heads = BTreeMap::new();
-    for network in state.networks().iter() {
-        match head(state, network).await {
-            Ok(block) => drop(heads.insert(network.name.clone(), block.height)),
-            Err(Error::Unavailable(error)) => {
-                tracing::warn!(%error, network = %network.name, "the newest block is not known");
-            }
-            Err(error) => return Err(error),
+/// The heads of these networks now. They are asked side by side, and no other is: a node that hangs holds up
+/// what happens on its own network only.
+pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<Heads> {
+    ready(state).await?;
+    let known = networks.iter().filter_map(|name| state.networks().named(name.as_str()));
+    let asked: Vec<_> = known.map(|network| stamp(state, network)).collect();
+    join_all(asked).await.into_iter().collect::<Result<_>>().map(Heads)
+}
+
+/// The head of a network, and who counted it.
+async fn stamp(state: &State, network: &Network) -> Result<(NetworkName, Option<(i64, ClockKind)>)> {
+    let head = match head(state, network).await {
+        Ok(block) => Some((block.height, network.clock())),
+        Err(Error::Unavailable(error)) => {
+            tracing::warn!(%error, network = %network.name, "the newest block is not known");
+            None
         }
-    }
-    Ok(Heads(heads))
+        Err(error) => return Err(error),
+    };
+    Ok((network.name.clone(), head))
+}
+
+/// Makes sure that the clocks run.
+async fn ready(state: &State) -> Result<()> {
+    let running = !state.heights.0.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+    if running { Ok(()) } else { start(state).await }
 }
 
 impl Heads {
+    /// Whether a network was asked, whatever came of it.
+    pub(crate) fn asked(&self, network: &NetworkName) -> bool {
+        self.0.contains_key(network)
+    }
+
     /// The block in which a change happens: the newest, or the one behind the last that was answered for.
     pub(crate) fn next(&self, clocks: &[ClockRow], network: &NetworkName) -> Option<i64> {
-        let head = *self.0.get(network)?;
-        let clock = clocks.iter().find(|clock| clock.network == *network)?;
+        let (head, kind) = (*self.0.get(network)?)?;
+        // Somebody with other settings may have used the clock since.
+        let clock = clocks.iter().find(|clock| clock.network == *network && clock.kind == Some(kind))?;
         Some(head.max(clock.sealed_height + 1))
     }
 }
@@ -193,13 +237,20 @@ mod tests {
     #[test]
     fn a_change_happens_behind_the_last_block_that_was_answered_for() {
         let network: NetworkName = "optimism".parse().unwrap();
-        let heads = Heads(BTreeMap::from([(network.clone(), 7)]));
+        let dead: NetworkName = "gnosis".parse().unwrap();
+        let of_kind =
+            |kind| Heads(BTreeMap::from([(network.clone(), Some((7, kind))), (dead.clone(), None)]));
+        let heads = of_kind(ClockKind::Local);
         let clock = |sealed_height| {
-            [ClockRow { network: network.clone(), genesis_at: UnixMillis(0), block_ms: 1, sealed_height }]
+            let (network, kind) = (network.clone(), Some(ClockKind::Local));
+            [ClockRow { network, genesis_at: UnixMillis(0), block_ms: 1, sealed_height, kind }]
         };
         assert_eq!(heads.next(&clock(3), &network), Some(7));
         assert_eq!(heads.next(&clock(7), &network), Some(8));
         assert_eq!(heads.next(&clock(9), &network), Some(10));
+        assert_eq!(heads.next(&clock(9), &dead), None);
         assert_eq!(heads.next(&clock(9), &"other".parse().unwrap()), None);
+        assert_eq!(of_kind(ClockKind::Rpc).next(&clock(3), &network), None);
+        assert!(heads.asked(&dead) && !heads.asked(&"other".parse().unwrap()));
     }
 }

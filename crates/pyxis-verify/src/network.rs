@@ -4,6 +4,7 @@ mod written;
 
 use pyxis_core::proof::{Kind, NetworkName, Subject};
 use pyxis_evm::Settings;
+use pyxis_store::block_clocks::ClockKind;
 
 use crate::contracts::Contracts;
 
@@ -50,6 +51,11 @@ impl Network {
             contracts: None,
             confirmations: CONFIRMATIONS,
         }
+    }
+
+    /// Who counts its blocks.
+    pub const fn clock(&self) -> ClockKind {
+        if self.rpc.is_some() { ClockKind::Rpc } else { ClockKind::Local }
     }
 
     /// Where its answers come from.

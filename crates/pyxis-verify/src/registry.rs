@@ -7,13 +7,13 @@ mod apply;
 mod issuer;
 mod wire;
 
-use pyxis_core::proof::Statement;
+use std::collections::BTreeSet;
+
+use pyxis_core::proof::{NetworkName, Statement};
 use pyxis_store::StoreError;
-use pyxis_store::block_clocks;
 use pyxis_store::proofs::Ended;
 
 use crate::error::{BoxError, Error};
-use crate::heights;
 use crate::state::State;
 
 pub(crate) use apply::Register;
@@ -59,6 +59,9 @@ pub enum Refusal {
     /// The address that a proof would move to has a proof of another nullifier.
     #[error("the new address is registered with another nullifier")]
     AddressTaken,
+    /// Something that was signed later took effect already.
+    #[error("a later statement about this address took effect already")]
+    Superseded,
     /// The proof of this very statement has ended.
     #[error("this registration has ended: {}", .0.as_str())]
     HasEnded(Ended),
@@ -88,6 +91,7 @@ impl Refusal {
             Self::IssuerNotAllowed => "issuer_not_allowed",
             Self::BadSignature => "bad_signature",
             Self::AlreadyRegistered | Self::AddressTaken => "already_registered",
+            Self::Superseded => "superseded",
             Self::HasEnded(ended) => ended.as_str(),
             Self::NotFound => "not_found",
             Self::Field { .. } => "invalid_field",
@@ -112,6 +116,7 @@ impl From<Error> for Refusal {
         match error {
             Error::UnsupportedNetwork => Self::Field { field: "network", reason: "there is no such network" },
             Error::Unavailable(error) => Self::Unavailable(error),
+            error @ Error::OtherClock(_) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
     }
@@ -126,19 +131,22 @@ pub async fn submit(state: &State, signed: &Signed) -> Result<Outcome, Refusal> 
 /// Checks and applies statements in their order, in one transaction. One that is refused leaves the others
 /// alone; an error of the whole leaves everything as it was.
 pub async fn submit_all(state: &State, signed: &[Signed]) -> Result<Vec<Result<Outcome, Refusal>>, Refusal> {
-    let heads = heights::heads(state).await?;
-    let mut tx = state.store.begin().await?;
-    let clocks = block_clocks::lock(&mut tx).await?;
-    let mut register = Register { tx, heads, clocks, now: state.now(), networks: state.networks() };
-    let mut outcomes = Vec::with_capacity(signed.len());
-    for one in signed {
-        match register.apply(one).await {
-            Err(refusal @ (Refusal::Unavailable(_) | Refusal::Internal(_))) => return Err(refusal),
-            outcome => outcomes.push(outcome),
+    let named = signed.iter().filter_map(|one| one.statement.network().cloned());
+    let mut networks: BTreeSet<NetworkName> = named.collect();
+    loop {
+        let mut register = Register::open(state, &networks).await?;
+        match register.apply_all(signed).await {
+            // Whose nullifier it is, and where, is known only now. Nothing was changed.
+            Err(refusal) => match register.lacking.take() {
+                Some(network) if networks.insert(network.clone()) => {}
+                _ => return Err(refusal),
+            },
+            Ok(outcomes) => {
+                if outcomes.iter().flatten().any(|outcome| outcome.new) {
+                    register.tx.commit().await?;
+                }
+                return Ok(outcomes);
+            }
         }
     }
-    if outcomes.iter().flatten().any(|outcome| outcome.new) {
-        register.tx.commit().await?;
-    }
-    Ok(outcomes)
 }

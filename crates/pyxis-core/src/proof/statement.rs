@@ -90,6 +90,16 @@ impl Statement {
         }
     }
 
+    /// Where; a rebinding holds wherever the nullifier is.
+    pub const fn network(&self) -> Option<&NetworkName> {
+        match self {
+            Self::Register(Registration { network, .. }) | Self::Revoke(Revocation { network, .. }) => {
+                Some(network)
+            }
+            Self::Rebind(_) => None,
+        }
+    }
+
     /// Unix seconds.
     pub const fn issued_at(&self) -> i64 {
         match self {

@@ -47,12 +47,9 @@ pub(crate) async fn page(
     let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
     let action_id = if action_id.is_empty() { DEFAULT_ACTION.to_string() } else { action_id };
     let now = state.gateway.now();
-    let (checked, problem) = match (address.parse::<Subject>(), action_id.parse::<ActionId>()) {
-        _ if address.is_empty() => (Vec::new(), None),
-        (Ok(subject), Ok(action_id)) => (proofs::check(verify, subject, action_id).await, None),
-        (Err(error), _) => (Vec::new(), Some(format!("That is no address: {error}."))),
-        (_, Err(error)) => (Vec::new(), Some(format!("That is no action id: {error}."))),
-    };
+    // Nodes are asked for the one while they are asked for the other.
+    let ((checked, problem), networks) =
+        tokio::join!(checked(verify, &address, &action_id), networks::list(verify));
     let mut issuers = issuer_lines(verify).await?;
     issuers.retain(|line| asked.fits([line.name.as_str(), &line.kinds, &line.issuer]));
     let (issuers, search) = search("/app/verification", &asked, issuers);
@@ -63,7 +60,7 @@ pub(crate) async fn page(
         action_id,
         problem,
         checked: checked.iter().map(|line| check_line(line, now)).collect(),
-        networks: networks::list(verify).await.into_iter().map(|one| network_line(one, now)).collect(),
+        networks: networks.into_iter().map(|one| network_line(one, now)).collect(),
         chart: chart(verify, now).await?,
         search,
         issuers,
@@ -74,6 +71,16 @@ pub(crate) async fn page(
              curl -X POST {base}/registry/proofs -H 'Content-Type: application/json' -d @proof.json"
         ),
     })
+}
+
+/// What an address has proved, or what is wrong with the question.
+async fn checked(verify: &verify::State, address: &str, action_id: &str) -> (Vec<Checked>, Option<String>) {
+    match (address.parse::<Subject>(), action_id.parse::<ActionId>()) {
+        _ if address.is_empty() => (Vec::new(), None),
+        (Ok(subject), Ok(action_id)) => (proofs::check(verify, subject, action_id).await, None),
+        (Err(error), _) => (Vec::new(), Some(format!("That is no address: {error}."))),
+        (_, Err(error)) => (Vec::new(), Some(format!("That is no action id: {error}."))),
+    }
 }
 
 fn check_line(checked: &Checked, now: UnixMillis) -> CheckLine {

@@ -35,9 +35,12 @@ pub async fn list(executor: impl Executor, filter: &Filter, limit: u32) -> Resul
 /// How many proofs of a kind came in on a day.
 pub type DayCount = (Kind, i64, i64);
 
-/// Kind, day (days since the epoch, UTC) and number of registrations since `since`, from the log.
+/// Kind, day (days since the epoch, UTC) and number of registrations since `since`, from the log. A proof that
+/// only moved to another address is none: its entry follows right after that of the rebinding.
 pub async fn per_day(executor: impl Executor, since: UnixMillis) -> Result<Vec<DayCount>, StoreError> {
-    let query = sql("SELECT kind, at / 86400000, COUNT(*) FROM proof_log WHERE at >= $1 \
-         AND kind IS NOT NULL AND change = 'register' GROUP BY kind, at / 86400000 ORDER BY 2, 1");
+    let query = sql("SELECT kind, at / 86400000, COUNT(*) FROM proof_log l WHERE at >= $1 \
+         AND kind IS NOT NULL AND change = 'register' AND NOT EXISTS (SELECT 1 FROM proof_log r \
+         WHERE r.id = l.id - 1 AND r.change = 'rebind' AND r.network = l.network AND r.kind = l.kind \
+         AND r.nullifier = l.nullifier) GROUP BY kind, at / 86400000 ORDER BY 2, 1");
     executor.all(query.bind(since)).await
 }

@@ -5,7 +5,7 @@ use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Subject};
 use pyxis_core::sui::SuiAddress;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
-use pyxis_store::block_clocks::{self, ClockRow};
+use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
@@ -52,7 +52,25 @@ fn question(height: i64, moment: i64) -> Question {
 }
 
 fn clock(name: &str, sealed_height: i64) -> ClockRow {
-    ClockRow { network: name.parse().unwrap(), genesis_at: NOW, block_ms: 1000, sealed_height }
+    let kind = Some(ClockKind::Local);
+    ClockRow { network: name.parse().unwrap(), genesis_at: NOW, block_ms: 1000, sealed_height, kind }
+}
+
+fn entry() -> LogRow {
+    LogRow {
+        id: 0,
+        change: Change::Register,
+        network: network(),
+        height: 3,
+        at: NOW,
+        kind: Some(Kind::GovId),
+        subject: SuiAddress([3; 32]).into(),
+        action_id: Some(DEFAULT_ACTION),
+        nullifier: Some(nullifier(7)),
+        expires_at: Some(at(9)),
+        reason: None,
+        made_by: "0xaa".to_owned(),
+    }
 }
 
 contract! {
@@ -190,13 +208,49 @@ contract! {
         assert_eq!(block_clocks::lock(&mut tx).await.unwrap()[0].sealed_height, 5);
     }
 
-    async fn the_log_is_read_in_order_and_statements_are_remembered(world: &World) {
+    async fn a_clock_changes_its_kind_only_while_nobody_used_it(world: &World) {
         let store = &world.store;
-        let entry = LogRow {
-            id: 0, change: Change::Register, network: network(), height: 3, at: NOW, kind: Some(Kind::GovId),
-            subject: SuiAddress([3; 32]).into(), action_id: Some(DEFAULT_ACTION), nullifier: Some(nullifier(7)),
-            expires_at: Some(at(9)), reason: None, made_by: "0xaa".to_owned(),
+        let settle = async |kind| block_clocks::settle(store, &network(), kind).await.unwrap();
+        assert!(!settle(ClockKind::Local).await, "there is none");
+        // A clock from before kinds were written down is of the first kind that it gets.
+        block_clocks::ensure(store, &[ClockRow { kind: None, ..clock("optimism", 7) }]).await.unwrap();
+        assert!(settle(ClockKind::Rpc).await);
+        assert!((settle(ClockKind::Rpc).await, settle(ClockKind::Local).await) == (true, false));
+        assert_eq!(block_clocks::list(store).await.unwrap()[0].kind, Some(ClockKind::Rpc));
+        let other = "gnosis".parse().unwrap();
+        block_clocks::ensure(store, &[clock("gnosis", 0)]).await.unwrap();
+        assert!(block_clocks::settle(store, &other, ClockKind::Rpc).await.unwrap());
+        proof_log::append(store, &LogRow { network: other.clone(), ..entry() }).await.unwrap();
+        assert!(!block_clocks::settle(store, &other, ClockKind::Local).await.unwrap());
+    }
+
+    async fn what_an_address_was_last_said_to_have_outdates_what_was_signed_before(world: &World) {
+        let store = &world.store;
+        let outdated = async || {
+            proofs::outdated_before(store, &network(), Kind::GovId, subject(1), DEFAULT_ACTION).await.unwrap()
         };
+        assert_eq!(outdated().await, None);
+        let id = proofs::insert(store, &NewProof { issued_at: at(5), ..proof(1, 7, 10) }).await.unwrap();
+        assert_eq!(outdated().await, Some(at(5)));
+        assert!(proofs::end_by_word(store, id, 20, Ended::Revoked, at(9)).await.unwrap());
+        assert!(!proofs::end_by_word(store, id, 21, Ended::Revoked, at(99)).await.unwrap());
+        assert_eq!(outdated().await, Some(at(9)));
+        let id = proofs::insert(store, &NewProof { issued_at: at(12), ..proof(1, 8, 30) }).await.unwrap();
+        assert!(proofs::end(store, id, 40, Ended::Expired).await.unwrap());
+        assert_eq!(outdated().await, Some(at(12)));
+    }
+
+    async fn a_proof_that_moved_is_counted_once(world: &World) {
+        let store = &world.store;
+        let moved = LogRow { change: Change::Rebind, ..entry() };
+        for row in [entry(), moved, LogRow { subject: subject(4), ..entry() }, entry()] {
+            proof_log::append(store, &row).await.unwrap();
+        }
+        assert_eq!(proofs::per_day(store, at(-1)).await.unwrap(), [(Kind::GovId, NOW.0 / 86_400_000, 2)]);
+    }
+
+    async fn the_log_is_read_in_order_and_statements_are_remembered(world: &World) {
+        let (store, entry) = (&world.store, entry());
         let block = LogRow {
             change: Change::Block, kind: None, action_id: None, nullifier: None, expires_at: None,
             reason: Some("sold".to_owned()), ..entry.clone()

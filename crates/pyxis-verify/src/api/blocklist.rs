@@ -29,6 +29,8 @@ pub(super) struct Blocked {
     address: String,
     /// On how many networks that is new.
     networks: usize,
+    /// Where it is not blocked, because no node of the network answers.
+    unreachable: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -67,9 +69,10 @@ pub(super) async fn block(
     Json(input): Json<Block>,
 ) -> Result<(StatusCode, Json<Blocked>)> {
     let subject = subject("address", &input.address)?;
-    let networks = blocklist::block(&state, &actor, subject, input.network.as_deref(), &input.reason).await?;
-    let status = if networks > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(Blocked { address: subject.to_string(), networks })))
+    let done = blocklist::block(&state, &actor, subject, input.network.as_deref(), &input.reason).await?;
+    let status = if done.new > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    let unreachable = done.unreachable.iter().map(ToString::to_string).collect();
+    Ok((status, Json(Blocked { address: subject.to_string(), networks: done.new, unreachable })))
 }
 
 pub(super) async fn unblock(

@@ -1,18 +1,21 @@
 //! What a statement does to the registry, inside the transaction that holds the clocks.
 
+use std::collections::BTreeSet;
+
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{
-    DEFAULT_ACTION, Kind, MAX_LIFETIME_SECS, NetworkName, ProofNullifier, Rebinding, Registration,
+    ActionId, DEFAULT_ACTION, Kind, MAX_LIFETIME_SECS, NetworkName, ProofNullifier, Rebinding, Registration,
     Revocation, Statement, Subject,
 };
-use pyxis_store::block_clocks::ClockRow;
+use pyxis_store::block_clocks::{self, ClockRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, NewProof, ProofRow};
 use pyxis_store::{Tx, proof_issuers};
 
 use super::{Issuer, Outcome, Refusal, Signed};
-use crate::heights::Heads;
+use crate::heights::{self, Heads};
 use crate::network::Networks;
+use crate::state::State;
 
 /// How far ahead of our clock an issuer's may be, in seconds.
 const CLOCK_SKEW_SECS: i64 = 300;
@@ -22,15 +25,37 @@ type Applied = Result<Outcome, Refusal>;
 /// The registry, held for changes.
 pub(crate) struct Register<'a> {
     pub(crate) tx: Tx,
-    pub(crate) heads: Heads,
-    pub(crate) clocks: Vec<ClockRow>,
-    pub(crate) now: UnixMillis,
-    pub(crate) networks: &'a Networks,
+    /// A network whose block was needed, and which was not asked for it.
+    pub(super) lacking: Option<NetworkName>,
+    heads: Heads,
+    clocks: Vec<ClockRow>,
+    now: UnixMillis,
+    networks: &'a Networks,
 }
 
-impl Register<'_> {
+impl<'a> Register<'a> {
+    /// Asks these networks for their newest blocks, then takes hold of the registry.
+    pub(crate) async fn open(state: &'a State, networks: &BTreeSet<NetworkName>) -> Result<Self, Refusal> {
+        let heads = heights::heads(state, networks).await?;
+        let mut tx = state.store.begin().await?;
+        let clocks = block_clocks::lock(&mut tx).await?;
+        Ok(Self { tx, lacking: None, heads, clocks, now: state.now(), networks: state.networks() })
+    }
+
+    /// What each statement did, or why it did nothing; an error where none of them may take effect.
+    pub(super) async fn apply_all(&mut self, signed: &[Signed]) -> Result<Vec<Applied>, Refusal> {
+        let mut outcomes = Vec::with_capacity(signed.len());
+        for one in signed {
+            match self.apply(one).await {
+                Err(refusal @ (Refusal::Unavailable(_) | Refusal::Internal(_))) => return Err(refusal),
+                outcome => outcomes.push(outcome),
+            }
+        }
+        Ok(outcomes)
+    }
+
     /// Checks a statement and lets it take effect, unless it did before.
-    pub(super) async fn apply(&mut self, signed: &Signed) -> Applied {
+    async fn apply(&mut self, signed: &Signed) -> Applied {
         let Signed { statement, issuer, signature } = signed;
         check_fields(statement, self.now, self.networks)?;
         let by = issuer.to_string();
@@ -48,7 +73,7 @@ impl Register<'_> {
             Statement::Register(said) => (self.register(said, *issuer).await?, said.network.clone()),
             Statement::Revoke(said) => {
                 let row = self.revocable(said, &by).await?;
-                let height = self.revoke(&row, &said.reason, &by).await?;
+                let height = self.revoke(&row, &said.reason, (&by, millis(said.issued_at))).await?;
                 (Outcome { status: "revoked", new: true, height, proof: None }, said.network.clone())
             }
             Statement::Rebind(said) => self.rebind(said, &by).await?,
@@ -77,10 +102,18 @@ impl Register<'_> {
 
     async fn register(&mut self, said: &Registration, issuer: Issuer) -> Applied {
         let height = self.next(&said.network)?;
-        let expires_at = millis(said.expires_at);
-        self.take(said, expires_at).await?;
+        let (issued_at, expires_at) = (millis(said.issued_at), millis(said.expires_at));
+        if expires_at <= self.now {
+            return Err(field("expires_at", "lies in the past"));
+        }
         let (network, kind, subject, action_id) = (&said.network, said.kind, said.subject, said.action_id);
+        self.check_order((network, kind, subject, action_id), issued_at).await?;
         let open = proofs::open_of_subject(&mut self.tx, network, kind, subject, action_id).await?;
+        if open.as_ref().is_some_and(|old| old.issued_at == issued_at && old.expires_at > expires_at) {
+            // Of the same second, the one that lasts longer: whatever order they come in.
+            return Err(Refusal::Superseded);
+        }
+        self.take(said, expires_at).await?;
         if let Some(old) = open {
             proofs::end(&mut self.tx, old.id, height, Ended::Replaced).await?;
             if old.nullifier != said.nullifier {
@@ -94,13 +127,24 @@ impl Register<'_> {
             action_id,
             nullifier: said.nullifier,
             issuer: issuer.to_string(),
-            issued_at: millis(said.issued_at),
+            issued_at,
             expires_at,
             from_height: height,
             registered_at: self.now,
         };
         let id = self.enter(&new).await?;
         Ok(Outcome { status: "registered", new: true, height, proof: Some(id) })
+    }
+
+    /// Refuses what was signed before that which last took effect for an address: statements arrive in any order,
+    /// and the oldest of them may be sent by anybody.
+    async fn check_order(
+        &mut self,
+        (network, kind, subject, action_id): (&NetworkName, Kind, Subject, ActionId),
+        issued_at: UnixMillis,
+    ) -> Result<(), Refusal> {
+        let before = proofs::outdated_before(&mut self.tx, network, kind, subject, action_id).await?;
+        if before.is_some_and(|before| issued_at < before) { Err(Refusal::Superseded) } else { Ok(()) }
     }
 
     /// Makes the nullifier the address's. Expired proofs of whoever had it before end here and now: the
@@ -113,7 +157,7 @@ impl Register<'_> {
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         for row in open.iter().filter(|row| row.subject != said.subject) {
             let height = self.next(&row.network)?;
-            self.leave(row, height, (Change::Expire, Ended::Expired), None, "expiry").await?;
+            self.leave(row, height, End::EXPIRED, "expiry").await?;
         }
         Ok(())
     }
@@ -155,10 +199,19 @@ impl Register<'_> {
         if foreign { Err(Refusal::IssuerNotAllowed) } else { Ok(()) }
     }
 
-    /// Revokes an open proof; in which block.
-    pub(crate) async fn revoke(&mut self, row: &ProofRow, reason: &str, by: &str) -> Result<i64, Refusal> {
+    /// Revokes an open proof; in which block. Nothing that was signed by then, `said_at`, counts any more.
+    pub(crate) async fn revoke(
+        &mut self,
+        row: &ProofRow,
+        reason: &str,
+        (by, said_at): (&str, UnixMillis),
+    ) -> Result<i64, Refusal> {
         let height = self.next(&row.network)?;
-        self.leave(row, height, (Change::Revoke, Ended::Revoked), Some(reason), by).await?;
+        // Signatures are dated to the second.
+        let outdated_before = Some(millis(said_at.max(row.issued_at).seconds() + 1));
+        let end =
+            End { change: Change::Revoke, ended: Ended::Revoked, reason: Some(reason), outdated_before };
+        self.leave(row, height, end, by).await?;
         self.let_go(row).await?;
         Ok(height)
     }
@@ -168,11 +221,14 @@ impl Register<'_> {
         &mut self,
         row: &ProofRow,
         height: i64,
-        (change, ended): (Change, Ended),
-        reason: Option<&str>,
+        End { change, ended, reason, outdated_before }: End<'_>,
         by: &str,
     ) -> Result<(), Refusal> {
-        if !proofs::end(&mut self.tx, row.id, height, ended).await? {
+        let done = match outdated_before {
+            Some(before) => proofs::end_by_word(&mut self.tx, row.id, height, ended, before).await?,
+            None => proofs::end(&mut self.tx, row.id, height, ended).await?,
+        };
+        if !done {
             return Err(Refusal::NotFound);
         }
         let entry = LogRow {
@@ -206,12 +262,17 @@ impl Register<'_> {
         let mark = (said.kind, said.action_id, said.nullifier);
         let mut moving = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         let (now, signed_at) = (self.now, millis(said.issued_at));
-        moving.retain(|row| row.subject == said.from && row.expires_at > now && row.issued_at <= signed_at);
+        moving.retain(|row| row.subject == said.from && row.expires_at > now);
+        if moving.iter().any(|row| row.issued_at > signed_at) {
+            // All of them or none: a human has one address, on whatever network.
+            return Err(Refusal::Superseded);
+        }
         let first = moving.first().ok_or(Refusal::NotFound)?;
         let (network, until) = (first.network.clone(), moving.iter().map(|row| row.expires_at).max());
         for row in &moving {
             self.check_owner(row, by).await?;
             self.check_place(row, said.to).await?;
+            self.check_order((&row.network, row.kind, said.to, row.action_id), signed_at).await?;
         }
         proofs::release(&mut self.tx, mark, said.from).await?;
         if !proofs::take(&mut self.tx, mark, said.to, until.unwrap_or(now), now).await? {
@@ -219,7 +280,7 @@ impl Register<'_> {
         }
         let mut first = None;
         for row in &moving {
-            let placed = self.move_to(row, said.to, by).await?;
+            let placed = self.move_to(row, (said.to, signed_at), by).await?;
             first.get_or_insert(placed);
         }
         let (height, id) = first.ok_or(Refusal::NotFound)?;
@@ -233,9 +294,17 @@ impl Register<'_> {
         if taken { Err(Refusal::AddressTaken) } else { Ok(()) }
     }
 
-    async fn move_to(&mut self, row: &ProofRow, to: Subject, by: &str) -> Result<(i64, i64), Refusal> {
+    /// The proof is the new address's by what was signed then: an earlier word about it comes too late.
+    async fn move_to(
+        &mut self,
+        row: &ProofRow,
+        (to, signed_at): (Subject, UnixMillis),
+        by: &str,
+    ) -> Result<(i64, i64), Refusal> {
         let height = self.next(&row.network)?;
-        self.leave(row, height, (Change::Rebind, Ended::Rebound), None, by).await?;
+        let outdated_before = Some(signed_at);
+        let end = End { change: Change::Rebind, ended: Ended::Rebound, reason: None, outdated_before };
+        self.leave(row, height, end, by).await?;
         let old = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
         if let Some(expired) = old {
             proofs::end(&mut self.tx, expired.id, height, Ended::Replaced).await?;
@@ -247,7 +316,7 @@ impl Register<'_> {
             action_id: row.action_id,
             nullifier: row.nullifier,
             issuer: row.issuer.clone(),
-            issued_at: row.issued_at,
+            issued_at: signed_at,
             expires_at: row.expires_at,
             from_height: height,
             registered_at: self.now,
@@ -256,11 +325,28 @@ impl Register<'_> {
     }
 
     /// The block in which a change on a network happens.
-    pub(crate) fn next(&self, network: &NetworkName) -> Result<i64, Refusal> {
+    pub(crate) fn next(&mut self, network: &NetworkName) -> Result<i64, Refusal> {
+        if !self.heads.asked(network) {
+            self.lacking = Some(network.clone());
+        }
         self.heads
             .next(&self.clocks, network)
             .ok_or_else(|| Refusal::Unavailable(format!("the newest block of {network} is not known").into()))
     }
+}
+
+/// How a proof ends.
+struct End<'a> {
+    change: Change,
+    ended: Ended,
+    reason: Option<&'a str>,
+    /// What was signed about the address before then has no effect any more.
+    outdated_before: Option<UnixMillis>,
+}
+
+impl End<'_> {
+    const EXPIRED: Self =
+        Self { change: Change::Expire, ended: Ended::Expired, reason: None, outdated_before: None };
 }
 
 const fn millis(seconds: i64) -> UnixMillis {

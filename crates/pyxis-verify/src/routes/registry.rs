@@ -43,7 +43,9 @@ fn invalid(error: &InvalidStatement) -> Response {
 fn refused(refusal: &Refusal) -> Response {
     let status = match refusal {
         Refusal::IssuerNotAllowed | Refusal::BadSignature => StatusCode::FORBIDDEN,
-        Refusal::AlreadyRegistered | Refusal::AddressTaken | Refusal::HasEnded(_) => StatusCode::CONFLICT,
+        Refusal::AlreadyRegistered | Refusal::AddressTaken | Refusal::Superseded | Refusal::HasEnded(_) => {
+            StatusCode::CONFLICT
+        }
         Refusal::NotFound => StatusCode::NOT_FOUND,
         Refusal::Field { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,

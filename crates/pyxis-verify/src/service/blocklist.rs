@@ -1,5 +1,7 @@
 //! Addresses whose proofs count nowhere, from the block on in which they were blocked.
 
+use std::collections::BTreeSet;
+
 use pyxis_core::actor::Actor;
 use pyxis_core::proof::{NetworkName, Subject};
 use pyxis_store::blocklist::{self, BlockedRow};
@@ -15,22 +17,35 @@ use crate::state::State;
 /// Blocks in force that are shown.
 const MOST: u32 = 1000;
 
-/// Blocks an address on a network, or on every one where it can be; in how many that is new.
+/// What blocking an address came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// On how many networks it is new.
+    pub new: usize,
+    /// Where it is not blocked, because the newest block is not known.
+    pub unreachable: Vec<NetworkName>,
+}
+
+/// Blocks an address on a network, or on every one where it can be. A network whose nodes do not answer does not
+/// save it on the others.
 pub async fn block(
     state: &State,
     actor: &Actor,
     subject: Subject,
     network: Option<&str>,
     reason: &str,
-) -> Result<usize> {
+) -> Result<Done> {
     check_home(state, actor).await?;
     check_text("reason", reason)?;
     let networks = places(state, subject, network)?;
-    let mut change = Held::begin(state).await?;
+    let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let blocked = blocklist::of_subject(&mut change.tx, subject).await?;
-    let mut new = 0;
+    let mut done = Done { new: 0, unreachable: Vec::new() };
     for network in networks.iter().filter(|name| !blocked.iter().any(|row| row.network == ***name)) {
-        let height = change.next(network)?;
+        let Ok(height) = change.next(network) else {
+            done.unreachable.push((*network).clone());
+            continue;
+        };
         let row = BlockedRow {
             id: 0,
             network: (*network).clone(),
@@ -42,20 +57,25 @@ pub async fn block(
         };
         blocklist::add(&mut change.tx, &row).await?;
         change.log(state, actor, Change::Block, (network, height), subject, Some(reason)).await?;
-        new += 1;
+        done.new += 1;
     }
-    if new > 0 {
+    if let (0, Some(network)) = (done.new, done.unreachable.first()) {
+        return Err(unknown(network));
+    }
+    if done.new > 0 {
         let detail = json!({ "address": subject.to_string(), "network": network, "reason": reason });
         commit(state, actor, change.tx, "blocklist.add", &detail).await?;
     }
-    Ok(new)
+    Ok(done)
 }
 
 /// Lifts the block of an address on a network, or on every one.
 pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Option<&str>) -> Result<usize> {
     check_home(state, actor).await?;
-    let networks = places(state, subject, network)?;
-    let mut change = Held::begin(state).await?;
+    let mut networks = places(state, subject, network)?;
+    let blocked = blocklist::of_subject(&state.store, subject).await?;
+    networks.retain(|name| blocked.iter().any(|row| row.network == **name));
+    let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let mut lifted = 0;
     for network in networks {
         let height = change.next(network)?;
@@ -70,6 +90,10 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
     let detail = json!({ "address": subject.to_string(), "network": network });
     commit(state, actor, change.tx, "blocklist.remove", &detail).await?;
     Ok(lifted)
+}
+
+fn unknown(network: &NetworkName) -> Error {
+    Error::Unavailable(format!("the newest block of {network} is not known").into())
 }
 
 /// The blocks in force, newest first, a thousand at most.
@@ -99,16 +123,15 @@ struct Held {
 }
 
 impl Held {
-    async fn begin(state: &State) -> Result<Self> {
-        let heads = heights::heads(state).await?;
+    async fn begin(state: &State, networks: &BTreeSet<NetworkName>) -> Result<Self> {
+        let heads = heights::heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
         Ok(Self { tx, heads, clocks })
     }
 
     fn next(&self, network: &NetworkName) -> Result<i64> {
-        let unknown = || Error::Unavailable(format!("the newest block of {network} is not known").into());
-        self.heads.next(&self.clocks, network).ok_or_else(unknown)
+        self.heads.next(&self.clocks, network).ok_or_else(|| unknown(network))
     }
 
     async fn log(

@@ -66,6 +66,7 @@ impl From<Refusal> for Error {
             Refusal::Internal(error) => Self::Internal(error),
             Refusal::AlreadyRegistered => Self::Conflict("another address is registered with this nullifier"),
             Refusal::AddressTaken => Self::Conflict("the new address is registered with another nullifier"),
+            Refusal::Superseded => Self::Conflict("a later statement about this address took effect already"),
             Refusal::HasEnded(_) => Self::Conflict("the proof has ended"),
             // Managers sign nothing.
             Refusal::IssuerNotAllowed | Refusal::BadSignature => Self::Internal(refusal.into()),
@@ -78,6 +79,7 @@ impl From<Unanswered> for Error {
         match error {
             Unanswered::UnsupportedNetwork => Self::field("network", "there is no such network"),
             Unanswered::Unavailable(error) => Self::Unavailable(error),
+            error @ Unanswered::OtherClock(_) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
     }

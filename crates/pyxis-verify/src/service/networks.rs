@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use pyxis_core::proof::Kind;
 use tokio::time::Instant;
 
@@ -23,18 +24,19 @@ pub struct Standing<'a> {
     pub head: Result<(Block, Duration), String>,
 }
 
-/// Every network.
+/// Every network. They are asked side by side.
 pub async fn list(state: &State) -> Vec<Standing<'_>> {
-    let mut all = Vec::new();
-    for network in state.networks().iter() {
-        let begun = Instant::now();
-        let head = heights::head(state, network).await;
-        all.push(Standing {
-            network,
-            kinds: Kind::ALL.into_iter().filter(|kind| network.checks(*kind)).collect(),
-            clock: if network.rpc.is_some() { "rpc" } else { "local" },
-            head: head.map(|block| (block, begun.elapsed())).map_err(|error| error.to_string()),
-        });
+    let asked: Vec<_> = state.networks().iter().map(|network| standing(state, network)).collect();
+    join_all(asked).await
+}
+
+async fn standing<'a>(state: &State, network: &'a Network) -> Standing<'a> {
+    let begun = Instant::now();
+    let head = heights::head(state, network).await;
+    Standing {
+        network,
+        kinds: Kind::ALL.into_iter().filter(|kind| network.checks(*kind)).collect(),
+        clock: network.clock().as_str(),
+        head: head.map(|block| (block, begun.elapsed())).map_err(|error| error.to_string()),
     }
-    all
 }

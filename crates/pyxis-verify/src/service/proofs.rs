@@ -1,16 +1,19 @@
 //! Proofs as managers see them.
 
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
 use pyxis_core::actor::Actor;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, NetworkName, Subject};
-use pyxis_store::block_clocks;
 use pyxis_store::proof_log::{self, LogRow};
 use pyxis_store::proofs::{self, DayCount, Filter, ProofRow};
 use serde_json::json;
 
 use super::{Error, Result, check_home, check_text, commit};
 use crate::checker::{self, Ask, Verdict};
-use crate::heights::{self, Snapshot};
+use crate::heights::Snapshot;
+use crate::network::Network;
 use crate::registry::Register;
 use crate::state::State;
 
@@ -31,14 +34,11 @@ pub struct Place {
 pub async fn revoke(state: &State, actor: &Actor, place: &Place, reason: &str) -> Result<i64> {
     check_home(state, actor).await?;
     check_text("reason", reason)?;
-    let heads = heights::heads(state).await?;
-    let mut tx = state.store.begin().await?;
-    let clocks = block_clocks::lock(&mut tx).await?;
     let Place { network, kind, subject, action_id } = place;
-    let open = proofs::open_of_subject(&mut tx, network, *kind, *subject, *action_id).await?;
+    let mut register = Register::open(state, &BTreeSet::from([network.clone()])).await?;
+    let open = proofs::open_of_subject(&mut register.tx, network, *kind, *subject, *action_id).await?;
     let row = open.ok_or(Error::NotFound("proof"))?;
-    let mut register = Register { tx, heads, clocks, now: state.now(), networks: state.networks() };
-    let height = register.revoke(&row, reason, &actor.id).await?;
+    let height = register.revoke(&row, reason, (&actor.id, state.now())).await?;
     let detail = json!({
         "network": network.as_str(),
         "kind": kind.as_str(),
@@ -79,17 +79,18 @@ pub struct Checked {
 
 /// Every kind on every network at once, for one address now.
 pub async fn check(state: &State, subject: Subject, action_id: ActionId) -> Vec<Checked> {
+    let fits = |network: &&Network| network.chain_id.is_some() == matches!(subject, Subject::Evm(_));
     let mut all = Vec::new();
-    for network in state.networks().iter() {
-        if network.chain_id.is_some() != matches!(subject, Subject::Evm(_)) {
-            continue;
-        }
+    for network in state.networks().iter().filter(fits) {
         for kind in Kind::ALL.into_iter().filter(|kind| network.checks(*kind)) {
             let action_id = (kind != Kind::ResidenceUs).then_some(action_id);
-            let ask = Ask { network, kind, action_id, snapshot: Snapshot::Latest };
-            let verdict = checker::check(state, ask, subject, true).await.map_err(|error| error.to_string());
-            all.push(Checked { network: network.name.clone(), kind, verdict });
+            all.push(check_one(state, Ask { network, kind, action_id, snapshot: Snapshot::Latest }, subject));
         }
     }
-    all
+    join_all(all).await
+}
+
+async fn check_one(state: &State, ask: Ask<'_>, subject: Subject) -> Checked {
+    let verdict = checker::check(state, ask, subject, true).await.map_err(|error| error.to_string());
+    Checked { network: ask.network.name.clone(), kind: ask.kind, verdict }
 }

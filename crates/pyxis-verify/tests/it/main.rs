@@ -1,5 +1,6 @@
-//! Properties of the registry as a whole, on a real database.
+//! Properties of the registry as a whole, on a real database, and what depends on the clock.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod index;
 mod replay;

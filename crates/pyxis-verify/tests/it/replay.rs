@@ -18,7 +18,8 @@ use pyxis_core::field::FieldElement;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::proof::{
-    DEFAULT_ACTION, Kind, ProofNullifier, Rebinding, Registration, Revocation, Statement, Subject,
+    DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
+    Subject,
 };
 use pyxis_http::Managers;
 use pyxis_http::managers::Managing;
@@ -26,39 +27,104 @@ use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::proof_log::{self, Change, LogRow};
+use pyxis_store::proofs::Filter;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::postgres::Database;
 use pyxis_verify::checker::{self, Ask};
 use pyxis_verify::heights::{self, Snapshot};
 use pyxis_verify::registry::{self, IssuerKey};
-use pyxis_verify::service::{blocklist, issuers};
+use pyxis_verify::service::{blocklist, issuers, proofs};
 use pyxis_verify::{Config, Parts, State};
 
-const BEGIN: UnixMillis = UnixMillis(1_767_225_600_000);
+pub(crate) const BEGIN: UnixMillis = UnixMillis(1_767_225_600_000);
 /// Addresses and nullifiers of a run: few, so that they meet.
 const FEW: u8 = 4;
 
-/// What can happen.
+/// What is proved, and where: the same humans have one mark on two networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Optimism,
+    BaseSepolia,
+    Residence,
+}
+
+const PLACES: [Place; 3] = [Place::Optimism, Place::BaseSepolia, Place::Residence];
+
+impl Place {
+    const fn kind(self) -> Kind {
+        if matches!(self, Self::Residence) { Kind::ResidenceUs } else { Kind::GovId }
+    }
+
+    fn network(self) -> NetworkName {
+        let name = if self == Self::BaseSepolia { "base-sepolia" } else { "optimism" };
+        name.parse().unwrap()
+    }
+}
+
+/// What can happen. Statements were signed `ago` seconds before.
 #[derive(Clone, Debug)]
 enum Step {
-    Register { who: u8, nullifier: u8, seconds: u16 },
-    Revoke { who: u8 },
-    Rebind { from: u8, to: u8, nullifier: u8 },
-    Block { who: u8 },
-    Unblock { who: u8 },
-    Pass { millis: u16 },
-    Ask { back: u8 },
+    Register {
+        place: Place,
+        who: u8,
+        nullifier: u8,
+        seconds: u16,
+        ago: u8,
+    },
+    Revoke {
+        place: Place,
+        who: u8,
+        ago: u8,
+    },
+    /// By a manager.
+    Strike {
+        place: Place,
+        who: u8,
+    },
+    Rebind {
+        place: Place,
+        from: u8,
+        to: u8,
+        nullifier: u8,
+        ago: u8,
+    },
+    Block {
+        who: u8,
+    },
+    Unblock {
+        who: u8,
+    },
+    Pass {
+        millis: u16,
+    },
+    Ask {
+        back: u8,
+    },
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    prop_oneof![2 => Just(Place::Optimism), 1 => Just(Place::BaseSepolia), 1 => Just(Place::Residence)]
+}
+
+/// Mostly now.
+fn ago() -> impl Strategy<Value = u8> {
+    prop_oneof![2 => Just(0), 1 => 1_u8..12]
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..FEW, 0..FEW, 1_u16..20).prop_map(|(who, nullifier, seconds)| Step::Register { who, nullifier, seconds }),
-        1 => (0..FEW).prop_map(|who| Step::Revoke { who }),
-        1 => (0..FEW, 0..FEW, 0..FEW).prop_map(|(from, to, nullifier)| Step::Rebind { from, to, nullifier }),
+        6 => (place(), 0..FEW, 0..FEW, 1_u16..20, ago()).prop_map(|(place, who, nullifier, seconds, ago)| {
+            Step::Register { place, who, nullifier, seconds, ago }
+        }),
+        1 => (place(), 0..FEW, ago()).prop_map(|(place, who, ago)| Step::Revoke { place, who, ago }),
+        1 => (place(), 0..FEW).prop_map(|(place, who)| Step::Strike { place, who }),
+        2 => (place(), 0..FEW, 0..FEW, 0..FEW, ago()).prop_map(|(place, from, to, nullifier, ago)| {
+            Step::Rebind { place, from, to, nullifier, ago }
+        }),
         1 => (0..FEW).prop_map(|who| Step::Block { who }),
         1 => (0..FEW).prop_map(|who| Step::Unblock { who }),
-        3 => (0_u16..4000).prop_map(|millis| Step::Pass { millis }),
+        4 => (0_u16..4000).prop_map(|millis| Step::Pass { millis }),
         3 => (0_u8..6).prop_map(|back| Step::Ask { back }),
     ]
 }
@@ -71,6 +137,9 @@ impl Managers for Nobody {
     }
 }
 
+/// Who had a live proof of what.
+type Holders = BTreeSet<(Place, u8)>;
+
 struct World {
     state: State,
     clock: Arc<FixedClock>,
@@ -78,7 +147,9 @@ struct World {
     actor: Actor,
     nonce: u32,
     /// Every answer that was given: by height, who had a live proof.
-    given: BTreeMap<i64, BTreeSet<u8>>,
+    given: BTreeMap<i64, Holders>,
+    /// For each address and place, the second before which nothing that was signed may take effect any more.
+    spoken: BTreeMap<(Place, u8), i64>,
 }
 
 fn subject(number: u8) -> Subject {
@@ -89,83 +160,108 @@ fn nullifier(number: u8) -> ProofNullifier {
     ProofNullifier(FieldElement::small(u64::from(number) + 1))
 }
 
+/// Verification on a database, with a clock of the test's, and its first workspace.
+pub(crate) async fn verification(
+    database: DatabaseUrl,
+    clock: &Arc<FixedClock>,
+    config: Config,
+) -> (State, WorkspaceId) {
+    let store = Store::open(&OpenOptions::new(database)).unwrap();
+    store.migrate().await.unwrap();
+    let master = MasterKey::generate(&OsEntropy);
+    let keyring = Keyring::load(&store, &master, &OsEntropy, BEGIN).await.unwrap();
+    let id = WorkspaceId::new(BEGIN, &OsEntropy);
+    let workspace = WorkspaceRow {
+        id,
+        name: "main".to_owned(),
+        mode: ApprovalMode::Gated,
+        approval_timeout_secs: None,
+        created_at: BEGIN,
+    };
+    workspaces::insert(&store, &workspace).await.unwrap();
+    let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), Vec::new()))).unwrap();
+    let state = State::new(Parts {
+        audit_keys: AuditKeys::new(&keyring),
+        keyring,
+        managers: Arc::new(Nobody),
+        net: net.private(),
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        entropy: Arc::new(SeededEntropy::new(1)),
+        config,
+        store,
+    });
+    (state, id)
+}
+
 impl World {
     async fn new(database: DatabaseUrl) -> Self {
-        let store = Store::open(&OpenOptions::new(database)).unwrap();
-        store.migrate().await.unwrap();
-        let master = MasterKey::generate(&OsEntropy);
-        let keyring = Keyring::load(&store, &master, &OsEntropy, BEGIN).await.unwrap();
-        let id = WorkspaceId::new(BEGIN, &OsEntropy);
-        let workspace = WorkspaceRow {
-            id,
-            name: "main".to_owned(),
-            mode: ApprovalMode::Gated,
-            approval_timeout_secs: None,
-            created_at: BEGIN,
-        };
-        workspaces::insert(&store, &workspace).await.unwrap();
         let clock = Arc::new(FixedClock::new(BEGIN));
-        let state = State::new(Parts {
-            audit_keys: AuditKeys::new(&keyring),
-            keyring,
-            managers: Arc::new(Nobody),
-            net: Client::new(&ClientConfig::new(Guard::new(Vec::new(), Vec::new()))).unwrap(),
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            entropy: Arc::new(SeededEntropy::new(1)),
-            config: Config::default(),
-            store,
-        });
+        let (state, id) = verification(database, &clock, Config::default()).await;
         // Block 1 is now, not whenever the first step asks.
         heights::start(&state).await.unwrap();
         let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(id));
-        issuers::add(&state, &actor, Kind::GovId, key.issuer(), "Ours").await.unwrap();
-        Self { state, clock, key, actor, nonce: 0, given: BTreeMap::new() }
+        for kind in [Kind::GovId, Kind::ResidenceUs] {
+            issuers::add(&state, &actor, kind, key.issuer(), "Ours").await.unwrap();
+        }
+        Self { state, clock, key, actor, nonce: 0, given: BTreeMap::new(), spoken: BTreeMap::new() }
     }
 
     fn statement(&mut self, step: &Step) -> Option<Statement> {
         self.nonce += 1;
-        let (kind, action_id, nonce) = (Kind::GovId, DEFAULT_ACTION, self.nonce.to_string());
-        let issued_at = self.clock.now().seconds();
+        let (action_id, nonce) = (DEFAULT_ACTION, self.nonce.to_string());
+        let signed = |ago: u8| self.clock.now().seconds() - i64::from(ago);
         Some(match *step {
-            Step::Register { who, nullifier: mark, seconds } => Statement::Register(Registration {
-                kind,
-                network: "optimism".parse().unwrap(),
-                subject: subject(who),
-                action_id,
-                nullifier: nullifier(mark),
-                issued_at,
-                expires_at: issued_at + i64::from(seconds),
-                nonce,
-            }),
-            Step::Revoke { who } => Statement::Revoke(Revocation {
-                kind,
-                network: "optimism".parse().unwrap(),
+            Step::Register { place, who, nullifier: mark, seconds, ago } => {
+                Statement::Register(Registration {
+                    kind: place.kind(),
+                    network: place.network(),
+                    subject: subject(who),
+                    action_id,
+                    nullifier: nullifier(mark),
+                    issued_at: signed(ago),
+                    expires_at: signed(ago) + i64::from(seconds),
+                    nonce,
+                })
+            }
+            Step::Revoke { place, who, ago } => Statement::Revoke(Revocation {
+                kind: place.kind(),
+                network: place.network(),
                 subject: subject(who),
                 action_id,
                 reason: "lost".to_owned(),
-                issued_at,
+                issued_at: signed(ago),
                 nonce,
             }),
-            Step::Rebind { from, to, nullifier: mark } => Statement::Rebind(Rebinding {
-                kind,
+            Step::Rebind { place, from, to, nullifier: mark, ago } => Statement::Rebind(Rebinding {
+                kind: place.kind(),
                 from: subject(from),
                 to: subject(to),
                 action_id,
                 nullifier: nullifier(mark),
-                issued_at,
+                issued_at: signed(ago),
                 nonce,
             }),
-            Step::Block { .. } | Step::Unblock { .. } | Step::Pass { .. } | Step::Ask { .. } => return None,
+            _ => return None,
         })
     }
 
     async fn go(&mut self, step: &Step) {
         if let Some(statement) = self.statement(step) {
             // Many are refused: that is the point.
-            drop(registry::submit(&self.state, &self.key.sign(statement)).await);
+            if registry::submit(&self.state, &self.key.sign(statement)).await.is_ok_and(|done| done.new) {
+                self.took_effect(step);
+            }
             return;
         }
         match *step {
+            Step::Strike { place, who } => {
+                let (kind, network) = (place.kind(), place.network());
+                let place_of =
+                    proofs::Place { network, kind, subject: subject(who), action_id: DEFAULT_ACTION };
+                if proofs::revoke(&self.state, &self.actor, &place_of, "forged").await.is_ok() {
+                    self.spoken.insert((place, who), self.clock.now().seconds() + 1);
+                }
+            }
             Step::Block { who } => {
                 blocklist::block(&self.state, &self.actor, subject(who), None, "sold").await.unwrap();
             }
@@ -183,53 +279,98 @@ impl World {
         }
     }
 
+    /// Nothing that was signed earlier takes effect after what was signed later.
+    fn took_effect(&mut self, step: &Step) {
+        let now = self.clock.now().seconds();
+        let mut spoke = |place: Place, who: u8, signed: i64, next: i64| {
+            let before = self.spoken.insert((place, who), next).unwrap_or(0);
+            assert!(signed >= before, "{step:?} was signed at {signed}, but {before} had been spoken");
+        };
+        match *step {
+            Step::Register { place, who, ago, .. } => {
+                let signed = now - i64::from(ago);
+                spoke(place, who, signed, signed);
+            }
+            Step::Revoke { place, who, ago } => {
+                let signed = now - i64::from(ago);
+                spoke(place, who, signed, signed + 1);
+            }
+            // Where it moved something is only known to the log; the address that it names was not spoken of later.
+            _ => {}
+        }
+    }
+
     async fn head(&self) -> i64 {
         let network = self.state.networks().named("optimism").unwrap();
         heights::head(&self.state, network).await.unwrap().height
     }
 
     /// Who has a live proof at a height, by many at once and one by one.
-    async fn ask(&self, height: i64) -> BTreeSet<u8> {
-        let network = self.state.networks().named("optimism").unwrap();
-        let snapshot = Snapshot::Block(height);
-        let ask = Ask { network, kind: Kind::GovId, action_id: Some(DEFAULT_ACTION), snapshot };
-        let all: Vec<Subject> = (0..FEW).map(subject).collect();
-        let many = checker::check_many(&self.state, ask, &all, false).await.unwrap();
-        let told = checker::check_many(&self.state, ask, &all, true).await.unwrap();
-        for (number, (plain, told)) in all.iter().zip(many.iter().zip(&told)) {
-            let one = checker::check(&self.state, ask, *number, false).await.unwrap();
-            assert_eq!((plain.is_valid(), plain.is_valid()), (told.is_valid(), one.is_valid()));
+    async fn ask(&self, height: i64) -> Holders {
+        let mut holders = Holders::new();
+        for place in PLACES {
+            let name = place.network();
+            let network = self.state.networks().named(name.as_str()).unwrap();
+            let action_id = (place != Place::Residence).then_some(DEFAULT_ACTION);
+            let ask = Ask { network, kind: place.kind(), action_id, snapshot: Snapshot::Block(height) };
+            let all: Vec<Subject> = (0..FEW).map(subject).collect();
+            let many = checker::check_many(&self.state, ask, &all, false).await.unwrap();
+            let told = checker::check_many(&self.state, ask, &all, true).await.unwrap();
+            for (number, (plain, told)) in all.iter().zip(many.iter().zip(&told)) {
+                let one = checker::check(&self.state, ask, *number, false).await.unwrap();
+                assert_eq!((plain.is_valid(), plain.is_valid()), (told.is_valid(), one.is_valid()));
+            }
+            let live = (0..FEW).filter(|number| many[usize::from(*number)].is_valid());
+            holders.extend(live.map(|number| (place, number)));
         }
-        (0..FEW).filter(|number| many[usize::from(*number)].is_valid()).collect()
+        holders
     }
 
     /// The same from the log alone.
-    fn replay(log: &[LogRow], height: i64) -> BTreeSet<u8> {
-        let mut holds: BTreeMap<Subject, UnixMillis> = BTreeMap::new();
-        let mut blocked: BTreeSet<Subject> = BTreeSet::new();
-        let here = |row: &&LogRow| row.network.as_str() == "optimism" && row.height <= height;
-        for row in log.iter().filter(here) {
-            match row.change {
-                Change::Register => drop(holds.insert(row.subject, row.expires_at.unwrap())),
-                Change::Revoke | Change::Rebind | Change::Expire => drop(holds.remove(&row.subject)),
-                Change::Block => drop(blocked.insert(row.subject)),
-                Change::Unblock => drop(blocked.remove(&row.subject)),
+    fn replay(log: &[LogRow], height: i64) -> Holders {
+        let mut holders = Holders::new();
+        for place in PLACES {
+            let network = place.network();
+            let mut holds: BTreeMap<Subject, UnixMillis> = BTreeMap::new();
+            let mut blocked: BTreeSet<Subject> = BTreeSet::new();
+            let here = |row: &&LogRow| {
+                let kind = row.kind.is_none_or(|kind| kind == place.kind());
+                row.network == network && kind && row.height <= height
+            };
+            for row in log.iter().filter(here) {
+                match row.change {
+                    Change::Register => drop(holds.insert(row.subject, row.expires_at.unwrap())),
+                    Change::Revoke | Change::Rebind | Change::Expire => drop(holds.remove(&row.subject)),
+                    Change::Block => drop(blocked.insert(row.subject)),
+                    Change::Unblock => drop(blocked.remove(&row.subject)),
+                }
             }
+            let at = UnixMillis(BEGIN.0 + (height - 1) * 1000);
+            let live = |number: &u8| {
+                let subject = subject(*number);
+                holds.get(&subject).is_some_and(|until| *until > at) && !blocked.contains(&subject)
+            };
+            holders.extend((0..FEW).filter(live).map(|number| (place, number)));
         }
-        let at = UnixMillis(BEGIN.0 + (height - 1) * 1000);
-        let live = |number: &u8| {
-            let subject = subject(*number);
-            holds.get(&subject).is_some_and(|until| *until > at) && !blocked.contains(&subject)
-        };
-        (0..FEW).filter(live).collect()
+        holders
     }
-}
 
-impl World {
+    /// One human has one address for each use, on whatever network.
+    async fn has_nobody_twice(&self) {
+        let rows = proofs::list(&self.state, &Filter::default(), 10_000).await.unwrap();
+        let now = self.clock.now();
+        let mut holders = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.ended.is_none() && row.expires_at > now) {
+            let before = holders.insert((row.kind.as_str(), row.nullifier.to_string()), row.subject);
+            assert!(before.is_none_or(|before| before == row.subject), "{row:?} and {before:?}");
+        }
+    }
+
     /// Does all that happens, and compares every answer about every block with the log.
     async fn lives_through(mut self, steps: &[Step]) {
         for step in steps {
             self.go(step).await;
+            self.has_nobody_twice().await;
         }
         self.clock.advance(Duration::from_secs(3));
         let log = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
@@ -246,7 +387,7 @@ impl World {
 fn property(cases: u32, once: impl AsyncFn(Vec<Step>)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let steps = prop::collection::vec(step(), 1..40);
+    let steps = prop::collection::vec(step(), 1..50);
     let outcome = TestRunner::new(config).run(&steps, |steps| {
         runtime.block_on(once(steps));
         Ok(())

@@ -60,9 +60,8 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         ProofsCommand::Issuer(command) => return issuer(app, actor, global, command).await,
         ProofsCommand::Keys(command) => return attestation_keys(app, actor, global, command).await,
         ProofsCommand::Block { address, network, reason } => {
-            let new = blocklist::block(state, actor, address, network.as_deref(), &reason).await?;
-            tell(global, &json!({ "address": address.to_string(), "networks": new }), "blocked");
-            return Ok(if new > 0 { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) });
+            let done = blocklist::block(state, actor, address, network.as_deref(), &reason).await?;
+            return Ok(blocked(global, address, &done));
         }
         ProofsCommand::Unblock { address, network } => {
             let lifted = blocklist::unblock(state, actor, address, network.as_deref()).await?;
@@ -80,6 +79,22 @@ fn tell(global: &Global, value: &Value, said: &str) {
     } else {
         out::line(said);
     }
+}
+
+/// A network on which the address goes on counting is a failure: the command is to be run again.
+fn blocked(global: &Global, address: Subject, done: &blocklist::Done) -> ExitCode {
+    let unreachable: Vec<&str> = done.unreachable.iter().map(NetworkName::as_str).collect();
+    let value = json!({ "address": address.to_string(), "networks": done.new, "unreachable": unreachable });
+    if unreachable.is_empty() {
+        tell(global, &value, "blocked");
+        return if done.new > 0 { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) };
+    }
+    let said = format!(
+        "blocked, but not on {}, whose newest block is not known: run this again when a node answers",
+        unreachable.join(" and ")
+    );
+    tell(global, &value, &said);
+    ExitCode::FAILURE
 }
 
 fn shown(row: &ProofRow) -> Value {

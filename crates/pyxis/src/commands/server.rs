@@ -20,6 +20,10 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
+    if app.config.surfaces.verification {
+        // Heights that somebody else counted are found out before anybody is answered by them.
+        pyxis_verify::heights::start(&app.verify).await?;
+    }
     announce(global.json, &bound);
     if workspaces::list(&app.gateway).await?.is_empty() {
         let made = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?;

@@ -2,8 +2,12 @@
 
 mod attestations;
 mod checks;
+mod clocks;
 mod commands;
 mod contracts;
+mod door;
+mod nodes;
+mod order;
 mod registry;
 mod stage;
 mod strategies;

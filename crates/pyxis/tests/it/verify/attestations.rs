@@ -132,6 +132,12 @@ async fn an_evm_attestation_recovers_to_the_published_address() {
     let signature = unhex(attested["signature"].as_str().unwrap());
     let signer = pyxis_evm::recover(&hash, &signature).unwrap();
     assert_eq!(attested["signer"], signer.to_string());
+    // Never longer than the proof.
+    let short = registration(3, Kind::Phone, 8);
+    let until = short.issued_at + 600;
+    stage.register(Registration { expires_at: until, ..short }).await;
+    let path = format!("/attestation/evm/phone/optimism?user={}&action-id={ACTION}", address(3));
+    assert_eq!(stage.ask(&path).await["message"]["expiresAt"], until);
     let other = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(2));
     assert_eq!(stage.ask(&other).await, json!({"isUnique": false}));
     stage.get(&format!("/attestation/evm/nothing/optimism?user={}", address(2))).await.expect(404);
@@ -152,62 +158,68 @@ fn page(request: &Received, rows: &[Value]) -> Reply {
     Reply::json(&json!({"success": true, "statusCode": 200, "data": data, "message": "ok"}).to_string())
 }
 
-fn indexed(index: &Upstream) -> Setup {
+fn indexed(setup: Setup, index: &Upstream) -> Setup {
     let url = index.url("");
     let url = url.trim_end_matches('/');
-    Setup::new().env("PX_ATTESTATION_SCAN_URL", url).env("PX_AUTHORIZED_ATTESTER", ATTESTER)
+    setup.env("PX_ATTESTATION_SCAN_URL", url).env("PX_AUTHORIZED_ATTESTER", ATTESTER)
 }
 
-#[tokio::test]
-async fn every_page_of_the_index_is_read_and_its_failure_is_never_a_no() {
-    let index = Upstream::http().await;
-    let down = Arc::new(AtomicBool::new(false));
-    let (later, broken) = (now() + 5000, Arc::clone(&down));
-    index.reply_with(move |request| {
-        let rows = [
-            row("a", &json!(now() - 1), false),
-            row("b", &json!(later), true),
-            row("c", &json!((now() + 100).to_string()), false),
-            row("d", &json!(later), false),
-            row("e", &json!(now()), false),
-        ];
-        let path = request.target.clone();
-        if broken.load(Ordering::SeqCst) || path.contains(&hex::encode(&[9; 20])) {
-            Reply::new(500)
-        } else if path.contains(&hex::encode(&[1; 20])) {
-            page(request, &rows)
-        } else if path.contains(&hex::encode(&[2; 20])) {
-            page(request, &rows[..2])
-        } else if path.contains(&hex::encode(&[3; 20])) {
-            // It counts more than it shows.
-            Reply::json(&json!({"data": {"total": 9, "page": 1, "size": 2, "rows": []}}).to_string())
-        } else if path.contains(&hex::encode(&[4; 20])) {
-            Reply::json("{\"message\": \"soon\"}")
-        } else {
-            Reply::new(404)
+both_engines! {
+    async fn every_page_of_the_index_is_read_and_its_failure_is_never_a_no(setup: Setup) {
+        let index = Upstream::http().await;
+        let down = Arc::new(AtomicBool::new(false));
+        let (later, broken) = (now() + 5000, Arc::clone(&down));
+        index.reply_with(move |request| {
+            let rows = [
+                row("a", &json!(now() - 1), false),
+                row("b", &json!(later), true),
+                row("c", &json!((now() + 100).to_string()), false),
+                row("d", &json!(later), false),
+                row("e", &json!(now()), false),
+            ];
+            let path = request.target.clone();
+            if broken.load(Ordering::SeqCst) || path.contains(&hex::encode(&[9; 20])) {
+                Reply::new(500)
+            } else if path.contains(&hex::encode(&[1; 20])) {
+                page(request, &rows)
+            } else if path.contains(&hex::encode(&[2; 20])) {
+                page(request, &rows[..2])
+            } else if path.contains(&hex::encode(&[3; 20])) {
+                // It counts more than it shows.
+                Reply::json(&json!({"data": {"total": 9, "page": 1, "size": 2, "rows": []}}).to_string())
+            } else if path.contains(&hex::encode(&[6; 20])) {
+                // It shows its first page to whoever asks for any.
+                let first = Received { target: "?page=1".to_owned(), ..request.clone() };
+                page(&first, &rows)
+            } else if path.contains(&hex::encode(&[4; 20])) {
+                Reply::json("{\"message\": \"soon\"}")
+            } else {
+                Reply::new(404)
+            }
+        });
+        let stage = Stage::with(indexed(setup, &index)).await;
+        let path = |number: u8| format!("/attestation/clean-hands/{}", address(number));
+        let found = stage.ask(&path(1)).await;
+        assert_eq!(found, json!({"result": true, "validUntil": later, "attestationId": "d"}));
+        let asked = index.requests();
+        assert_eq!(asked.len(), 3, "three pages of two");
+        assert_eq!(stage.ask(&path(2)).await, json!({"result": false}));
+        assert_eq!(stage.ask(&path(5)).await, json!({"result": false}));
+        for number in [3, 4, 6, 9] {
+            let refused = stage.get(&path(number)).await.expect(502).json();
+            assert!(refused["error"].as_str().unwrap().contains("does not answer"), "{refused}");
         }
-    });
-    let stage = Stage::with(indexed(&index)).await;
-    let path = |number: u8| format!("/attestation/clean-hands/{}", address(number));
-    let found = stage.ask(&path(1)).await;
-    assert_eq!(found, json!({"result": true, "validUntil": later, "attestationId": "d"}));
-    let asked = index.requests();
-    assert_eq!(asked.len(), 3, "three pages of two");
-    assert_eq!(stage.ask(&path(2)).await, json!({"result": false}));
-    assert_eq!(stage.ask(&path(5)).await, json!({"result": false}));
-    for number in [3, 4, 9] {
-        let refused = stage.get(&path(number)).await.expect(502).json();
-        assert!(refused["error"].as_str().unwrap().contains("does not answer"), "{refused}");
+        assert_eq!(stage.ask(&path(2)).await, json!({"result": false}));
+        down.store(true, Ordering::SeqCst);
+        stage.get(&path(5)).await.expect(502);
+        stage.get("/attestation/clean-hands/0x12").await.expect(400);
+        down.store(false, Ordering::SeqCst);
+        let checked = stage.app.cli_json(&["check", "clean-hands", &address(1).to_string()]).await;
+        assert_eq!((&checked["result"], &checked["attestationId"]), (&json!(true), &json!("d")));
+        let body = json!({"address": address(1).to_string(), "reason": "sold"});
+        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        assert_eq!(stage.ask(&path(1)).await, json!({"result": false}));
     }
-    down.store(true, Ordering::SeqCst);
-    stage.get(&path(5)).await.expect(502);
-    stage.get("/attestation/clean-hands/0x12").await.expect(400);
-    down.store(false, Ordering::SeqCst);
-    let checked = stage.app.cli_json(&["check", "clean-hands", &address(1).to_string()]).await;
-    assert_eq!((&checked["result"], &checked["attestationId"]), (&json!(true), &json!("d")));
-    let body = json!({"address": address(1).to_string(), "reason": "sold"});
-    stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
-    assert_eq!(stage.ask(&path(1)).await, json!({"result": false}));
 }
 
 #[tokio::test]
@@ -221,7 +233,7 @@ async fn without_an_index_nothing_is_said() {
 async fn an_index_that_keeps_failing_is_left_alone() {
     let index = Upstream::http().await;
     index.reply_with(|_| Reply::new(500));
-    let stage = Stage::with(indexed(&index)).await;
+    let stage = Stage::with(indexed(Setup::new(), &index)).await;
     for _ in 0..7 {
         stage.get(&format!("/attestation/clean-hands/{}", address(1))).await.expect(502);
     }

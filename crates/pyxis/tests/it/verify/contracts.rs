@@ -10,26 +10,26 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::stage::{ACTION, Stage, address, registration};
-use crate::support::Setup;
+use crate::support::{Setup, both_engines};
 
 const CIRCUIT: Word = [7; 32];
-const ISSUER: u64 = 77;
+pub(super) const ISSUER: u64 = 77;
 /// Where compiled contracts are kept.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 const STRATEGY: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 
 /// A node with the contracts of the tests.
-struct Chain {
-    anvil: Anvil,
-    proofs: EvmAddress,
+pub(super) struct Chain {
+    pub(super) anvil: Anvil,
+    pub(super) proofs: EvmAddress,
     multicall: EvmAddress,
 }
 
-fn word(number: u64) -> Word {
+pub(super) fn word(number: u64) -> Word {
     words::number(number)
 }
 
-fn action() -> Word {
+pub(super) fn action() -> Word {
     word(123_456_789)
 }
 
@@ -38,7 +38,7 @@ fn source() -> std::path::PathBuf {
 }
 
 impl Chain {
-    async fn start(test: &str) -> Option<Self> {
+    pub(super) async fn start(test: &str) -> Option<Self> {
         let anvil = Anvil::start(test, 10)?;
         let code = compile(&source(), KEPT.as_ref());
         let proofs = anvil.deploy(&code["Proofs"]).await;
@@ -46,11 +46,11 @@ impl Chain {
         Some(Self { anvil, proofs, multicall })
     }
 
-    async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
+    pub(super) async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
         self.anvil.send(self.proofs, &abi::call(abi::selector(signature), arguments)).await
     }
 
-    async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
+    pub(super) async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
         let expiry = self.anvil.timestamp().await + seconds;
         let who = words::address(address(number));
         let arguments = [who, CIRCUIT, word(expiry), action, word(issuer)];
@@ -58,7 +58,7 @@ impl Chain {
     }
 
     /// The settings of optimism with this chain behind it.
-    fn settings(&self, urls: &[String], change: impl FnOnce(&mut Value)) -> String {
+    pub(super) fn settings(&self, urls: &[String], change: impl FnOnce(&mut Value)) -> String {
         let mut network = json!({
             "rpc": urls,
             "confirmations": 1,
@@ -77,18 +77,22 @@ impl Chain {
         json!({"optimism": network}).to_string()
     }
 
-    async fn stage(&self, change: impl FnOnce(&mut Value)) -> Stage {
+    pub(super) async fn stage(&self, change: impl FnOnce(&mut Value)) -> Stage {
+        self.stage_on(Setup::new(), change).await
+    }
+
+    pub(super) async fn stage_on(&self, setup: Setup, change: impl FnOnce(&mut Value)) -> Stage {
         let settings = self.settings(&[self.anvil.url()], change);
-        Stage::with(Setup::new().env("PX_NETWORKS", &settings)).await
+        Stage::with(setup.env("PX_NETWORKS", &settings)).await
     }
 }
 
-fn asked(snapshot: &str, numbers: std::ops::Range<u8>) -> String {
+pub(super) fn asked(snapshot: &str, numbers: std::ops::Range<u8>) -> String {
     let addresses: Vec<String> = numbers.map(|number| address(number).to_string()).collect();
     format!("{STRATEGY}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
 }
 
-async fn scores(stage: &Stage, height: u64, numbers: std::ops::Range<u8>) -> Vec<i64> {
+pub(super) async fn scores(stage: &Stage, height: u64, numbers: std::ops::Range<u8>) -> Vec<i64> {
     let answer = stage.ask(&asked(&height.to_string(), numbers)).await;
     answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect()
 }
@@ -119,18 +123,35 @@ async fn old_heights(chain: &Chain, stage: &Stage) {
     assert_eq!(above, json!({"error": "Snapshot is invalid"}));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contracts_are_asked_at_old_heights_in_batches() {
-    let Some(chain) = Chain::start("contracts in batches").await else { return };
-    let stage = chain.stage(|_| {}).await;
-    old_heights(&chain, &stage).await;
-}
+both_engines! {
+    async fn contracts_are_asked_at_old_heights_in_batches(setup: Setup) {
+        let Some(chain) = Chain::start("contracts in batches").await else { return };
+        let stage = chain.stage_on(setup, |_| {}).await;
+        old_heights(&chain, &stage).await;
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contracts_are_asked_at_old_heights_through_multicall() {
-    let Some(chain) = Chain::start("contracts through Multicall3").await else { return };
-    let stage = chain.stage(|network| network["multicall"] = json!(chain.multicall.to_string())).await;
-    old_heights(&chain, &stage).await;
+    async fn contracts_are_asked_at_old_heights_through_multicall(setup: Setup) {
+        let Some(chain) = Chain::start("contracts through Multicall3").await else { return };
+        let multicall = json!(chain.multicall.to_string());
+        let stage = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
+        old_heights(&chain, &stage).await;
+    }
+
+    async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both(setup: Setup) {
+        let Some(chain) = Chain::start("both sources").await else { return };
+        let stage = chain.stage_on(setup, |_| {}).await;
+        chain.mint(1, 10_000, action(), ISSUER).await;
+        let height = chain.anvil.height().await;
+        let registered = stage.register(registration(2, pyxis_core::proof::Kind::GovId, 7)).await;
+        assert!(registered["height"].as_u64().unwrap() <= height);
+        let both = async || (scores(&stage, height, 1..4).await == [1, 1, 0]).then_some(());
+        crate::support::until("both proofs", both).await;
+        let body = json!({"address": address(1).to_string(), "reason": "sold"});
+        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        let blocked = stage.ask(&format!("{}&explain=true", asked("latest", 1..2))).await;
+        assert_eq!(blocked["score"][0]["reason"], "blocked");
+        assert_eq!(scores(&stage, height, 1..4).await, [1, 1, 0], "what was answered stands");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -161,23 +182,6 @@ async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() 
     };
     assert_eq!(stage.ask(&at(ACTION)).await["score"][0]["score"], 1);
     assert_eq!(stage.ask(&at("5")).await["score"][0]["score"], 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both() {
-    let Some(chain) = Chain::start("both sources").await else { return };
-    let stage = chain.stage(|_| {}).await;
-    chain.mint(1, 10_000, action(), ISSUER).await;
-    let height = chain.anvil.height().await;
-    let registered = stage.register(registration(2, pyxis_core::proof::Kind::GovId, 7)).await;
-    assert!(registered["height"].as_u64().unwrap() <= height);
-    let both = async || (scores(&stage, height, 1..4).await == [1, 1, 0]).then_some(());
-    crate::support::until("both proofs", both).await;
-    let body = json!({"address": address(1).to_string(), "reason": "sold"});
-    stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
-    let blocked = stage.ask(&format!("{}&explain=true", asked("latest", 1..2))).await;
-    assert_eq!(blocked["score"][0]["reason"], "blocked");
-    assert_eq!(scores(&stage, height, 1..4).await, [1, 1, 0], "what was answered stands");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -260,7 +264,7 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     let code = [&compile(&source(), output.path())["Attestations"][..], &words::address(signer)].concat();
     let contract = chain.anvil.deploy(&code).await;
     let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
-    let believed = async |recipient: EvmAddress| {
+    let believed = async |anvil: &Anvil, contract: EvmAddress, recipient: EvmAddress| {
         let signature = attested["signature"].as_str().unwrap();
         let head = [
             word(192),
@@ -276,10 +280,20 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
         let data = abi::call(abi::selector("check(string,address,uint256,uint64,uint64,bytes)"), &head);
         let data = format!("0x{}{}{}", hex::encode(&data), &signature[2..], "00".repeat(31));
         let call = json!([{"to": contract.to_string(), "data": data}, "latest"]);
-        chain.anvil.rpc("eth_call", call).await
+        anvil.rpc("eth_call", call).await.as_str().unwrap().ends_with('1')
     };
-    assert!(believed(address(1)).await.as_str().unwrap().ends_with('1'));
-    assert!(believed(address(2)).await.as_str().unwrap().ends_with('0'));
+    assert!(believed(&chain.anvil, contract, address(1)).await);
+    assert!(!believed(&chain.anvil, contract, address(2)).await);
+    // On another chain it is worth nothing, and nowhere once it has expired.
+    let Some(other) = Anvil::start("attestation on another chain", 11) else { return };
+    let elsewhere = other.deploy(&code).await;
+    assert!(!believed(&other, elsewhere, address(1)).await);
+    let last = attested["message"]["expiresAt"].as_u64().unwrap();
+    for (moment, holds) in [(last - 600, true), (last, false)] {
+        chain.anvil.rpc("evm_setNextBlockTimestamp", json!([moment])).await;
+        chain.send("setBroken(bool)", &[word(0)]).await;
+        assert_eq!(believed(&chain.anvil, contract, address(1)).await, holds, "{moment} of {last}");
+    }
 }
 
 fn padded(text: &[u8]) -> Word {

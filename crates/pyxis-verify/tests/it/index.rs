@@ -1,0 +1,62 @@
+//! Decisions, Clean hands: what the external index said is remembered, but never longer than it is valid.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::FixedClock;
+use pyxis_store::DatabaseUrl;
+use pyxis_testkit::postgres::Database;
+use pyxis_testkit::upstream::{Reply, Upstream};
+use pyxis_verify::Config;
+use pyxis_verify::attestation::{self, index};
+use serde_json::json;
+
+use crate::replay::{BEGIN, verification};
+
+const ATTESTER: EvmAddress = EvmAddress([0xab; 20]);
+const WHO: EvmAddress = EvmAddress([1; 20]);
+
+async fn is_remembered(database: DatabaseUrl) {
+    let server = Upstream::http().await;
+    server.reply_with(|_| {
+        let row = json!({
+            "attestationId": "a", "fullSchemaId": "onchain_evm_10_0x8", "attester": ATTESTER.to_string(),
+            "isReceiver": true, "revoked": false, "validUntil": BEGIN.seconds() + 2,
+        });
+        Reply::json(&json!({"data": {"total": 1, "page": 1, "size": 10, "rows": [row]}}).to_string())
+    });
+    let clock = Arc::new(FixedClock::new(BEGIN));
+    let attestation = attestation::Config {
+        scan_url: Some(server.url("")),
+        attester: Some(ATTESTER),
+        remember: Duration::from_secs(60),
+        ..attestation::Config::default()
+    };
+    let (state, _) = verification(database, &clock, Config { attestation, ..Config::default() }).await;
+    let ask = async || index::clean_hands(&state, WHO).await.unwrap().map(|found| found.valid_until);
+    assert_eq!(ask().await, Some(BEGIN.seconds() + 2));
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(ask().await, Some(BEGIN.seconds() + 2));
+    assert_eq!(server.requests().len(), 1, "the second answer was remembered");
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(ask().await, None);
+    assert_eq!(server.requests().len(), 2, "what has ended is asked for again");
+}
+
+mod an_attestation_is_answered_from_memory_until_it_ends {
+    use super::*;
+
+    #[tokio::test]
+    async fn sqlite() {
+        let directory = tempfile::tempdir().unwrap();
+        is_remembered(DatabaseUrl::sqlite(directory.path().join("px.db"))).await;
+    }
+
+    #[tokio::test]
+    async fn postgres() {
+        let Some(database) = Database::create("index").await else { return };
+        is_remembered(database.url()).await;
+        database.remove().await;
+    }
+}

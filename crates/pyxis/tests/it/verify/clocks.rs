@@ -1,0 +1,156 @@
+//! Who counts the blocks, and that a dead node is nobody else's trouble.
+
+use pyxis_core::proof::{Kind, Registration, Statement};
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
+
+use super::stage::{ACTION, Stage, address, now, registration};
+use crate::support::app::{Ran, run};
+use crate::support::{App, PATIENCE, Setup, both_engines, until};
+
+const NOWHERE: &str = "http://127.0.0.1:1";
+
+/// The settings of networks that have these nodes.
+fn nodes(all: &[(&str, &str)]) -> String {
+    let network =
+        |(name, url): &(&str, &str)| ((*name).to_owned(), json!({"rpc": [url], "rpc_timeout_ms": 60_000}));
+    Value::Object(all.iter().map(network).collect()).to_string()
+}
+
+/// Runs a command with other networks than the installation's.
+async fn with_networks(app: &App, networks: &str, arguments: &[&str]) -> Ran {
+    let mut command = app.command(arguments);
+    command.env("PX_NETWORKS", networks);
+    run(command).await
+}
+
+/// The newest block, as a node tells it.
+fn newest(number: u64) -> Reply {
+    let block = json!({"number": format!("{number:#x}"), "timestamp": "0x69000000"});
+    Reply::json(&json!({"jsonrpc": "2.0", "id": 0, "result": block}).to_string())
+}
+
+fn said(network: &str, number: u8, nullifier: u64) -> Registration {
+    Registration { network: network.parse().unwrap(), ..registration(number, Kind::GovId, nullifier) }
+}
+
+async fn result(stage: &Stage, network: &str, number: u8) -> Value {
+    let path = format!("/sybil-resistance/gov-id/{network}?user={}&action-id={ACTION}", address(number));
+    stage.ask(&path).await["result"].clone()
+}
+
+both_engines! {
+    async fn a_network_whose_blocks_were_used_keeps_its_clock(setup: Setup) {
+        let mut stage = Stage::with(setup).await;
+        stage.register(said("optimism", 1, 7)).await;
+        stage.app.stop().await;
+        let serve = ["serve", "--json", "--listen", "127.0.0.1:0"];
+        let refused = with_networks(&stage.app, &nodes(&[("optimism", NOWHERE)]), &serve).await.expect(1);
+        let told = "networks.optimism: its blocks were counted here until now";
+        assert!(refused.stderr.contains(told) && refused.stderr.contains("take rpc out"), "{}", refused.stderr);
+        assert!(refused.stdout.is_empty(), "it never listened: {}", refused.stdout);
+        // Commands change nothing either.
+        let block = ["proofs", "block", &address(1).to_string(), "--reason", "sold"];
+        let refused = with_networks(&stage.app, &nodes(&[("optimism", NOWHERE)]), &block).await;
+        refused.expect(1);
+        // A network of which no block was used may have nodes, and lose them again.
+        let unused = nodes(&[("base-sepolia", NOWHERE)]);
+        stage.app.serve();
+        stage.app.restart_with(|setup| setup.env("PX_NETWORKS", &unused)).await;
+        assert_eq!(result(&stage, "optimism", 1).await, true);
+        stage.app.restart_with(|setup| setup.without("PX_NETWORKS")).await;
+        assert_eq!(result(&stage, "optimism", 1).await, true);
+        stage.register(said("base-sepolia", 1, 7)).await;
+    }
+
+    async fn a_node_that_hangs_holds_up_its_own_network_only(setup: Setup) {
+        let hanging = Upstream::http().await;
+        let (reply, release) = newest(9).held();
+        hanging.reply(reply);
+        let stage = Stage::with(setup.env("PX_NETWORKS", &nodes(&[("base-sepolia", &hanging.url(""))]))).await;
+        stage.register(said("optimism", 1, 7)).await;
+        let body = json!({
+            "network": "optimism", "kind": "gov-id", "address": address(1).to_string(), "action_id": ACTION,
+            "reason": "forged",
+        });
+        stage.owner.post("/admin/proofs/revoke", &body).send().await.expect(200);
+        let body = json!({"address": address(2).to_string(), "reason": "sold", "network": "optimism"});
+        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        let path = format!("/admin/blocklist/{}", address(2));
+        stage.owner.delete(&path).send().await.expect(204);
+        assert!(hanging.requests().is_empty(), "it has nothing to do with any of that");
+        release.go();
+        let registered = stage.register(said("base-sepolia", 1, 8)).await;
+        assert_eq!(registered["height"], 9);
+    }
+
+    async fn an_address_is_blocked_wherever_a_node_answers(setup: Setup) {
+        let dead = Upstream::http().await;
+        dead.reply(newest(9)).reply_with(|_| Reply::abort());
+        let stage = Stage::with(setup.env("PX_NETWORKS", &nodes(&[("base-sepolia", &dead.url(""))]))).await;
+        stage.register(said("base-sepolia", 1, 7)).await;
+        stage.register(said("optimism", 1, 7)).await;
+        // The head is not asked for again within a second.
+        let fails = async || {
+            let answer = stage.submit(Statement::Register(said("base-sepolia", 5, 50))).await;
+            (answer.status == 503).then_some(())
+        };
+        until("the node to be missed", fails).await;
+        let body = json!({"address": address(1).to_string(), "reason": "sold"});
+        let blocked = stage.owner.post("/admin/blocklist", &body).send().await.expect(201).json();
+        assert_eq!((&blocked["networks"], &blocked["unreachable"]), (&json!(2), &json!(["base-sepolia"])));
+        assert_eq!(result(&stage, "optimism", 1).await, false);
+        assert_eq!(result(&stage, "base-sepolia", 1).await, true);
+        stage.owner.post("/admin/blocklist", &body).send().await.problem(503, "unavailable");
+        let one = address(1).to_string();
+        stage.app.cli(&["proofs", "block", &one, "--reason", "sold"]).await.expect(1);
+        let other = address(9).to_string();
+        let told = stage.app.cli(&["proofs", "block", &other, "--reason", "sold"]).await.expect(1).stdout;
+        assert!(told.contains("not on base-sepolia"), "{told}");
+        let path = format!("/admin/blocklist/{one}");
+        stage.owner.delete(&path).send().await.expect(204);
+        assert_eq!(result(&stage, "optimism", 1).await, true);
+    }
+
+    async fn a_nullifier_passes_from_a_network_that_the_statement_does_not_name(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let short = Registration { expires_at: now() + 3, ..said("base-sepolia", 1, 7) };
+        stage.register(short).await;
+        let passed = async || {
+            let answer = stage.submit(Statement::Register(said("optimism", 2, 7))).await;
+            (answer.status == 201).then_some(())
+        };
+        until("the end of the first proof", passed).await;
+        let path = format!(
+            "/sybil-resistance/gov-id/base-sepolia?user={}&action-id={ACTION}&explain=true",
+            address(1)
+        );
+        assert_eq!(stage.ask(&path).await["reason"], "expired");
+        let log = stage.owner.get("/admin/proofs/log").send().await.expect(200).json();
+        let changes: Vec<_> = log["entries"].as_array().unwrap().iter().map(|entry| entry["change"].clone()).collect();
+        assert_eq!(changes, ["register", "expire", "register"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn networks_are_listed_with_all_their_nodes_asked_at_once() {
+    let (one, two) = (Upstream::http().await, Upstream::http().await);
+    let ((first, go), (second, go_too)) = (newest(5).held(), newest(6).held());
+    one.reply(first);
+    two.reply(second);
+    let networks = nodes(&[("optimism", &one.url("")), ("base-sepolia", &two.url(""))]);
+    let stage = Stage::with(Setup::new().env("PX_NETWORKS", &networks)).await;
+    let listing = stage.owner.get("/admin/networks").send();
+    let both = async {
+        // Neither has answered when both are asked.
+        one.received(1).await;
+        two.received(1).await;
+        go.go();
+        go_too.go();
+    };
+    let listed = tokio::time::timeout(PATIENCE, async { tokio::join!(listing, both).0 }).await;
+    let listed = listed.expect("both are asked before one has answered").expect(200).json();
+    let heads: Vec<_> =
+        listed["networks"].as_array().unwrap().iter().map(|one| one["head"].clone()).collect();
+    assert_eq!(heads[..2], [json!(5), json!(6)]);
+}

@@ -1,0 +1,167 @@
+//! Decisions, Registry: what was signed later holds, in whatever order statements arrive. `POST /registry/proofs`
+//! asks for no key, so anybody may send an old one.
+
+use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, Statement};
+use serde_json::{Value, json};
+
+use super::stage::{ACTION, Stage, address, now, registration};
+use crate::support::{Answer, Setup, both_engines};
+
+const DAY: i64 = 24 * 3600;
+
+/// A registration that was signed some seconds ago, and holds for some days from then on.
+fn signed(number: u8, nullifier: u64, ago: i64, days: i64) -> Registration {
+    let issued_at = now() - ago;
+    let nonce = format!("{number} {ago} {days}");
+    Registration {
+        issued_at,
+        expires_at: issued_at + days * DAY,
+        nonce,
+        ..registration(number, Kind::GovId, nullifier)
+    }
+}
+
+fn rebinding(from: u8, to: u8, nullifier: u64, ago: i64) -> Statement {
+    Statement::Rebind(Rebinding {
+        kind: Kind::GovId,
+        from: address(from).into(),
+        to: address(to).into(),
+        action_id: ACTION.parse().unwrap(),
+        nullifier: nullifier.to_string().parse().unwrap(),
+        issued_at: now() - ago,
+        nonce: format!("{from} {to} {ago}"),
+    })
+}
+
+fn revocation(number: u8, ago: i64) -> Statement {
+    Statement::Revoke(Revocation {
+        kind: Kind::GovId,
+        network: optimism(),
+        subject: address(number).into(),
+        action_id: ACTION.parse().unwrap(),
+        reason: "lost".to_owned(),
+        issued_at: now() - ago,
+        nonce: format!("{number} {ago}"),
+    })
+}
+
+fn optimism() -> NetworkName {
+    "optimism".parse().unwrap()
+}
+
+#[track_caller]
+fn superseded(answer: Answer) {
+    assert_eq!(answer.expect(409).json()["error"], "superseded");
+}
+
+async fn checked(stage: &Stage, number: u8) -> Value {
+    let user = address(number);
+    stage.ask(&format!("/sybil-resistance/gov-id/optimism?user={user}&action-id={ACTION}")).await
+}
+
+both_engines! {
+    async fn an_older_registration_never_takes_the_place_of_a_newer_one(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let live = signed(1, 7, 10, 365);
+        let holds = json!({"result": true, "expirationDate": live.expires_at});
+        stage.register(live.clone()).await;
+        let expired = stage.submit(Statement::Register(signed(1, 7, 730 * DAY, 365))).await.expect(422).json();
+        assert_eq!(expired["detail"], "expires_at: lies in the past");
+        superseded(stage.submit(Statement::Register(signed(1, 7, 3600, 1))).await);
+        superseded(stage.submit(Statement::Register(signed(1, 8, 3600, 365))).await);
+        // Of the same second, the one that lasts longer.
+        let shorter = Registration { expires_at: live.expires_at - 1, ..live.clone() };
+        superseded(stage.submit(Statement::Register(shorter)).await);
+        assert_eq!(checked(&stage, 1).await, holds);
+        let longer = Registration { expires_at: live.expires_at + 1, ..live.clone() };
+        stage.register(longer).await;
+        // An issuer may think better of it.
+        let later = Registration { issued_at: live.issued_at + 1, expires_at: live.expires_at - 5, ..live };
+        let until = later.expires_at;
+        stage.register(later).await;
+        assert_eq!(checked(&stage, 1).await["expirationDate"], until);
+        // The nullifier that was refused is nobody's.
+        stage.register(signed(2, 8, 1, 365)).await;
+    }
+
+    async fn what_has_expired_is_not_registered_unless_it_was_before(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let expired = stage.submit(Statement::Register(signed(1, 7, 2 * DAY, 1))).await.expect(422).json();
+        assert_eq!(expired["error"], "invalid_field");
+        assert_eq!(stage.reason(1, Kind::GovId).await, "none");
+        let short = Registration { expires_at: now() + 3, ..signed(1, 7, 1, 1) };
+        let first = stage.register(short.clone()).await;
+        let gone = async || (stage.reason(1, Kind::GovId).await == "expired").then_some(());
+        crate::support::until("the end of the proof", gone).await;
+        let again = stage.submit(Statement::Register(short)).await.expect(200).json();
+        assert_eq!(again, first);
+    }
+
+    async fn what_was_signed_before_a_revocation_does_not_come_back(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        stage.register(signed(1, 7, 20, 365)).await;
+        let body = json!({
+            "network": "optimism", "kind": "gov-id", "address": address(1).to_string(), "action_id": ACTION,
+            "reason": "forged passport",
+        });
+        stage.owner.post("/admin/proofs/revoke", &body).send().await.expect(200);
+        superseded(stage.submit(Statement::Register(signed(1, 7, 10, 365))).await);
+        superseded(stage.submit(Statement::Register(signed(1, 8, 10, 365))).await);
+        assert_eq!(stage.reason(1, Kind::GovId).await, "revoked");
+        // The issuer's clock may go ahead of ours.
+        stage.register(signed(1, 7, -60, 365)).await;
+        assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
+
+        // An issuer's word counts from the second in which it was signed.
+        let begun = now();
+        let at = |ago: i64| {
+            let issued_at = begun - ago;
+            Registration { issued_at, expires_at: issued_at + 365 * DAY, ..signed(2, 9, ago, 365) }
+        };
+        stage.register(at(20)).await;
+        let Statement::Revoke(said) = revocation(2, 5) else { unreachable!() };
+        let said = Revocation { issued_at: begun - 5, ..said };
+        stage.submit(Statement::Revoke(said)).await.expect(201);
+        superseded(stage.submit(Statement::Register(at(6))).await);
+        superseded(stage.submit(Statement::Register(at(5))).await);
+        stage.register(at(4)).await;
+        assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
+    }
+
+    async fn an_older_word_does_not_move_a_proof(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        stage.register(signed(1, 7, 100, 365)).await;
+        stage.submit(rebinding(1, 2, 7, 50)).await.expect(201);
+        superseded(stage.submit(rebinding(2, 1, 7, 60)).await);
+        superseded(stage.submit(Statement::Register(signed(2, 8, 70, 365))).await);
+        superseded(stage.submit(Statement::Register(signed(1, 8, 70, 365))).await);
+        stage.submit(revocation(2, 60)).await.expect(404);
+        assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
+        // Nor to an address whose proof was revoked since.
+        stage.register(signed(3, 9, 100, 365)).await;
+        stage.submit(revocation(3, 20)).await.expect(201);
+        superseded(stage.submit(rebinding(2, 3, 7, 30)).await);
+        assert_eq!(stage.reason(3, Kind::GovId).await, "revoked");
+        stage.submit(rebinding(2, 1, 7, 10)).await.expect(201);
+        assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
+    }
+
+    async fn a_human_moves_on_every_network_or_on_none(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        stage.register(signed(1, 7, 100, 365)).await;
+        let elsewhere = Registration { network: "base-sepolia".parse().unwrap(), ..signed(1, 7, 10, 365) };
+        stage.register(elsewhere).await;
+        superseded(stage.submit(rebinding(1, 2, 7, 50)).await);
+        let held = async |number: u8| {
+            let mut held = Vec::new();
+            for network in ["optimism", "base-sepolia"] {
+                let path = format!("/sybil-resistance/gov-id/{network}?user={}&action-id={ACTION}", address(number));
+                held.push(stage.ask(&path).await["result"] == true);
+            }
+            held
+        };
+        assert_eq!((held(1).await, held(2).await), (vec![true, true], vec![false, false]));
+        stage.submit(rebinding(1, 2, 7, 0)).await.expect(201);
+        assert_eq!((held(1).await, held(2).await), (vec![false, false], vec![true, true]));
+    }
+}
