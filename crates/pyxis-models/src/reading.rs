@@ -394,11 +394,11 @@ mod tests {
     #[test]
     fn gzipped_lines_are_the_same_and_those_that_were_read_are_passed_over() {
         use std::io::Write;
-        let mut text = "from,to,chain\n".to_owned();
-        for number in 0..50 {
+        let line = |number: i32| {
             let chain = if number == 30 { "moon" } else { "base" };
-            text.push_str(&format!("0x{number:040x},{A},{chain}\n"));
-        }
+            format!("0x{number:040x},{A},{chain}\n")
+        };
+        let text = ["from,to,chain\n".to_owned()].into_iter().chain((0..50).map(line)).collect::<String>();
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(text.as_bytes()).unwrap();
         let packed = packed.finish().unwrap();

@@ -1,5 +1,6 @@
 //! Activity from indexers: pages, limits, refusals. A source that fails is 502, never a score.
 
+use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -204,10 +205,10 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
     let own = wallet(1);
     let mut moves = "chain,kind,from,to\n".to_owned();
     for other in 2..5 {
-        moves.push_str(&format!("polygon,erc20,{own},{}\n", wallet(other)));
+        writeln!(moves, "polygon,erc20,{own},{}", wallet(other)).unwrap();
     }
     // Of Base the indexer knows better.
-    moves.push_str(&format!("base,native,{own},{0}\nbase,native,{own},{0}\n", wallet(7)));
+    writeln!(moves, "base,native,{own},{0}\nbase,native,{own},{0}", wallet(7)).unwrap();
     taken_in(&world, "aa", moves).await;
     stand_in.add("txlist", own, wallet(20), 1_700_000_000, "123");
     stand_in.add("txlist", wallet(21), own, 1_700_000_000, "123");
