@@ -5,7 +5,7 @@ use super::*;
 /// A transfer at an hour with a counterparty whose popularity is its number.
 fn event(chain: Chain, kind: Kind, party: Node, outgoing: bool, hour: u32) -> Event {
     let time = NonZeroU32::new(hour * 3600);
-    Event { chain, kind, party: Some(party), outgoing, time, round: Some(party % 2 == 0) }
+    Event { chain, kind, party: Some(party), outgoing, time, round: Some(party.is_multiple_of(2)) }
 }
 
 fn popularity(party: Node) -> f32 {
