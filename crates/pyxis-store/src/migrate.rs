@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_delivery"),
     migration!(7, "0007_models"),
     migration!(10, "0010_votes"),
+    migration!(12, "0012_activity_state"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

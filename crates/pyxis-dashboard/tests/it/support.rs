@@ -146,6 +146,15 @@ impl World {
         pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
     }
 
+    /// The pages of a process that takes activity of wallets from elsewhere.
+    pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::Source>) -> Router {
+        let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts {
+            activity: Some(source),
+            ..scoring_parts(&self.gateway)
+        });
+        pyxis_dashboard::router(State::new(self.gateway.clone(), Some(scoring), watch::channel(false).1))
+    }
+
     /// Verification on the same store, and pages that show it.
     pub(crate) fn with_verification(&self) -> (pyxis_verify::State, Router) {
         let gateway = &self.gateway;
@@ -189,7 +198,11 @@ impl World {
 
 /// Scoring on the same store.
 fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
-    pyxis_scoring::State::new(pyxis_scoring::Parts {
+    pyxis_scoring::State::new(scoring_parts(gateway))
+}
+
+fn scoring_parts(gateway: &pyxis_gateway::State) -> pyxis_scoring::Parts {
+    pyxis_scoring::Parts {
         store: gateway.store.clone(),
         outbox: pyxis_store::outbox::Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: gateway.audit_keys.clone(),
@@ -199,7 +212,7 @@ fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
         token_key: SecretBytes::new(vec![7; 32]),
         activity: None,
         config: pyxis_scoring::Config::default(),
-    })
+    }
 }
 
 /// What came back.
