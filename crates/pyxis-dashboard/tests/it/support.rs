@@ -84,6 +84,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    /// With other settings than the usual ones.
+    pub(crate) async fn with(config: Config) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let own = || DatabaseUrl::sqlite(directory.path().join("px.db"));
         let url = DATABASE.try_with(Clone::clone).unwrap_or_else(|_| own());
@@ -102,7 +107,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(OsEntropy),
             node: NodeId::new(NOW, &OsEntropy),
-            config: Config { base_url: ORIGIN_URL.to_owned(), ..Config::default() },
+            config: Config { base_url: ORIGIN_URL.to_owned(), ..config },
         });
         let scoring = scoring(&gateway);
         let stopping = watch::channel(false).1;
@@ -176,6 +181,11 @@ impl World {
 
     pub(crate) fn browser(&self) -> Browser {
         Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
+    }
+
+    /// A request to the proxy; the status of its answer.
+    pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
+        self.proxy.clone().oneshot(request).await.unwrap().status()
     }
 
     /// An agent's POST, which waits; its transaction.
