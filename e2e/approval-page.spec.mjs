@@ -31,6 +31,14 @@ async function say(txn, verb, key) {
   return (await fetch(`${base}/${txn}`, { method: "POST", body })).text();
 }
 
+test("a body that is no text is shown as what it is", async () => {
+  const txn = await world.agent.ask("/picture", { body: Buffer.from([0xff, 0xd8, 0xff, 0xe0]) });
+  const shown = await (await fetch(base)).text();
+  assert.ok(shown.includes("<p>4 bytes, as base64:</p><pre>/9j/4A==</pre>"), shown);
+  assert.ok(shown.includes("A grant would have covered 1 of the last 1 requests."), shown);
+  await world.agent.withdraw(txn);
+});
+
 test("the page shows what waits, decides it, and leaves a passkey to its own origin", async () => {
   const [approved, denied] = [await world.agent.ask("/<b>one"), await world.agent.ask("/two")];
   const shown = await (await fetch(base)).text();

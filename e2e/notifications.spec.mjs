@@ -105,7 +105,7 @@ test("a brand is previewed before it is saved, and its logo is checked", async (
     await page.getByRole("button", { name: "Preview" }).click();
     await page.getByRole("heading", { name: "Preview of what is not saved yet" }).waitFor();
     const strip = page.locator(".brand-strip");
-    assert.equal(await strip.textContent(), "Acme <b>");
+    assert.equal(await strip.textContent(), "Acme <b> · Approval needed");
     const colours = await strip.evaluate((element) => {
       const { backgroundColor, color } = getComputedStyle(element);
       return [backgroundColor, color];

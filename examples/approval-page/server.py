@@ -50,6 +50,14 @@ def card(txn):
     """One request. The list has no bodies, and nobody should approve what they could not see."""
     _, one = call("GET", "/approvals/" + urllib.parse.quote(txn))
     body = one.get("body") or {"encoding": "utf-8", "content": ""}
+    # What is no text comes as base64, and the page says so: it is not what will be sent letter for letter.
+    kind = "" if body["encoding"] == "utf-8" else f"<p>{one['body_bytes']} bytes, as {text(body['encoding'])}:</p>"
+    covers = one.get("grant_coverage")
+    lately = (
+        f"<p>A grant would have covered {covers['covered']} of the last {covers['looked_at']} requests.</p>"
+        if covers
+        else ""
+    )
     action = "/" + urllib.parse.quote(one["txn_id"])
     buttons = (
         f'<form method="post" action="{action}"><input type="hidden" name="key" value="{FORM_KEY}">'
@@ -61,7 +69,7 @@ def card(txn):
         f"<article><h2>{text(one['method'])} {text(one['target'])}</h2>"
         f"<p>{text(one['agent_name'])} wants to use {text(one['credential_name'])}: "
         f"{text(one['reason'] or 'no reason given')}</p>"
-        f"<pre>{text(body['content'])}</pre>{buttons}</article>"
+        f"{kind}<pre>{text(body['content'])}</pre>{lately}{buttons}</article>"
     )
 
 

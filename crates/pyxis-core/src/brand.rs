@@ -26,6 +26,11 @@ impl Accent {
         Some(Self([channel(0)?, channel(2)?, channel(4)?]))
     }
 
+    /// Red, green and blue.
+    pub const fn rgb(self) -> [u8; 3] {
+        self.0
+    }
+
     /// Black or white, whichever is easier to read on the colour. The contrast is at least 4.58 to 1,
     /// because those with black and with white multiply to 21 (WCAG 2.2, AA wants 4.5).
     pub fn text_on(self) -> &'static str {

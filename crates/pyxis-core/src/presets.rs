@@ -1,5 +1,6 @@
 //! Presets: how to reach common APIs. Data in `data/presets.json`, facts only.
 
+use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::LazyLock;
 
@@ -21,8 +22,15 @@ pub struct Preset {
     pub hosts: Vec<String>,
     /// How the secret is attached. Parts that differ for everybody are empty.
     pub auth: Auth,
-    /// A GET that succeeds with a good credential and changes nothing.
+    /// A GET that succeeds with a good credential, fails with a bad one, and changes nothing.
     pub probe: Option<String>,
+    /// Headers without which that GET is refused, whatever the credential.
+    #[serde(default)]
+    pub probe_headers: BTreeMap<String, String>,
+    /// The API answers a bad credential like a good one, with 200 and a word in the body: no GET tells them
+    /// apart.
+    #[serde(default)]
+    pub blind: bool,
     /// Environment variables that usually hold the whole secret.
     #[serde(default)]
     pub env: Vec<String>,
@@ -63,16 +71,34 @@ pub fn of_variable(name: &str) -> Option<&'static Preset> {
 /// The GET that tries a credential of this kind within these hosts, where a preset knows one. A preset of
 /// exactly this configuration goes first.
 pub fn probe(auth: &Auth, hosts: &AllowedHosts) -> Option<&'static str> {
-    let found = |fits: &dyn Fn(&Preset) -> bool| {
-        ALL.iter().filter(|preset| fits(preset)).find_map(|preset| {
-            let probe = preset.probe.as_deref()?;
-            Target::parse(probe).is_ok_and(|target| hosts.admits(&target)).then_some(probe)
-        })
+    let known = |preset: &'static Preset| {
+        let probe = preset.probe.as_deref()?;
+        Target::parse(probe).is_ok_and(|target| hosts.admits(&target)).then_some(probe)
     };
+    of_kind(auth, known)
+}
+
+/// The headers that a GET to `target` needs besides a credential of this kind, where a preset knows of any.
+pub fn probe_headers(auth: &Auth, target: &Target) -> Option<&'static BTreeMap<String, String>> {
+    of_kind(auth, |preset| reaches(preset, target).then_some(&preset.probe_headers))
+}
+
+/// Whether no GET to `target` tells whether a credential of this kind is good.
+pub fn is_blind(auth: &Auth, target: &Target) -> bool {
+    of_kind(auth, |preset| reaches(preset, target).then_some(preset.blind)).unwrap_or(false)
+}
+
+fn reaches(preset: &Preset, target: &Target) -> bool {
+    AllowedHosts::parse(&preset.hosts).is_ok_and(|hosts| hosts.admits(target))
+}
+
+/// The first that is known among presets of this kind; one of exactly this configuration goes first.
+fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Option<T> {
     // A signature for one service or region is none for another.
     let scoped = matches!(auth, Auth::AwsSigv4(_));
-    let alike = |preset: &Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
-    found(&|preset| preset.auth == *auth).or_else(|| found(&alike))
+    let alike = |preset: &&Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
+    let mut same = ALL.iter().filter(|preset| preset.auth == *auth);
+    same.find_map(&known).or_else(|| ALL.iter().filter(alike).find_map(&known))
 }
 
 #[cfg(test)]
@@ -81,7 +107,8 @@ mod tests {
 
     #[test]
     fn there_are_forty_and_each_is_sound() {
-        assert!(all().len() >= 40, "{}", all().len());
+        let probed = all().iter().filter(|preset| preset.probe.is_some()).count();
+        assert!(probed >= 40, "{probed} of {} can be tried", all().len());
         let mut ids: Vec<&str> = all().iter().map(|preset| preset.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -91,6 +118,8 @@ mod tests {
             if let Some(probe) = &preset.probe {
                 assert!(hosts.admits(&Target::parse(probe).unwrap()), "{}", preset.id);
             }
+            assert!(preset.probe.is_some() || preset.probe_headers.is_empty(), "{}", preset.id);
+            assert!(!(preset.blind && preset.probe.is_some()), "{}", preset.id);
         }
     }
 
@@ -136,5 +165,16 @@ mod tests {
             scope.region = "eu-central-1".to_owned();
         }
         assert_eq!(probe(&elsewhere, &hosts(&["*.amazonaws.com"])), None);
+    }
+
+    #[test]
+    fn what_a_get_needs_besides_the_credential_is_known_by_host_and_kind() {
+        let target = |url: &str| Target::parse(url).unwrap();
+        let anthropic = &find("anthropic").unwrap().auth;
+        let headers = probe_headers(anthropic, &target("https://api.anthropic.com/v1/x")).unwrap();
+        assert!(headers.contains_key("anthropic-version"), "{headers:?}");
+        assert_eq!(probe_headers(anthropic, &target("https://api.example.com/")), None);
+        assert!(is_blind(&Auth::Bearer {}, &target("https://slack.com/api/auth.test")));
+        assert!(!is_blind(&Auth::Bearer {}, &target("https://api.openai.com/")));
     }
 }

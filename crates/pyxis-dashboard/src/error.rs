@@ -148,6 +148,9 @@ fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
             ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
         }
         E::Busy => ErrorPage::refused(503, "Others are changing the same. Nothing was changed; try again."),
+        E::Source(chain) => {
+            ErrorPage::refused(502, &format!("The indexer of {chain} does not answer. Try again later."))
+        }
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
     }

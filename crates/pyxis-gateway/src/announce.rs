@@ -32,6 +32,11 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
     push::announce(state, tx, row).await
 }
 
+/// Somebody approved it, and more must: what asks about it says how many have.
+pub(crate) async fn voted(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    channels::renew(state, tx, row).await
+}
+
 /// A human approved it; what became of it is told later, by [`sent`].
 pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     channels::follow(state, tx, row, ApprovalState::Approved).await

@@ -7,6 +7,7 @@ pub mod ceremony;
 pub mod decide;
 pub(crate) mod execute;
 pub(crate) mod expire;
+mod failure;
 pub(crate) mod pause;
 pub mod reply;
 pub mod standing;

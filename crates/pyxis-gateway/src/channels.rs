@@ -84,6 +84,14 @@ pub(crate) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: A
     Ok(())
 }
 
+/// Lets the messages about a transaction that still waits tell who has approved by now.
+pub(crate) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    if platform(row.channel).is_some() {
+        chat_messages::renew(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
+    }
+    Ok(())
+}
+
 /// Where it is asked: the policy's own chat, else the workspace's, else, where a person's account is also
 /// the name of the chat with them, everybody who linked one and may decide.
 async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {

@@ -46,6 +46,12 @@ pub enum Error {
     /// `X-PX-Target` is not a URL that can be forwarded to.
     #[error("invalid target: {0}")]
     InvalidTarget(String),
+    /// The request brings a parameter that only its signature may have.
+    #[error("{0}")]
+    OauthParameter(String),
+    /// A form whose parameters cannot be read to sign them.
+    #[error("a form body with a Content-Encoding cannot be signed: its parameters are part of the signature")]
+    EncodedForm,
     /// Decided against while `Prefer: wait` held the connection.
     #[error("a person denied the request")]
     ApprovalDenied {
@@ -271,6 +277,8 @@ impl From<&Error> for Problem {
                 "X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
             ),
             Error::InvalidTarget(_) => Self::new(S::BAD_REQUEST, "invalid_target", said()),
+            Error::OauthParameter(_) => Self::new(S::BAD_REQUEST, "oauth_parameter", said()),
+            Error::EncodedForm => Self::new(S::BAD_REQUEST, "encoded_form", said()),
             Error::ApprovalDenied { txn, reason } => {
                 Self::new(S::FORBIDDEN, "approval_denied", "a person denied this request")
                     .with("txn_id", txn.to_string())

@@ -191,7 +191,8 @@ async fn may_decide(state: &State, row: &ApprovalRow, person: UserId) -> Result<
 async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
     let brand = brand::get(state, row.workspace_id).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
-    let icon = brand.has_logo.then(|| brand::logo_url(state, row.workspace_id));
+    let branded = brand.has_logo || brand.accent.is_some();
+    let icon = branded.then(|| brand::logo_url(state, row.workspace_id));
     let payload = json!({
         "title": format!("{name}: approval needed"),
         "body": format!(

@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use pyxis_core::auth::Auth;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
 use pyxis_core::id::CredentialId;
 use pyxis_core::secret::SecretString;
+use pyxis_store::cipher::Sealed;
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::leases;
 use pyxis_store::oauth_tokens::{self, TokenRow};
@@ -25,7 +27,7 @@ pub(crate) use self::assertion::key as assertion_key;
 
 use self::endpoint::{Failure, Granted};
 use crate::error::{Error, Result};
-use crate::resolve::Credential;
+use crate::resolve::{Credential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -51,27 +53,28 @@ type Slot = Arc<tokio::sync::Mutex<Option<Fresh>>>;
 #[derive(Clone)]
 struct Fresh {
     version: i64,
+    /// The configuration that it was fetched under: another scope or endpoint gives another token.
+    auth: Option<String>,
     expires_at: UnixMillis,
     token: SecretString,
 }
 
 impl Fresh {
-    fn is_good(&self, version: i64, now: UnixMillis) -> bool {
-        self.version == version && now.plus(MARGIN) < self.expires_at
+    fn is_good(&self, row: &CredentialRow, now: UnixMillis) -> bool {
+        self.version == row.version && self.auth == row.auth && now.plus(MARGIN) < self.expires_at
     }
 }
 
 const ACCESS_TOKEN: &str = "access_token";
 const REFRESH_TOKEN: &str = "refresh_token";
+/// Beside the tokens: digest of the configuration that they were fetched under.
+const BASIS: &str = "basis";
+/// Beside the tokens: what gave them, the only endpoint that the refresh token is sent to.
+const ENDPOINT: &str = "endpoint";
 
 impl Tokens {
     fn slot(&self, id: CredentialId) -> Slot {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default())
-    }
-
-    /// Another token is in the store.
-    pub(crate) fn forget(&self, id: CredentialId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 }
 
@@ -86,6 +89,44 @@ impl Subject {
     pub(crate) fn new(credential: &Credential, secret: &SecretValue) -> Self {
         Self { row: credential.row.clone(), auth: credential.auth.clone(), secret: secret.clone() }
     }
+
+    fn basis(&self) -> String {
+        hex::encode(&key_hash(self.row.auth.as_deref().unwrap_or_default()))
+    }
+
+    fn endpoint(&self) -> String {
+        match &self.auth {
+            Some(Auth::Oauth2ClientCredentials(source)) => format!("client {}", source.token_url),
+            Some(Auth::Oauth2Refresh(account)) => format!("account {}", account.token_url),
+            Some(Auth::JwtBearer(assertion)) => format!("assertion {}", assertion.token_url),
+            Some(Auth::GithubApp(app)) => format!("app {}", app.api_url),
+            _ => String::new(),
+        }
+    }
+
+    /// What is kept, sealed, with what it depends on.
+    fn seal(&self, state: &State, tokens: [(&str, Option<Zeroizing<String>>); 2]) -> Sealed {
+        let basis = [(BASIS, self.basis()), (ENDPOINT, self.endpoint())];
+        let basis = basis.map(|(name, text)| (name, Some(Zeroizing::new(text))));
+        let parts = tokens.into_iter().chain(basis);
+        let kept = parts.filter_map(|(name, part)| Some((name.to_owned(), part?))).collect();
+        let aad = oauth_tokens::tokens_aad(self.row.workspace_id, self.row.id);
+        state.keyring.seal(&*state.entropy, &aad, SecretValue::Fields(kept).to_bytes().expose())
+    }
+
+    /// What is stored for this version of the secret and this endpoint.
+    async fn kept(&self, state: &State) -> Result<Option<(TokenRow, SecretValue)>> {
+        let row = &self.row;
+        let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+        let Some(found) = found.filter(|found| found.credential_version == row.version) else {
+            return Ok(None);
+        };
+        let Some(sealed) = &found.sealed_tokens else { return Ok(None) };
+        let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
+        let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+        let kept = SecretValue::from_bytes(&bytes)?;
+        Ok((kept.field(ENDPOINT) == Some(&self.endpoint())).then_some((found, kept)))
+    }
 }
 
 /// The access token to send with a request.
@@ -95,8 +136,8 @@ pub(crate) async fn token(
     secret: &SecretValue,
 ) -> Result<SecretString> {
     let mut held = state.tokens.slot(credential.row.id).lock_owned().await;
-    let (version, now) = (credential.row.version, state.now());
-    if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(version, now)) {
+    let (row, now) = (&credential.row, state.now());
+    if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(row, now)) {
         return Ok(fresh.token.clone());
     }
     let (state, subject) = (state.clone(), Subject::new(credential, secret));
@@ -109,6 +150,19 @@ pub(crate) async fn token(
         Ok(token)
     });
     fetching.await.unwrap_or_else(|error| Err(Error::Internal(error.into())))
+}
+
+/// The API does not take a token, however long it was to be good: the next request fetches another one.
+pub(crate) async fn rejected(state: &State, credential: &Credential, token: &SecretString) {
+    // Whoever holds the lock is about to have another token.
+    let Ok(mut held) = state.tokens.slot(credential.row.id).try_lock_owned() else { return };
+    let Some(fresh) = held.take_if(|fresh| fresh.token.matches(token.expose().as_bytes())) else { return };
+    let (row, now) = (&credential.row, state.now());
+    let ended =
+        oauth_tokens::end(&state.store, row.workspace_id, row.id, (fresh.version, fresh.expires_at), now);
+    if let Err(error) = ended.await {
+        tracing::warn!(%error, credential = %row.id, "a rejected access token stays stored");
+    }
 }
 
 /// The token in the store, or a new one if it is this node's turn to fetch it.
@@ -140,18 +194,18 @@ struct Stored {
 
 async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
     let row = &credential.row;
-    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
-    let Some(found) = found.filter(|found| found.credential_version == row.version) else { return Ok(None) };
+    let Some((found, kept)) = credential.kept(state).await? else { return Ok(None) };
     if found.problem.as_deref() == Some(REAUTHORIZE) {
         return Err(reauthorize(state, credential));
     }
-    let Some(sealed) = &found.sealed_tokens else { return Ok(None) };
-    let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
-    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    let kept = SecretValue::from_bytes(&bytes)?;
-    let token = SecretString::new(kept.field(ACCESS_TOKEN).unwrap_or_default().to_owned());
-    let fresh = Fresh { version: row.version, expires_at: found.expires_at, token };
-    let fresh = Some(fresh).filter(|fresh| fresh.is_good(row.version, state.now()));
+    let token = kept.field(ACCESS_TOKEN).filter(|_| kept.field(BASIS) == Some(&credential.basis()));
+    let fresh = token.map(|token| Fresh {
+        version: row.version,
+        auth: row.auth.clone(),
+        expires_at: found.expires_at,
+        token: SecretString::new(token.to_owned()),
+    });
+    let fresh = fresh.filter(|fresh| fresh.is_good(row, state.now()));
     let refresh_token = kept.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned()));
     Ok(Some(Stored { fresh, refresh_token }))
 }
@@ -162,8 +216,9 @@ async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
     let before = stored(state, credential).await?;
     let refresh_token = match before {
         Some(Stored { fresh: Some(fresh), .. }) => return Ok(fresh),
-        Some(Stored { refresh_token: Some(token), .. }) => Some(token),
-        _ => credential.secret.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned())),
+        // Without one the provider gave none: the one of the secret is of a connection before.
+        Some(Stored { refresh_token, .. }) => refresh_token,
+        None => credential.secret.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned())),
     };
     match fetch(state, credential, refresh_token.as_deref().map(String::as_str)).await {
         Ok(granted) => store(state, credential, granted, refresh_token).await,
@@ -213,27 +268,37 @@ async fn store(
     granted: Granted,
     before: Option<Zeroizing<String>>,
 ) -> Result<Fresh> {
+    let (stored, fresh) = to_store(state, credential, granted, before);
+    if oauth_tokens::put(&state.store, &stored).await? {
+        return Ok(fresh);
+    }
+    // Somebody connected another account, or replaced the secret, while this was fetched.
+    Err(Error::NoLongerAllowed("the credential's secret was replaced while its token was fetched"))
+}
+
+fn to_store(
+    state: &State,
+    credential: &Subject,
+    granted: Granted,
+    before: Option<Zeroizing<String>>,
+) -> (TokenRow, Fresh) {
     let now = state.now();
     let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));
     let token = SecretString::new((*granted.access_token).clone());
     // A provider that does not rotate refresh tokens leaves the old one good.
     let refresh_token = granted.refresh_token.or(before);
-    let parts = [(ACCESS_TOKEN, Some(granted.access_token)), (REFRESH_TOKEN, refresh_token)];
-    let kept = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))).collect();
+    let tokens = [(ACCESS_TOKEN, Some(granted.access_token)), (REFRESH_TOKEN, refresh_token)];
     let row = &credential.row;
-    let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
-    let sealed = state.keyring.seal(&*state.entropy, &aad, SecretValue::Fields(kept).to_bytes().expose());
     let stored = TokenRow {
         credential_id: row.id,
         workspace_id: row.workspace_id,
         credential_version: row.version,
-        sealed_tokens: Some(sealed),
+        sealed_tokens: Some(credential.seal(state, tokens)),
         expires_at,
         problem: None,
         updated_at: now,
     };
-    oauth_tokens::put(&state.store, &stored).await?;
-    Ok(Fresh { version: row.version, expires_at, token })
+    (stored, Fresh { version: row.version, auth: row.auth.clone(), expires_at, token })
 }
 
 async fn note_problem(state: &State, credential: &Subject) -> Result<()> {
@@ -246,7 +311,7 @@ async fn note_problem(state: &State, credential: &Subject) -> Result<()> {
         credential_id: row.id,
         workspace_id: row.workspace_id,
         credential_version: row.version,
-        sealed_tokens: None,
+        sealed_tokens: Some(credential.seal(state, [(ACCESS_TOKEN, None), (REFRESH_TOKEN, None)])),
         expires_at: state.now(),
         problem: Some(REAUTHORIZE.to_owned()),
         updated_at: state.now(),

@@ -259,7 +259,11 @@ impl Bundle {
         let (head, mut rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
         let head: Head = serde_json::from_slice(head)
             .map_err(|error| Error::unreadable("the model file", error.to_string()))?;
-        if head.features != features::ALL {
+        // What was trained before the card named its features is accepted by their number.
+        let named = head.card.features_sha256.as_ref();
+        let others = named.is_some_and(|names| *names != features::names_digest());
+        // Without parts of its own, a bundle takes those of the program, and their card.
+        if head.features != features::ALL || (others && !head.parts.is_empty()) {
             return Err(Error::unreadable("the model file", "it is made for other features; train it again"));
         }
         let mut parts = Vec::new();

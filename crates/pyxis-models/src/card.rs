@@ -13,6 +13,10 @@ pub struct Card {
     pub seed: u64,
     /// The library that grew the trees.
     pub library: String,
+    /// SHA-256 of the names of the features, one on each line, hex. What was trained before it was noted has
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features_sha256: Option<String>,
     /// What it learned from.
     pub data: Data,
     /// How it was split to be measured.

@@ -1,4 +1,7 @@
-//! Suspected groups: users that direct transfers connect and that models doubt, with the evidence.
+//! Suspected groups: users that transfers, a shared funder or sink, and timing connect and that models doubt,
+//! with the evidence.
+
+mod joined;
 
 use std::collections::HashMap;
 
@@ -11,6 +14,9 @@ use crate::bundle::{Bundle, score};
 use crate::features::Features;
 use crate::graph::{Graph, Node};
 use crate::peers::Peers;
+
+/// Rises with the rule by which users are joined, so that stored groups are looked for anew.
+pub const RULE: u32 = 2;
 
 /// A funder or sink with more counterparties than this serves the public.
 const SMALL: u32 = 300;
@@ -61,12 +67,8 @@ pub struct Member {
 /// Groups of at least `least` users whose median score is below 50, the largest first. Only a model of the
 /// user's own can fail.
 pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Result<Vec<Group>, Error> {
-    let mut members: HashMap<Node, Vec<Node>> = HashMap::new();
-    for node in graph.nodes().filter(|node| peers.is_peer(*node)) {
-        members.entry(peers.group(node)).or_default().push(node);
-    }
     let mut large: Vec<Vec<Node>> =
-        members.into_values().filter(|nodes| nodes.len() >= least.max(2)).collect();
+        joined::groups(graph, peers).into_iter().filter(|nodes| nodes.len() >= least.max(2)).collect();
     large.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
     large.par_iter().filter_map(|nodes| judged(graph, peers, bundle, nodes).transpose()).collect()
 }
@@ -154,3 +156,6 @@ fn links(graph: &Graph, listed: &[Node]) -> Vec<(usize, usize)> {
     links.dedup();
     links
 }
+
+#[cfg(test)]
+mod tests;

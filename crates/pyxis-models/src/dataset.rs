@@ -35,6 +35,11 @@ pub enum Split {
 }
 
 impl Row {
+    /// What names the group of which the row is left out as a part.
+    pub const fn group(&self) -> EvmAddress {
+        self.group
+    }
+
     /// The part in which the row is left out.
     pub fn fold(&self, split: Split, seed: u64) -> u64 {
         let name = match split {

@@ -5,6 +5,7 @@
 //! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What
 //! cannot be known (ages where the source has no times) is NaN, which is not the same as zero.
 
+mod beside;
 mod neighbours;
 pub mod scope;
 pub mod together;
@@ -64,6 +65,14 @@ pub fn digest(model: Model) -> String {
     hex::encode(&Sha256::digest(names.join("\n")))
 }
 
+/// Rises when numbers are computed in another way under the same names, so that stored ones are computed anew.
+pub const COMPUTED: u32 = 1;
+
+/// What names all features, whatever the model.
+pub fn names_digest() -> String {
+    digest(Model::EthereumActivity)
+}
+
 /// Everything that models see of one wallet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -86,12 +95,15 @@ impl Features {
     }
 
     /// The features of a wallet of which only its own transfers are known; what its neighbours would tell
-    /// is missing.
+    /// is missing. Whoever never sent anything may be anything, and has none.
     pub fn of_alone(
         events: &[Event],
         popularity: &impl Fn(Node) -> f32,
         latest: Option<u32>,
     ) -> Option<Self> {
+        if !events.iter().any(|event| event.outgoing) {
+            return None;
+        }
         let mut found = Self::of_events(events, popularity, latest, false)?;
         found.wallet.extend([f32::NAN; WALLET - SCOPE]);
         found.wallet[SCOPE] = to_float(chains(events));

@@ -390,4 +390,32 @@ mod tests {
             (Some(false), Some(false), None, None)
         );
     }
+
+    #[test]
+    fn gzipped_lines_are_the_same_and_those_that_were_read_are_passed_over() {
+        use std::io::Write;
+        let line = |number: i32| {
+            let chain = if number == 30 { "moon" } else { "base" };
+            format!("0x{number:040x},{A},{chain}\n")
+        };
+        let text = ["from,to,chain\n".to_owned()].into_iter().chain((0..50).map(line)).collect::<String>();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        let packed = packed.finish().unwrap();
+        let open = |bytes: &[u8]| {
+            Reader::new(unpack(Box::new(std::io::Cursor::new(bytes.to_vec()))).unwrap()).unwrap()
+        };
+        let whole: Vec<Result<Record, String>> = open(&packed).map(Result::unwrap).collect();
+        assert_eq!((whole.len(), read(&text)), (50, whole.clone()));
+        assert!(whole[30].as_ref().is_err_and(|why| why.contains("moon")));
+        for (skip, left) in [(0, 50), (1, 49), (31, 19), (50, 0), (99, 0)] {
+            let mut reader = open(&packed);
+            reader.pass_over(skip).unwrap();
+            let rest: Vec<_> = reader.map(Result::unwrap).collect();
+            assert_eq!(rest, whole[50 - left..], "{skip}");
+        }
+        // A file that was cut off is an error, and not the end of the file.
+        let cut = open(&packed[..packed.len() / 2]).find(Result::is_err);
+        assert!(cut.is_some());
+    }
 }

@@ -105,6 +105,7 @@ pub fn train(
         trained_at: options.trained_at.clone(),
         seed: options.seed,
         library: "forust-ml 0.8".to_owned(),
+        features_sha256: Some(features::names_digest()),
         data: Data {
             transfers: graph.transfer_count(),
             addresses: graph.len(),

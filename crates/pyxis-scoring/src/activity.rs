@@ -4,7 +4,7 @@ mod import;
 mod rebuild;
 
 pub use import::{Imported, import};
-pub use rebuild::{Rebuilt, rebuild};
+pub use rebuild::{Rebuilt, lags, rebuild, renew};
 
 use pyxis_models::chunk;
 use pyxis_models::graph::{Builder, Graph};
@@ -22,6 +22,9 @@ pub enum ActivityError {
     /// Another import of the same file runs.
     #[error("another import of this file is under way")]
     Overtaken,
+    /// A rebuild that began later does this one's work.
+    #[error("another process computes what models see of wallets; it takes in what is stored")]
+    Elsewhere,
     /// The work was stopped.
     #[error("the work was stopped")]
     Stopped,
@@ -29,10 +32,14 @@ pub enum ActivityError {
 
 /// Every transfer that was imported, as a graph.
 pub async fn graph(store: &Store) -> Result<Graph, ActivityError> {
+    graph_of(store, &activity::chunks(store).await?).await
+}
+
+async fn graph_of(store: &Store, chunks: &[(String, i64)]) -> Result<Graph, ActivityError> {
     let mut builder = Builder::default();
-    for (source, number) in activity::chunks(store).await? {
+    for (source, number) in chunks {
         // Taken away in this moment, it counts no more.
-        let Some(data) = activity::chunk(store, &source, number).await? else { continue };
+        let Some(data) = activity::chunk(store, source, *number).await? else { continue };
         let read = tokio::task::spawn_blocking(move || chunk::decode(&data, &mut builder).map(|()| builder));
         builder = read.await.map_err(|_| ActivityError::Stopped)??;
     }

@@ -117,7 +117,7 @@ fn read(
     let tokens = Tokens {
         consumer_key: filled(CONSUMER_KEY)?.expose().clone(),
         consumer_secret: filled(CONSUMER_SECRET)?,
-        token: value(TOKEN)?.1.expose().clone(),
+        token: value(TOKEN)?.1.clone(),
         token_secret: value(TOKEN_SECRET)?.1,
     };
     Ok((fold(name), tokens))
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn an_empty_token_is_two_legged_but_an_unset_one_stops_the_start() {
         let two_legged = Credentials::discover(set("A", ["k", "s", "", ""])).unwrap();
-        assert_eq!(two_legged.credentials.find("a").unwrap().token, "");
+        assert_eq!(two_legged.credentials.find("a").unwrap().token.expose(), "");
         for missing in &SUFFIXES[1..] {
             let mut variables = set("A", ["k", "s", "t", "ts"]);
             variables.retain(|(name, _)| *name != format!("{PREFIX}A{missing}"));

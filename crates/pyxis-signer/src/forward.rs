@@ -82,7 +82,7 @@ fn read<'a>(state: &'a State, method: &http::Method, headers: &HeaderMap) -> Res
         .find(credential)
         .ok_or_else(|| Error::UnknownCredential { known: state.credentials.names() })?;
     let form = headers::content_type(headers)?.is_some_and(oauth1::is_form);
-    if form && headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+    if form && headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
         return Err(Error::EncodedForm);
     }
     Ok(Asked { tokens, method, target, form })

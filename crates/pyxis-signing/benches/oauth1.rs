@@ -12,7 +12,7 @@ fn tokens() -> Tokens {
     Tokens {
         consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
         consumer_secret: SecretString::new("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw".to_owned()),
-        token: "370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned(),
+        token: SecretString::new("370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned()),
         token_secret: SecretString::new("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE".to_owned()),
     }
 }

@@ -26,7 +26,7 @@ pub struct Tokens {
     /// The client's shared secret.
     pub consumer_secret: SecretString,
     /// `oauth_token`; empty leaves it out.
-    pub token: String,
+    pub token: SecretString,
     /// The token's shared secret; may be empty.
     pub token_secret: SecretString,
 }
@@ -74,8 +74,9 @@ pub fn authorization(
         ("oauth_timestamp", &timestamp),
         ("oauth_version", "1.0"),
     ];
-    if !tokens.token.is_empty() {
-        protocol.insert(4, ("oauth_token", &tokens.token));
+    let token = tokens.token.expose();
+    if !token.is_empty() {
+        protocol.insert(4, ("oauth_token", token));
     }
     let base = base_string(method, target, form, &protocol)?;
     let signature = sign(&base, &tokens.consumer_secret, &tokens.token_secret);

@@ -104,8 +104,9 @@ fn squeezed(value: &str) -> String {
     value.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// S3 takes the path as it is on the wire. Every other service removes empty segments and encodes what is
-/// encoded once more.
+/// S3 signs every segment of the path, empty ones too, decoded and encoded once, so that characters which a URL
+/// may leave as they are (`$`) are encoded as well. Every other service removes empty segments and encodes what
+/// is encoded once more.
 fn canonical_path(path: &str, as_it_is: bool) -> String {
     if as_it_is {
         return encoded_segments(path.split('/'), |segment| {
@@ -186,6 +187,57 @@ mod tests {
                 text("name"),
                 canonical_request(scope, &request).0
             );
+        }
+    }
+
+    /// The examples in Amazon's documentation of S3 (authenticating requests by the `Authorization` header).
+    #[test]
+    fn the_published_examples_of_s3_pass() {
+        let keys = Keys {
+            access_key_id: "AKIAIOSFODNN7EXAMPLE".to_owned(),
+            secret_access_key: SecretString::new("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned()),
+        };
+        let moment = "20130524T000000Z";
+        for (method, path, more, body, expected) in [
+            (
+                "GET",
+                "/test.txt",
+                &[("range", "bytes=0-9")][..],
+                "",
+                "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
+            ),
+            (
+                "PUT",
+                "/test$file.text",
+                &[("date", "Fri, 24 May 2013 00:00:00 GMT"), ("x-amz-storage-class", "REDUCED_REDUNDANCY")],
+                "Welcome to Amazon S3.",
+                "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
+            ),
+            (
+                "GET",
+                "/?lifecycle",
+                &[],
+                "",
+                "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543",
+            ),
+            (
+                "GET",
+                "/?max-keys=2&prefix=J",
+                &[],
+                "",
+                "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
+            ),
+        ] {
+            let host = "examplebucket.s3.amazonaws.com";
+            let target = Target::parse(&format!("https://{host}{path}")).unwrap();
+            let hash = payload_hash(body.as_bytes());
+            let mut headers = vec![("host", host), ("x-amz-content-sha256", &hash), ("x-amz-date", moment)];
+            headers.extend_from_slice(more);
+            let request = Request { method, target: &target, headers: &headers, payload_hash: &hash };
+            let scope = Scope { region: "us-east-1", service: "s3" };
+            let signed = authorization(&keys, scope, moment, &request);
+            let (_, signature) = signed.split_once("Signature=").unwrap();
+            assert_eq!(signature, expected, "{path}\n{}", canonical_request(scope, &request).0);
         }
     }
 

@@ -5,7 +5,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 
 use crate::db::{Bind, FromRow, Row, Rows, row, sql};
-use crate::{Executor, Store, StoreError};
+use crate::{Executor, Store, StoreError, Tx};
 
 row! {
     /// A file of activity and how far its import got.
@@ -183,4 +183,32 @@ pub async fn wallets(
     let engine = executor.engine();
     let query = sql("SELECT address, digest, features FROM activity_wallets WHERE 1 = 1");
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
+}
+
+/// Notes that what models see of wallets is computed anew from now on; the number of this computation. Those
+/// before it are overtaken.
+pub async fn begin_run(store: &Store) -> Result<i64, StoreError> {
+    let query = sql("INSERT INTO activity_state AS s (id, run, mark) VALUES (1, 1, '') \
+         ON CONFLICT (id) DO UPDATE SET run = s.run + 1, mark = '' RETURNING run");
+    let begun: Vec<(i64,)> = store.returning(query).await?;
+    begun.first().map(|(run,)| *run).ok_or(StoreError::Aborted)
+}
+
+/// Whether a computation is still the newest. Within the transaction that writes what it found, so that one
+/// that was overtaken writes nothing more.
+pub async fn hold_run(tx: &mut Tx, run: i64) -> Result<bool, StoreError> {
+    let query = sql("UPDATE activity_state SET mark = '' WHERE run = $1");
+    Ok(tx.execute(query.bind(run)).await? == 1)
+}
+
+/// Notes of what everything is now; whether the computation is still the newest.
+pub async fn end_run(tx: &mut Tx, run: i64, mark: &str) -> Result<bool, StoreError> {
+    let query = sql("UPDATE activity_state SET mark = $1 WHERE run = $2");
+    Ok(tx.execute(query.bind(mark).bind(run)).await? == 1)
+}
+
+/// Of what everything is, as [`end_run`] noted it; `None` where nothing was ever computed, or not to its end.
+pub async fn mark(executor: impl Executor) -> Result<Option<String>, StoreError> {
+    let found: Option<(String,)> = executor.optional(sql("SELECT mark FROM activity_state")).await?;
+    Ok(found.map(|(mark,)| mark).filter(|mark| !mark.is_empty()))
 }

@@ -96,6 +96,21 @@ pub async fn want(
     executor.execute(query.bind(state).bind(now).bind(workspace).bind(txn)).await
 }
 
+/// Makes the messages about a transaction that still waits due again: what they say of it has changed. One
+/// that somebody is posting or editing right now stays theirs; [`shown`] finds that it is due once more.
+pub async fn renew(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    now: UnixMillis,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE chat_messages SET attempts = 0, \
+         next_at = CASE WHEN next_at > $1 THEN next_at + 1 ELSE CAST($1 AS BIGINT) END \
+         WHERE workspace_id = $2 AND txn_id = $3 AND wanted = 'pending' \
+         AND (message_ref IS NOT NULL OR next_at IS NOT NULL)");
+    executor.execute(query.bind(now).bind(workspace).bind(txn)).await
+}
+
 /// Claims up to `limit` messages of a platform, over all workspaces, that are due; longest due first.
 /// Nobody else gets them until `until`.
 pub async fn claim(
@@ -117,18 +132,20 @@ pub async fn claim(
     executor.returning(query.then(concat!(") RETURNING ", chat_message_columns!()))).await
 }
 
-/// Notes that the message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, it
-/// is due again at once.
+/// Notes that the message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, or
+/// the claim is no longer `claimed` (as [`claim`] returned it in `next_at`), it is due again at once.
 pub async fn shown(
     executor: impl Executor,
     id: ChatMessageId,
     state: ApprovalState,
     message_ref: &str,
+    claimed: Option<UnixMillis>,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     let query = sql("UPDATE chat_messages SET shown = $1, message_ref = $2, attempts = 0, error = NULL, \
-         next_at = CASE WHEN wanted = $1 THEN NULL ELSE CAST($3 AS BIGINT) END WHERE id = $4");
-    executor.execute(query.bind(state).bind(message_ref).bind(now).bind(id)).await?;
+         next_at = CASE WHEN wanted = $1 AND next_at = CAST($3 AS BIGINT) THEN NULL \
+         ELSE CAST($4 AS BIGINT) END WHERE id = $5");
+    executor.execute(query.bind(state).bind(message_ref).bind(claimed).bind(now).bind(id)).await?;
     Ok(())
 }
 

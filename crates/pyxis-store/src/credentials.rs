@@ -203,6 +203,21 @@ pub async fn replace_secret(
     Ok(row.map(|(version,)| version))
 }
 
+/// Raises the version where it is still `from`: what was fetched with the secret is another secret now. The
+/// new version, or `None` where it is not.
+pub async fn raise_version(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: CredentialId,
+    from: i64,
+    now: UnixMillis,
+) -> Result<Option<i64>, StoreError> {
+    let query = sql("UPDATE credentials SET updated_at = $1, version = version + 1, verified_at = NULL, \
+         verified_status = NULL WHERE workspace_id = $2 AND id = $3 AND version = $4 RETURNING version");
+    let row = executor.returning(query.bind(now).bind(workspace).bind(id).bind(from)).await?.pop();
+    Ok(row.map(|(version,)| version))
+}
+
 /// Removes a credential with its policy; whether it existed.
 pub async fn remove(
     executor: impl Executor,

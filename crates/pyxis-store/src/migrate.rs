@@ -33,7 +33,8 @@ const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_delivery"),
     migration!(7, "0007_models"),
     migration!(10, "0010_votes"),
-    migration!(11, "0011_block_clocks"),
+    migration!(12, "0012_activity_state"),
+    migration!(13, "0013_block_clocks"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

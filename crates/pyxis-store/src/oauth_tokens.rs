@@ -94,6 +94,26 @@ pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreE
     Ok(executor.execute(query).await? == 1)
 }
 
+/// Ends the access token of this version and end at once, and leaves the refresh token; whether it was still that
+/// one.
+pub async fn end(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    (version, expires_at): (i64, UnixMillis),
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE oauth_tokens SET expires_at = $1, updated_at = $2 WHERE workspace_id = $3 \
+         AND credential_id = $4 AND credential_version = $5 AND expires_at = $6")
+    .bind(now)
+    .bind(now)
+    .bind(workspace)
+    .bind(credential)
+    .bind(version)
+    .bind(expires_at);
+    Ok(executor.execute(query).await? == 1)
+}
+
 /// Adds a connection.
 pub async fn begin_connection(executor: impl Executor, row: &ConnectionRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO oauth_connections (state_hash, workspace_id, credential_id, \

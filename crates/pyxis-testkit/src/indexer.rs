@@ -18,6 +18,8 @@ const WINDOW: usize = 10_000;
 pub enum Trouble {
     /// Status 200 and "Max rate limit reached".
     RateLimit,
+    /// Status 429 and `Retry-After` with so many seconds.
+    Wait(u64),
     /// Status 503.
     Down,
     /// Something that is no JSON.
@@ -90,6 +92,9 @@ fn answer(books: &mut Books, request: &Received) -> Reply {
     match books.troubles.pop() {
         Some(Trouble::Down) => return Reply::new(503).body("down"),
         Some(Trouble::Gibberish) => return Reply::ok("<html>"),
+        Some(Trouble::Wait(seconds)) => {
+            return Reply::new(429).header("retry-after", &seconds.to_string()).body("slow down");
+        }
         Some(Trouble::RateLimit) => return refusal("Max rate limit reached"),
         None => {}
     }

@@ -72,6 +72,8 @@ struct Inner {
     /// Answers 429 to so many posts and edits, with this many seconds.
     limited: VecDeque<u64>,
     down: bool,
+    /// Whether posts wait for their answer.
+    held: bool,
     webhook: Option<Value>,
     polls: u64,
 }
@@ -163,6 +165,11 @@ impl Telegram {
     /// Answers nothing but 502 while it is down.
     pub fn set_down(&self, down: bool) {
         self.shared.change(|inner| inner.down = down);
+    }
+
+    /// Keeps posts waiting for their answer while it is slow.
+    pub fn set_slow(&self, slow: bool) {
+        self.shared.change(|inner| inner.held = slow);
     }
 
     /// Somebody presses a button; the update, which the next poll gets.
@@ -259,6 +266,15 @@ async fn answer(shared: &Shared, path: &str, body: Value) -> (u16, Value) {
     if method == "getUpdates" {
         poll(shared, &body).await
     } else {
+        if method == "sendMessage" {
+            let mut changed = shared.changed.subscribe();
+            loop {
+                let held = shared.inner().held;
+                if !held || changed.changed().await.is_err() {
+                    break;
+                }
+            }
+        }
         shared.change(|inner| inner.call(&method, &body))
     }
 }

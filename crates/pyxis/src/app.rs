@@ -12,7 +12,6 @@ use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::id::NodeId;
 use pyxis_gateway as gateway;
-use pyxis_models::chain::Chain;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring as scoring;
 use pyxis_scoring::models::{Indexer, IndexerChain, Source};
@@ -21,9 +20,8 @@ use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::outbox::Outbox;
 use pyxis_store::{Engine, OpenOptions, Store};
 use pyxis_verify as verify;
-use url::Url;
 
-use crate::config::{Config, read_secret};
+use crate::config::{self, Config, read_secret};
 
 /// The program's parts, ready for a command or for serving.
 pub struct App {
@@ -105,14 +103,19 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
 /// Who is asked for the activity of wallets, if it is not to be taken from the database.
 fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Source>> {
     let settings = &config.indexers;
-    let chain = |(chain, url): &(Chain, Url)| IndexerChain {
-        chain: *chain,
-        url: url.clone(),
-        api_key: settings.api_key.clone(),
-        per_second: settings.per_second,
+    let chain = |indexer: &config::Indexer| IndexerChain {
+        chain: indexer.chain,
+        url: indexer.url.clone(),
+        // An empty key is none: that of the others is not for this one.
+        api_key: indexer
+            .api_key
+            .clone()
+            .or_else(|| settings.api_key.clone())
+            .filter(|key| !key.expose().is_empty()),
+        per_second: indexer.per_second.unwrap_or(settings.per_second),
         first_wait: Duration::from_millis(500),
     };
-    let chains: Vec<IndexerChain> = settings.urls.iter().map(chain).collect();
+    let chains: Vec<IndexerChain> = settings.chains.iter().map(chain).collect();
     (!chains.is_empty())
         .then(|| Arc::new(Indexer::new(net.clone(), store.clone(), chains)) as Arc<dyn Source>)
 }

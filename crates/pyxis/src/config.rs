@@ -84,11 +84,24 @@ pub struct Config {
 #[derive(Clone, Debug, Default)]
 pub struct Indexers {
     /// One for each chain.
-    pub urls: Vec<(Chain, Url)>,
-    /// For all of them.
+    pub chains: Vec<Indexer>,
+    /// For those without a key of their own.
     pub api_key: Option<SecretString>,
-    /// Requests to each in a second.
+    /// Requests to each in a second that has no number of its own.
     pub per_second: u32,
+}
+
+/// The indexer of a chain.
+#[derive(Clone, Debug)]
+pub struct Indexer {
+    /// The chain.
+    pub chain: Chain,
+    /// The address of its API.
+    pub url: Url,
+    /// Its own key; an empty one is none, whatever the others are asked with.
+    pub api_key: Option<SecretString>,
+    /// Requests in a second.
+    pub per_second: Option<u32>,
 }
 
 /// Where the metrics are shown.
@@ -147,7 +160,7 @@ impl Config {
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
             indexers: Indexers {
-                urls: parse::indexers(&source.text("indexers")?)?,
+                chains: parse::indexers(&source.text("indexers")?)?,
                 api_key: source.secret("indexer_api_key")?,
                 per_second: source.parsed("indexer_per_second")?,
             },
@@ -288,6 +301,8 @@ mod tests {
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
             ("PX_INDEXERS", "moon=https://indexer.example/api"),
             ("PX_INDEXERS", "base=ftp://indexer.example/api"),
+            ("PX_INDEXERS", "{\"base\": {\"url\": \"https://indexer.example/api\", \"speed\": 1}}"),
+            ("PX_INDEXERS", "{\"base\": {\"url\": \"https://indexer.example/api\", \"per_second\": 0}}"),
             ("PX_NETWORKS", "{\"gnosis\": {}}"),
             ("PX_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
@@ -299,6 +314,25 @@ mod tests {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");
         }
+    }
+
+    #[test]
+    fn indexers_are_written_in_a_line_or_with_settings_of_their_own() {
+        let of = |text: &str| load(&[("PX_INDEXERS", text)], &[]).unwrap().indexers.chains;
+        let plain = of("base=https://one.example/api, polygon=https://two.example/api?chainid=137");
+        assert_eq!(plain.len(), 2);
+        assert_eq!((plain[1].chain, plain[1].url.query()), (Chain::Polygon, Some("chainid=137")));
+        assert!(plain.iter().all(|indexer| indexer.api_key.is_none() && indexer.per_second.is_none()));
+        let text = r#"{"base": "https://one.example/api",
+            "polygon": {"url": "https://two.example/api", "api_key": "very-secret", "per_second": 2}}"#;
+        let settings = of(text);
+        assert_eq!((settings[0].chain, settings[0].url.as_str()), (Chain::Base, "https://one.example/api"));
+        assert_eq!(settings[1].per_second, Some(2));
+        assert_eq!(settings[1].api_key.as_ref().map(|key| key.expose().as_str()), Some("very-secret"));
+        assert!(!format!("{settings:?}").contains("very-secret"));
+        let wrong = text.replace("per_second", "very-secret-too");
+        let error = load(&[("PX_INDEXERS", &wrong)], &[]).map(drop).unwrap_err();
+        assert!(!format!("{error:#}").contains("very-secret"), "{error:#}");
     }
 
     #[test]

@@ -236,7 +236,11 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
         "approval.denied" => reason.unwrap_or_default(),
         "approval.vote" => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
         "approval.approved" => {
-            said("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default()
+            let platform = detail["chat"]["platform"].as_str().zip(detail["chat"]["label"].as_str());
+            match platform {
+                Some((platform, account)) => format!("on {platform} as {account}"),
+                None => said("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default(),
+            }
         }
         "credential.secret_replaced" | "policy.changed" => format!("version {}", detail["version"]),
         "user.role_changed" | "user.added" => said("role").unwrap_or_default().to_owned(),

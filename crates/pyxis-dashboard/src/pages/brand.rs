@@ -55,6 +55,7 @@ async fn show(
         accent,
         draft,
         logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
+        telegram_logo: has_logo && state.gateway.config.base_url.starts_with("https://"),
         problems,
     })
 }
@@ -115,16 +116,16 @@ pub(crate) async fn remove_logo(
 pub(crate) async fn stylesheet(Manager(_): Manager, Asked(wanted): Asked<Wanted>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
-    let css = format!(".brand-strip {{ background: {accent}; color: {}; }}\n", accent.text_on());
+    let css = format!(".brand-strip, .brand-tile {{ background: {accent}; color: {}; }}\n", accent.text_on());
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], css).into_response()
 }
 
-/// The logo, for notifications; anybody may see it.
+/// The picture of notifications; anybody may see it.
 pub(crate) async fn logo(
     Extract(state): Extract<State>,
     Path(workspace): Path<String>,
 ) -> Result<Response, Error> {
     let workspace: WorkspaceId = workspace.parse().map_err(|_| Error::NotFound)?;
-    let (bytes, kind) = brand::logo(&state.gateway, workspace).await?.ok_or(Error::NotFound)?;
+    let (bytes, kind) = brand::icon(&state.gateway, workspace).await?.ok_or(Error::NotFound)?;
     Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store".to_owned())], bytes).into_response())
 }

@@ -186,7 +186,7 @@ impl Cards {
         let lately = self.recent.of(&row.credential_name, &row.method, &route);
         GrantOffer::Choices {
             covers,
-            lately: words::lately(&lately),
+            lately: lately.in_words(),
             choices: seconds.iter().map(|s| self.choice(*s)).collect(),
         }
     }

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::models::{Told, ToldModel};
+use pyxis_scoring::service::Error as ServiceError;
 use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
 use serde::Deserialize;
 
@@ -38,7 +39,13 @@ pub(crate) async fn page(
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
     let (found, problem) = match typed.parse::<EvmAddress>() {
-        Ok(address) => (Some(found(address, chosen, &models::look(&scoring, address, chosen).await?)), None),
+        Ok(address) => match models::look(&scoring, address, chosen).await {
+            Ok(told) => (Some(found(address, chosen, &told)), None),
+            Err(failed @ ServiceError::Source(_)) => {
+                (None, Some(format!("There is no score now: {failed}. A source that fails never makes one.")))
+            }
+            Err(other) => return Err(other.into()),
+        },
         Err(_) if typed.is_empty() => (None, None),
         Err(_) => (None, Some(NO_ADDRESS.to_owned())),
     };
@@ -75,7 +82,7 @@ pub(crate) async fn page(
         }),
         search,
         groups: groups.iter().map(group).collect(),
-        has_activity: overview.imports > 0,
+        has_activity: overview.imports > 0 || overview.indexers,
     })
 }
 

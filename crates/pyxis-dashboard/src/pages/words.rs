@@ -2,10 +2,7 @@
 
 use pyxis_core::mode::{ApprovalMode, ForwardState};
 use pyxis_core::policy::{Method, Policy, Rule};
-use pyxis_gateway::service::coverage::Digest;
 use pyxis_store::approvals::ApprovalRow;
-
-use crate::text;
 
 /// Patterns that are named one by one; more are counted.
 const NAMED: usize = 6;
@@ -149,18 +146,4 @@ pub(super) fn result(row: &ApprovalRow) -> (String, bool) {
 /// A route or URL without its scheme, unless that is plain http.
 pub(super) fn short_route(route: &str) -> &str {
     route.strip_prefix("https://").unwrap_or(route)
-}
-
-/// What a grant would have covered of late.
-pub(super) fn lately(digest: &Digest) -> String {
-    let of = text::counted(digest.looked_at as u64, "request");
-    let were = if digest.covered == 1 { "was" } else { "were" };
-    match digest.agents.as_slice() {
-        [] => format!("None of the last {of} was like this."),
-        [one] => format!("Of the last {of}, {} {were} like this, by {one}.", digest.covered),
-        [first, rest @ ..] => {
-            let others = text::counted(rest.len() as u64, "other agent");
-            format!("Of the last {of}, {} {were} like this, by {first} and {others}.", digest.covered)
-        }
-    }
 }

@@ -23,6 +23,8 @@ pub struct BrandPage {
     pub draft: bool,
     /// Where the logo is, if there is one.
     pub logo: Option<String>,
+    /// Whether Telegram can fetch it.
+    pub telegram_logo: bool,
     /// What is wrong.
     pub problems: Problems,
 }

@@ -7,7 +7,7 @@ use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::{grants, policies};
+use pyxis_gateway::service::{brand, grants, policies};
 
 use crate::support::{Browser, Team, World};
 
@@ -19,6 +19,21 @@ async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
 async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, &str)]) -> String {
     let to = format!("/app/approvals/{txn}/approve");
     browser.submit(page, &to, fields).await.location().to_owned()
+}
+
+#[tokio::test]
+async fn the_pages_of_a_request_never_look_like_the_brand() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    brand::put(&world.gateway, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
+    let txn = world.ask(&team, "/v1/invoices", "for March", "{}").await;
+    for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
+        let page = browser.get(&path).await;
+        assert_eq!(page.status, StatusCode::OK);
+        for branded in ["Globex", "ffe066", "/brand/", "brand.css"] {
+            assert!(!page.text.contains(branded), "{branded} on {path}");
+        }
+    }
 }
 
 #[tokio::test]

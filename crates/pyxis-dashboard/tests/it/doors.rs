@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http::header::{ORIGIN, SET_COOKIE};
-use pyxis_gateway::service::agents;
+use pyxis_core::mode::Role;
+use pyxis_gateway::Actor;
+use pyxis_gateway::service::{agents, people};
 
-use crate::support::{ORIGIN_URL, PASSWORD, World};
+use crate::support::{ORIGIN_URL, PASSWORD, World, both_engines};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -49,6 +51,28 @@ async fn opening_a_link_uses_nothing_up_and_the_button_works_once() {
     browser.use_link(&team.link).await;
     assert_eq!(browser.get("/app/inbox").await.status, StatusCode::OK);
     assert_eq!(world.browser().get(&team.link).await.status, StatusCode::NOT_FOUND);
+}
+
+both_engines! {
+    async fn an_invitation_opens_for_two_days_and_no_longer() {
+        let world = World::new().await;
+        let (team, _) = world.with_owner().await;
+        let invite = async |email: &str| {
+            let (_, link) = people::add(&world.gateway, &Actor::cli(team.id), email, Role::Member).await.unwrap();
+            link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned()
+        };
+        let (in_time, late) = (invite("one@example.com").await, invite("two@example.com").await);
+        world.later(Duration::from_hours(48) - Duration::from_secs(1));
+        world.browser().use_link(&in_time).await;
+        world.later(Duration::from_secs(1));
+        let mut browser = world.browser();
+        assert_eq!(browser.get(&late).await.status, StatusCode::NOT_FOUND);
+        let fields = [("password", PASSWORD), ("password_again", PASSWORD)];
+        let refused = browser.submit("/sign-in", &late, &fields).await;
+        assert_eq!(refused.status, StatusCode::NOT_FOUND, "{}", refused.text);
+        let refused = browser.sign_in("two@example.com", PASSWORD).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    }
 }
 
 #[tokio::test]

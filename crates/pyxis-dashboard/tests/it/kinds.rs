@@ -283,3 +283,19 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(empty.text.contains("id=\"env-problem\""));
 }
+
+#[tokio::test]
+async fn presets_are_searched_beside_the_form() {
+    let world = World::new().await;
+    let (_, mut browser) = world.with_owner().await;
+    let form = browser.get("/app/new/credential").await.text;
+    assert!(form.contains("name=\"search\"") && !form.contains("?preset="));
+    let found = browser.get("/app/new/credential?search=GitHub+app").await.text;
+    assert!(
+        found.contains("href=\"/app/new/credential?preset=github-app\"") && !found.contains("preset=openai")
+    );
+    let by_host = browser.get("/app/new/credential?search=api.openai.com").await.text;
+    assert!(by_host.contains("href=\"/app/new/credential?preset=openai\""));
+    let nothing = browser.get("/app/new/credential?search=nonsense+of+ours").await.text;
+    assert!(nothing.contains("No preset fits") && !nothing.contains("?preset="));
+}

@@ -4,12 +4,15 @@ use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
+use pyxis_gateway::service::agents::{self, AgentInput, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
 use pyxis_models::clusters::{Group, Shared};
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::issuers;
+use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::models;
 use pyxis_verify::registry::Issuer;
@@ -39,6 +42,11 @@ async fn credential(world: &World, team: WorkspaceId, name: &str) {
         secret: Some(SecretValue::Text(CANARY.to_owned())),
     };
     credentials::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+}
+
+/// One more agent.
+fn agent(name: &str) -> AgentInput {
+    AgentInput { name: name.to_owned(), rate_limit_per_hour: None, credentials: Scope::All }
 }
 
 /// A suspected group that nothing but its number tells from others.
@@ -122,6 +130,36 @@ both_engines! {
         assert!(found.contains("/app/catalogue/Discord") && !found.contains("/app/catalogue/ETH"));
         assert!(owner.get("/app/catalogue?q=nobody").await.text.contains(NOTHING));
     }
+
+    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let actor = Actor::cli(team.id);
+        for n in 0..51 {
+            let name = format!("thing-{n:02}");
+            agents::create(&world.gateway, &actor, agent(&name)).await.unwrap();
+            credential(&world, team.id, &name).await;
+            let email = format!("{name}@example.com");
+            people::add(&world.gateway, &actor, &email, Role::Member).await.unwrap();
+            let input = ScorerInput { name: name.clone(), threshold: None, weights: None };
+            scorers::create(&world.scoring, &actor, input).await.unwrap();
+            api_keys::create(&world.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+        }
+        for list in ["agents", "credentials", "people", "policies", "scorers", "api-keys"] {
+            let path = format!("/app/{list}");
+            let mut get = async |query: &str| owner.get(&format!("{path}{query}")).await.text;
+            let (first, second) = (get("").await, get("?page=2").await);
+            assert!(first.contains("50 of 5") && first.contains("page=2"), "{list}: {first}");
+            for n in 0..51 {
+                let name = format!("thing-{n:02}");
+                assert_ne!(first.contains(&name), second.contains(&name), "{name} is on one page of {list}");
+            }
+            let found = get("?q=THING-07").await;
+            assert!(found.contains("thing-07") && !found.contains("thing-08"), "{list}");
+            assert!(get("?q=nobody").await.contains(NOTHING), "{list}");
+        }
+    }
+
     async fn what_belongs_to_one_person_is_searched() {
         let world = World::new().await;
         let (_, mut owner) = world.with_owner().await;

@@ -4,6 +4,7 @@
 
 mod account;
 mod approvals;
+mod chats;
 mod doors;
 mod everywhere;
 mod kinds;

@@ -13,7 +13,7 @@ use pyxis_gateway::service::{grants, people, policies};
 use pyxis_testkit::authenticator::Authenticator;
 use serde_json::Value;
 
-use crate::support::{Browser, ORIGIN_URL, Page, Team, World, both_engines};
+use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engines};
 
 const ACCOUNT: &str = "/app/account";
 
@@ -133,6 +133,29 @@ both_engines! {
         assert!(!owner.get(ACCOUNT).await.text.contains("value=\"again\""));
     }
 
+    async fn an_old_session_neither_adds_a_further_passkey_nor_removes_one() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        world.later(Duration::from_mins(10));
+        let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
+        register(&mut owner, &mut laptop, "laptop").await;
+        let page = owner.get(ACCOUNT).await.text;
+        assert!(page.contains("value=\"laptop\""), "the first needs no more than a session");
+        let refused = owner.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "phone")]).await;
+        assert_eq!(refused.status, StatusCode::CONFLICT);
+        assert!(refused.text.contains("sign in again first"), "{}", refused.text);
+        let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap();
+        let path = format!("/app/account/passkeys/{id}/remove");
+        assert_eq!(owner.submit(ACCOUNT, &path, &[]).await.status, StatusCode::CONFLICT);
+        assert!(owner.get(ACCOUNT).await.text.contains("value=\"laptop\""));
+        let mut owner = world.browser();
+        owner.sign_in("ana@example.com", PASSWORD).await;
+        register(&mut owner, &mut phone, "phone").await;
+        owner.submit(ACCOUNT, &path, &[]).await;
+        let page = owner.get(ACCOUNT).await.text;
+        assert!(page.contains("value=\"phone\"") && !page.contains("value=\"laptop\""));
+    }
+
     async fn registration_refuses_whatever_does_not_hold() {
         let world = World::new().await;
         let (_, mut owner) = world.with_owner().await;
@@ -157,6 +180,7 @@ both_engines! {
     async fn a_passkey_signs_its_person_in_and_nobody_else() {
         let scene = Scene::new().await;
         let (world, mut key) = (scene.world, scene.key);
+        world.later(Duration::from_mins(30));
         let mut fresh = world.browser();
         let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         assert_eq!(begun["options"]["allowCredentials"], serde_json::json!([]));
@@ -165,6 +189,7 @@ both_engines! {
         let entered = finish(&mut fresh, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
         assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
         assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
+        assert!(fresh.get(ACCOUNT).await.text.contains("just now"), "when it was last used");
         // Neither again, nor by a passkey that nobody registered, nor when the person is shut out.
         let mut thief = world.browser();
         let again = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
@@ -173,6 +198,17 @@ both_engines! {
         let unknown = Authenticator::new(ORIGIN_URL, 9).get(&begun["options"]);
         let unknown = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &unknown, &[]).await;
         assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
+        let (mut bo, mut theirs) =
+            (world.with_person(&scene.team, "bo@example.com", Role::Admin).await, Authenticator::new(ORIGIN_URL, 5));
+        register(&mut bo, &mut theirs, "bo").await;
+        assert!(bo.get(ACCOUNT).await.text.contains("never"), "not used yet");
+        let id = people::by_email(&world.gateway, scene.team.id, "bo@example.com").await.unwrap().id;
+        people::set_enabled(&world.gateway, &Actor::cli(scene.team.id), id, false).await.unwrap();
+        let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        let given = theirs.get(&begun["options"]);
+        let shut_out = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+        assert_eq!(shut_out.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(thief.get(ACCOUNT).await.status, StatusCode::SEE_OTHER);
     }
 
     async fn only_the_ceremony_approves_what_asks_for_a_passkey() {
@@ -376,6 +412,32 @@ both_engines! {
         assert_eq!(applied.location(), editor);
         assert_eq!(stored().await.min_approvals, 2);
         assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "it is gone");
+    }
+
+    async fn a_proposal_is_not_applied_once_the_right_is_gone_or_a_day_has_passed() {
+        let scene = Scene::new().await;
+        let (world, team) = (scene.world, scene.team);
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        world.grant(&team, "mem@example.com", false, true).await;
+        let mut key = Authenticator::new(ORIGIN_URL, 4);
+        register(&mut member, &mut key, "mem").await;
+        let editor = "/app/policies/billing";
+        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
+        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+        let given = key.get(&begun["options"]);
+        world.grant(&team, "mem@example.com", true, false).await;
+        finish(&mut member, ACCOUNT, &format!("{staged}/apply"), &begun, &given, &[]).await;
+        let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        assert_eq!(stored().await.min_approvals, 1, "the right is gone");
+        world.grant(&team, "mem@example.com", false, true).await;
+        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        world.later(Duration::from_hours(24));
+        member.sign_in("mem@example.com", PASSWORD).await;
+        assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "a day has passed");
+        let begun = member.submit(ACCOUNT, &format!("{staged}/begin"), &[]).await;
+        assert_eq!(begun.status, StatusCode::NOT_FOUND);
+        assert_eq!(stored().await.min_approvals, 1);
     }
 
     async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied() {

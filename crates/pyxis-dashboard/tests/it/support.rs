@@ -84,6 +84,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    /// With other settings than the usual ones.
+    pub(crate) async fn with(config: Config) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let own = || DatabaseUrl::sqlite(directory.path().join("px.db"));
         let url = DATABASE.try_with(Clone::clone).unwrap_or_else(|_| own());
@@ -102,7 +107,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(OsEntropy),
             node: NodeId::new(NOW, &OsEntropy),
-            config: Config { base_url: ORIGIN_URL.to_owned(), ..Config::default() },
+            config: Config { base_url: ORIGIN_URL.to_owned(), ..config },
         });
         let scoring = scoring(&gateway);
         let stopping = watch::channel(false).1;
@@ -146,6 +151,15 @@ impl World {
         pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
     }
 
+    /// The pages of a process that takes activity of wallets from elsewhere.
+    pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::Source>) -> Router {
+        let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts {
+            activity: Some(source),
+            ..scoring_parts(&self.gateway)
+        });
+        pyxis_dashboard::router(State::new(self.gateway.clone(), Some(scoring), watch::channel(false).1))
+    }
+
     /// Verification on the same store, and pages that show it.
     pub(crate) fn with_verification(&self) -> (pyxis_verify::State, Router) {
         let gateway = &self.gateway;
@@ -169,6 +183,11 @@ impl World {
         Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
     }
 
+    /// A request to the proxy; the status of its answer.
+    pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
+        self.proxy.clone().oneshot(request).await.unwrap().status()
+    }
+
     /// An agent's POST, which waits; its transaction.
     pub(crate) async fn ask(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
         let request = Request::post("/forward")
@@ -189,7 +208,11 @@ impl World {
 
 /// Scoring on the same store.
 fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
-    pyxis_scoring::State::new(pyxis_scoring::Parts {
+    pyxis_scoring::State::new(scoring_parts(gateway))
+}
+
+fn scoring_parts(gateway: &pyxis_gateway::State) -> pyxis_scoring::Parts {
+    pyxis_scoring::Parts {
         store: gateway.store.clone(),
         outbox: pyxis_store::outbox::Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: gateway.audit_keys.clone(),
@@ -199,7 +222,7 @@ fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
         token_key: SecretBytes::new(vec![7; 32]),
         activity: None,
         config: pyxis_scoring::Config::default(),
-    })
+    }
 }
 
 /// What came back.

@@ -19,6 +19,7 @@ use crate::approvals::standing::{self, NOT_YOURS};
 use crate::approvals::view::{self, Filter, View};
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
+use crate::service::coverage::{Digest, Recent};
 use crate::service::{policies, rights};
 use crate::sign;
 use crate::state::State;
@@ -92,6 +93,9 @@ pub(super) struct Shown {
     content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Body>,
+    /// What a grant would have covered of late; only with one transaction that waits and can open one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grant_coverage: Option<Digest>,
     /// What is to be signed, decoded, where the request is one for a signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     signing: Option<sign::Shown>,
@@ -144,6 +148,7 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
             Err(_) => Body { encoding: "base64", content: STANDARD.encode(&body) },
         }),
         signing,
+        grant_coverage: None,
         channel: row.channel,
         min_approvals,
         passkey_required,
@@ -239,7 +244,11 @@ pub(super) async fn show(
         return Err(Error::NotEligible(NOT_YOURS));
     }
     let policy = policies::by_id(&state, caller.workspace(), view.row.credential_id).await?;
-    Ok(Json(shown(&state, view, policy.as_ref())))
+    let needed = standing::needed(&view.row, policy.as_ref());
+    let waits = view.row.state == ApprovalState::Pending && standing::grantable(&view.row, needed);
+    let grant_coverage =
+        if waits { Recent::load(&state, caller.workspace()).await?.of_view(&view, needed) } else { None };
+    Ok(Json(Shown { grant_coverage, ..shown(&state, view, policy.as_ref()) }))
 }
 
 pub(super) async fn approve(

@@ -46,8 +46,10 @@ pub struct Approver {
 
 /// What a word rests on.
 pub enum Proof {
-    /// A session, or a chat identity that was linked.
+    /// A session.
     Session,
+    /// An account on a chat platform that the person linked.
+    Chat(ChatAccount),
     /// A personal access token.
     Token {
         /// Its id.
@@ -57,6 +59,17 @@ pub enum Proof {
     },
     /// A passkey, whose assertion was checked but not used up.
     Passkey(Box<Verified>),
+}
+
+/// An account on a chat platform.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChatAccount {
+    /// The platform.
+    pub platform: &'static str,
+    /// The platform's own name of the account.
+    pub account: String,
+    /// How people there see it.
+    pub label: String,
 }
 
 /// A grant asked for together with an approval.
@@ -184,6 +197,7 @@ impl Case<'_> {
             Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
         self.record(tx, "approval.vote", &decided, note).await?;
         if counted < needed {
+            announce::voted(self.state, tx, self.row).await?;
             return Ok(decided);
         }
         let (user, email) = (self.approver.user, &self.approver.email);
@@ -331,7 +345,14 @@ impl Case<'_> {
     fn token(&self) -> Option<String> {
         match self.proof {
             Proof::Token { id, name } => Some(format!("{name} {id}")),
-            Proof::Session | Proof::Passkey(_) => None,
+            Proof::Session | Proof::Chat(_) | Proof::Passkey(_) => None,
+        }
+    }
+
+    const fn chat(&self) -> Option<&ChatAccount> {
+        match self.proof {
+            Proof::Chat(account) => Some(account),
+            Proof::Session | Proof::Token { .. } | Proof::Passkey(_) => None,
         }
     }
 
@@ -363,6 +384,7 @@ impl Case<'_> {
         record.grant_id = decided.grant;
         record.detail = json(&DecisionDetail {
             surface: self.approver.surface.as_str(),
+            chat: self.chat(),
             token: self.token(),
             passkey: self.passkey(),
             opened_by: self.voter.user.opened_by,
@@ -395,6 +417,9 @@ struct PasskeyDetail<'a> {
 #[derive(Serialize)]
 struct DecisionDetail<'a> {
     surface: &'a str,
+    /// The account on a chat platform that gave the word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat: Option<&'a ChatAccount>,
     /// The personal access token, by name and id.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,

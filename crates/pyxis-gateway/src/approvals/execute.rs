@@ -14,6 +14,7 @@ use pyxis_store::{Event, agents, audit, credentials, generations, policies, work
 use std::time::Duration;
 use tokio::time::Instant;
 
+use super::failure;
 use super::pause::request_digest;
 use crate::announce;
 use crate::error::{Error, Result};
@@ -73,7 +74,9 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let found = credentials::find(store, workspace, row.credential_id).await?;
     let credential = found.ok_or(Error::NoLongerAllowed("the credential is gone"))?;
     if credential.version != row.credential_version {
-        return Err(Error::NoLongerAllowed("the credential's secret was replaced"));
+        return Err(Error::NoLongerAllowed(
+            "the credential's secret was replaced, or its account connected again",
+        ));
     }
     let assigned = agents::may_use(store, workspace, row.agent_id, row.credential_id).await?;
     if !assigned {
@@ -191,7 +194,10 @@ async fn finish(
             let status = (row.kind == ApprovalKind::Forward).then(|| i64::from(answer.status.as_u16()));
             (status, None, Some(sealed))
         }
-        Err(error) => (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), None),
+        Err(error) => {
+            let sealed = failure::seal(state, workspace, txn, &error);
+            (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), Some(sealed))
+        }
     };
     facts.error = error;
     state.meters().ended(&facts);
@@ -210,14 +216,19 @@ async fn finish(
     Ok(())
 }
 
-/// The four words by which the poll answer tells why an approved call was not completed.
+/// The four words by which the poll answer tells why an approved call was not completed; [`failure`] keeps
+/// the rest.
 fn told(error: &Error) -> &'static str {
     match error {
         Error::UpstreamTimeout => "upstream_timeout",
         Error::NoLongerAllowed(_)
         | Error::HostNotAllowed(_)
         | Error::TargetNotAllowed(_)
-        | Error::InvalidTarget(_) => "no_longer_allowed",
+        | Error::InvalidTarget(_)
+        | Error::OauthParameter(_)
+        | Error::EncodedForm
+        | Error::DuplicateHeader(_)
+        | Error::InvalidHeader { .. } => "no_longer_allowed",
         Error::OutcomeUnknown => "outcome_unknown",
         _ => "upstream_error",
     }

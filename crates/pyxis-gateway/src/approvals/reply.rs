@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::decide::is_settled;
 use super::expire;
+use super::failure::Failure;
 use crate::control::{self, MAX_WAIT};
 use crate::error::{Error, Result};
 use crate::resolve::Agent;
@@ -69,6 +70,12 @@ pub struct Outcome {
     response: Option<Kept>,
     /// Why an approved call could not be completed.
     error: Option<String>,
+    /// The same in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// Where a person does something about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 /// An upstream's answer as it was kept.
@@ -119,6 +126,11 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
 /// The stored answer as the upstream gave it.
 async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
+        let kept = open(state, row).await?;
+        let failure = kept.as_ref().map(Failure::read).unwrap_or_default();
+        if let Some(error) = failure.into_error() {
+            return Err(error);
+        }
         return Err(match code.as_str() {
             "upstream_timeout" => Error::UpstreamTimeout,
             "no_longer_allowed" => Error::NoLongerAllowed("see the transaction"),
@@ -242,6 +254,11 @@ async fn find(state: &State, headers: &HeaderMap, txn: &str) -> Result<(std::syn
 }
 
 async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
+    let kept = open(state, row).await?;
+    let (response, failure) = match (&kept, &row.error) {
+        (Some(kept), Some(_)) => (None, Failure::read(kept)),
+        (kept, _) => (kept.as_ref().map(self::kept), Failure::default()),
+    };
     Ok(Outcome {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -250,8 +267,10 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
         decided_at: row.decided_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         reason: row.deny_reason.clone(),
         upstream_status: row.upstream_status,
-        response: open(state, row).await?.as_ref().map(kept),
+        response,
         error: row.error.clone(),
+        detail: failure.detail,
+        url: failure.url,
     })
 }
 

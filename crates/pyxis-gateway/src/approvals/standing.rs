@@ -5,8 +5,8 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
 use pyxis_core::mode::Role;
-use pyxis_core::policy::Policy;
-use pyxis_store::approvals::ApprovalRow;
+use pyxis_core::policy::{Policy, Rule};
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::votes::{Verdict, VoteRow};
 
 use super::decide::Approver;
@@ -57,6 +57,12 @@ pub fn standing(
 pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     let then = u32::try_from(row.min_approvals).unwrap_or(u32::MAX);
     policy.map_or(1, |policy| policy.min_approvals).max(then)
+}
+
+/// Whether an approval can open a grant that would be of use: not for a signature, not where several people
+/// must approve, not where the address asks whatever was granted.
+pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
+    row.kind == ApprovalKind::Forward && needed <= 1 && row.rule != Rule::RequireUrl.as_str()
 }
 
 /// Whether a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a

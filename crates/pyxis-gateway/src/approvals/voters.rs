@@ -79,7 +79,7 @@ pub(crate) async fn eligible_among(
 }
 
 /// The people behind the approvals of a request that still count; each stands for one.
-pub(super) async fn counted(
+pub(crate) async fn counted(
     tx: &mut Tx,
     row: &ApprovalRow,
     policy: Option<&Policy>,

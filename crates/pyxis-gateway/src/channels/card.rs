@@ -1,16 +1,26 @@
 //! What a chat message says about an approval, whatever the platform.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyxis_core::brand::{Accent, DEFAULT_NAME, SECURED_BY};
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::mode::ApprovalState;
-use pyxis_core::policy::Rule;
+use pyxis_core::policy::Policy;
 use pyxis_core::preview::{preview, visible};
-use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::chat_messages::ChatMessageRow;
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
 
 use super::nonce;
-use crate::approvals::{standing, view};
+use crate::approvals::view::{self, View};
+use crate::approvals::{standing, voters};
 use crate::error::Result;
-use crate::service::{brand, policies};
+use crate::service::brand::{self, Brand};
+use crate::service::coverage::Recent;
+use crate::service::policies;
 use crate::state::State;
 
 /// Longest single-line field, in characters.
@@ -29,66 +39,67 @@ pub(crate) struct Card {
     pub(crate) passkey: bool,
     /// Whether an approval can open a grant.
     pub(crate) grantable: bool,
+    /// The colour of the first line, where a platform has colours.
+    accent: Option<Accent>,
+    /// Where the platform itself can fetch the logo, if there is one and it can.
+    pub(crate) logo: Option<String>,
     lines: Vec<String>,
+}
+
+/// What the cards of one round have in common, looked up once for each workspace.
+#[derive(Default)]
+pub(crate) struct Common {
+    recent: Mutex<HashMap<WorkspaceId, Arc<Recent>>>,
+}
+
+impl Common {
+    async fn recent(&self, state: &State, workspace: WorkspaceId) -> Result<Arc<Recent>> {
+        let mut known = self.recent.lock().await;
+        if let Some(recent) = known.get(&workspace) {
+            return Ok(Arc::clone(recent));
+        }
+        let recent = Arc::new(Recent::load(state, workspace).await?);
+        known.insert(workspace, Arc::clone(&recent));
+        Ok(recent)
+    }
 }
 
 impl Card {
     /// The message as it should be now; `None` when there is nothing to tell any more.
-    pub(crate) async fn of(state: &State, message: &ChatMessageRow) -> Result<Option<Self>> {
+    pub(crate) async fn of(state: &State, message: &ChatMessageRow, common: &Common) -> Result<Option<Self>> {
         let seen = match view::one(state, message.workspace_id, message.txn_id).await {
             Err(crate::Error::NotFound(_)) => return Ok(None),
             other => other?,
         };
-        let brand = brand::name(state, message.workspace_id).await?;
+        let brand = brand::get(state, message.workspace_id).await?;
         let row = &seen.row;
         let policy = policies::by_id(state, row.workspace_id, row.credential_id).await?;
         let (passkey, needed) =
             (standing::passkey_required(row, policy.as_ref()), standing::needed(row, policy.as_ref()));
         let url = format!("{}/approve/{}", state.config.base_url, row.txn_id);
-        let mut lines = vec![
-            format!("{} · {}", one_line(&brand), headline(row.state)),
-            format!("{} wants to use {}", one_line(&row.agent_name), one_line(&row.credential_name)),
-            format!("{} {}", row.method, one_line(&seen.target)),
-        ];
-        if let Some(reason) = &row.reason {
-            lines.push(format!("Reason: “{}”", one_line(reason)));
-        }
-        if let Some(body) = seen.body.as_deref().and_then(preview) {
-            // Marked on every line, so that a body cannot pass for lines of ours.
-            lines.push("Body:".to_owned());
-            lines.extend(body.lines().map(|line| format!("│ {line}")));
-        }
-        match row.state {
-            ApprovalState::Pending => {
-                if needed > 1 {
-                    let given = seen.votes.iter().filter(|vote| standing::counts(vote, row, policy.as_ref()));
-                    lines.push(format!("Approvals: {} of {needed}", given.count()));
-                }
-                lines.push(format!("Until {}", time_of_day(row.expires_at)));
-                lines.push(if passkey {
-                    format!("Approve with your passkey: {url}")
-                } else {
-                    format!("Everything about it: {url}")
-                });
+        let mut lines = asked(&seen, &brand);
+        let grantable = !passkey && standing::grantable(row, needed);
+        if row.state == ApprovalState::Pending {
+            lines.extend(tally(state, &seen, policy.as_ref(), needed).await?);
+            if grantable {
+                let recent = common.recent(state, row.workspace_id).await?;
+                lines.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
             }
-            ApprovalState::Approved | ApprovalState::Denied => {
-                let by = row.decided_by_email.as_deref().unwrap_or("somebody");
-                let at = row.decided_at.unwrap_or(row.expires_at);
-                lines.push(format!("{} by {} at {}", headline(row.state), one_line(by), time_of_day(at)));
-                if let Some(reason) = &row.deny_reason {
-                    lines.push(format!("Reason: “{}”", one_line(reason)));
-                }
-            }
-            ApprovalState::Expired if row.withdrawn => lines.push("The agent withdrew it.".to_owned()),
-            ApprovalState::Expired => lines.push("Nobody decided in time.".to_owned()),
+            lines.push(format!("Until {}", time_of_day(row.expires_at)));
+            let way = if passkey { "Approve with your passkey" } else { "Everything about it" };
+            lines.push(format!("{way}: {url}"));
+        } else {
+            lines.extend(ending(&seen));
         }
-        lines.push("Secured by Pyxis".to_owned());
+        lines.push(SECURED_BY.to_owned());
         Ok(Some(Self {
             state: row.state,
             nonce: nonce(state, message.id),
+            logo: logo(state, message.workspace_id, &brand),
+            accent: brand.accent.as_deref().and_then(Accent::parse),
             url,
             passkey,
-            grantable: !passkey && needed <= 1 && row.kind == ApprovalKind::Forward && !always_asks(row),
+            grantable,
             lines,
         }))
     }
@@ -97,11 +108,96 @@ impl Card {
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n")
     }
+
+    /// The same with the first line in the colour of the brand; `None` where the brand has none.
+    pub(crate) fn html(&self) -> Option<String> {
+        let accent = self.accent?;
+        let mut lines = self.lines.iter().map(|line| escaped(line));
+        let first = lines.next().unwrap_or_default();
+        let first = format!(
+            "<span data-mx-bg-color=\"{accent}\" data-mx-color=\"{}\"> {first} </span>",
+            accent.text_on()
+        );
+        Some(std::iter::once(first).chain(lines).collect::<Vec<_>>().join("<br>"))
+    }
+
+    /// Differs whenever the message says something else.
+    pub(crate) fn version(&self) -> String {
+        hex::encode(&Sha256::digest(self.text())[..8])
+    }
 }
 
-/// Whether a grant would be of no use: the address asks whatever was granted.
-fn always_asks(row: &ApprovalRow) -> bool {
-    row.rule == Rule::RequireUrl.as_str()
+/// Who asks for what.
+fn asked(seen: &View, brand: &Brand) -> Vec<String> {
+    let row = &seen.row;
+    let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
+    let mut lines = vec![
+        format!("{} · {}", one_line(name), headline(row.state)),
+        format!("{} wants to use {}", one_line(&row.agent_name), one_line(&row.credential_name)),
+        format!("{} {}", row.method, one_line(&seen.target)),
+    ];
+    if let Some(reason) = &row.reason {
+        lines.push(format!("Reason: “{}”", one_line(reason)));
+    }
+    if let Some(body) = seen.body.as_deref().and_then(preview) {
+        // Marked on every line, so that a body cannot pass for lines of ours.
+        lines.push("Body:".to_owned());
+        lines.extend(body.lines().map(|line| format!("│ {line}")));
+    }
+    lines
+}
+
+/// How many have approved, where several must: those whose word would count now.
+async fn tally(state: &State, seen: &View, policy: Option<&Policy>, needed: u32) -> Result<Option<String>> {
+    if needed <= 1 {
+        return Ok(None);
+    }
+    let mut tx = state.store.begin().await?;
+    let given = voters::counted(&mut tx, &seen.row, policy, &seen.votes).await?.len();
+    Ok(Some(format!("Approvals: {given} of {needed}")))
+}
+
+/// How it ended.
+fn ending(seen: &View) -> Vec<String> {
+    let row = &seen.row;
+    match row.state {
+        ApprovalState::Pending => Vec::new(),
+        ApprovalState::Approved | ApprovalState::Denied => {
+            let by = row.decided_by_email.as_deref().unwrap_or("somebody");
+            let at = row.decided_at.unwrap_or(row.expires_at);
+            let decided = format!("{} by {} at {}", headline(row.state), one_line(by), time_of_day(at));
+            let reason = row.deny_reason.as_ref().map(|reason| format!("Reason: “{}”", one_line(reason)));
+            std::iter::once(decided).chain(reason).collect()
+        }
+        ApprovalState::Expired if row.withdrawn => vec!["The agent withdrew it.".to_owned()],
+        ApprovalState::Expired => vec!["Nobody decided in time.".to_owned()],
+    }
+}
+
+fn grant_line(lately: &str) -> String {
+    format!("A grant of 30 min: {}", one_line(lately))
+}
+
+/// The logo's address, where a platform's servers can be expected to reach it.
+fn logo(state: &State, workspace: WorkspaceId, brand: &Brand) -> Option<String> {
+    let public = state.config.base_url.starts_with("https://");
+    (brand.has_logo && public).then(|| brand::logo_url(state, workspace))
+}
+
+/// Text as HTML that says the same, blanks included.
+fn escaped(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out.replace("  ", "&nbsp; ")
 }
 
 fn headline(state: ApprovalState) -> &'static str {
@@ -132,6 +228,12 @@ fn time_of_day(at: UnixMillis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_others_is_no_markup() {
+        let escaped = escaped("<b onclick='x'>  \"&amp;\"</b>");
+        assert_eq!(escaped, "&lt;b onclick=&#39;x&#39;&gt;&nbsp; &quot;&amp;amp;&quot;&lt;/b&gt;");
+    }
 
     #[test]
     fn text_of_others_stays_on_its_line_and_ends_somewhere() {

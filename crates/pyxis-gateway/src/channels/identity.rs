@@ -10,7 +10,7 @@ use pyxis_store::users;
 use serde_json::json;
 
 use super::code_hash;
-use crate::approvals::decide::{Approver, GrantWish, Word, decide};
+use crate::approvals::decide::{Approver, ChatAccount, GrantWish, Proof, Word, decide_with};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::state::State;
@@ -68,7 +68,12 @@ pub(super) async fn act(
         }
         Action::Deny => Word::Deny(None),
     };
-    let outcome = decide(state, &approver, message.txn_id, word).await;
+    let proof = Proof::Chat(ChatAccount {
+        platform: account.platform.as_str(),
+        account: account.id.to_owned(),
+        label: account.label.to_owned(),
+    });
+    let outcome = decide_with(state, &approver, message.txn_id, word, &proof, None).await;
     let done = outcome.is_ok();
     let text = match outcome {
         Ok(decided) => match (decided.state, decided.grant) {

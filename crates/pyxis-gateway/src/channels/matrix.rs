@@ -1,8 +1,8 @@
 //! `chat_secondary`: the Matrix client-server API (v1.11).
 //!
-//! Messages are plain text. People react: ✅ approves, ❌ denies, ⏳ approves with a grant. The bot puts the
-//! possible reactions under its message, so that a tap is enough. Rooms must not be encrypted: an access
-//! token alone reads nothing there.
+//! Messages are text, whose first line has the colour of the brand, where that has one. People react: ✅
+//! approves, ❌ denies, ⏳ approves with a grant. The bot puts the possible reactions under its message, so
+//! that a tap is enough. Rooms must not be encrypted: an access token alone reads nothing there.
 
 mod api;
 pub mod room;
@@ -89,7 +89,7 @@ impl Poster for Bot {
         if self.is_encrypted(state, &room).await? {
             return Err(Trouble::Refused(room::ENCRYPTED.to_owned()));
         }
-        let content = text(&card.text());
+        let content = content(card);
         self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
     }
 
@@ -115,15 +115,25 @@ impl Poster for Bot {
     ) -> Result<(), Trouble> {
         let room = self.enter(state, &message.chat).await?;
         let mut content = text(&format!("* {}", card.text()));
-        content["m.new_content"] = text(&card.text());
+        content["m.new_content"] = self::content(card);
         content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
-        let key = format!("{}-{}", message.id, card.state.as_str());
+        let key = format!("{}-{}-{}", message.id, card.state.as_str(), card.version());
         self.send(state, &room, "m.room.message", &key, &content).await.map(drop)
     }
 }
 
 fn text(body: &str) -> Value {
     json!({ "msgtype": "m.text", "body": body })
+}
+
+/// A message as clients show it; those that know no markup show the text.
+fn content(card: &Card) -> Value {
+    let mut content = text(&card.text());
+    if let Some(html) = card.html() {
+        content["format"] = "org.matrix.custom.html".into();
+        content["formatted_body"] = html.into();
+    }
+    content
 }
 
 /// What the bot offers.

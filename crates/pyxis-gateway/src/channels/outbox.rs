@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
-use super::card::Card;
+use super::card::{Card, Common};
 use crate::error::Result;
 use crate::state::State;
 use crate::workers::Stop;
@@ -114,12 +114,12 @@ pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duratio
     let now = state.now();
     let due = chat_messages::claim(&state.store, P::PLATFORM, now, now.plus(CLAIM), ROUND).await?;
     let more = due.len() == ROUND as usize;
-    let limited = AtomicBool::new(false);
+    let (limited, common) = (AtomicBool::new(false), Common::default());
     futures_util::stream::iter(due)
         .for_each_concurrent(AT_ONCE, |message| {
-            let limited = &limited;
+            let (limited, common) = (&limited, &common);
             async move {
-                if let Err(error) = serve(state, poster, &message, limited).await {
+                if let Err(error) = serve(state, poster, &message, limited, common).await {
                     tracing::warn!(message = %message.id, %error, "a message could not be shown or noted");
                 }
             }
@@ -137,12 +137,13 @@ async fn serve<P: Poster>(
     poster: &P,
     message: &ChatMessageRow,
     limited: &AtomicBool,
+    common: &Common,
 ) -> Result<()> {
     let (store, id) = (&state.store, message.id);
     if limited.load(Ordering::Relaxed) {
         return Ok(chat_messages::hand_back(store, id, Some(state.now().plus(Duration::from_secs(1)))).await?);
     }
-    let Some(card) = Card::of(state, message).await? else {
+    let Some(card) = Card::of(state, message, common).await? else {
         return Ok(chat_messages::hand_back(store, id, None).await?);
     };
     let told = match &message.message_ref {
@@ -155,7 +156,7 @@ async fn serve<P: Poster>(
     };
     match told {
         Ok(name) => {
-            chat_messages::shown(store, id, card.state, &name, state.now()).await?;
+            chat_messages::shown(store, id, card.state, &name, message.next_at, state.now()).await?;
             if message.message_ref.is_none() {
                 poster.offer(state, message, &name, &card).await;
             }

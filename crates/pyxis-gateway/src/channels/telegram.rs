@@ -83,13 +83,21 @@ fn body(chat: &str, message_ref: Option<&str>, card: &Card) -> Value {
     let mut body = json!({
         "chat_id": chat,
         "text": card.text(),
-        "link_preview_options": { "is_disabled": true },
+        "link_preview_options": preview(card),
         "reply_markup": { "inline_keyboard": keyboard(card) },
     });
     if let Some(id) = message_ref.and_then(|id| id.parse::<i64>().ok()) {
         body["message_id"] = id.into();
     }
     body
+}
+
+/// Telegram fetches the logo itself and shows it small above the text. Nothing else is ever fetched.
+fn preview(card: &Card) -> Value {
+    match &card.logo {
+        Some(url) => json!({ "url": url, "prefer_small_media": true, "show_above_text": true }),
+        None => json!({ "is_disabled": true }),
+    }
 }
 
 /// Buttons carry the message's nonce, never the transaction.

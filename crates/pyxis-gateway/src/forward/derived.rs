@@ -6,8 +6,8 @@ mod body;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, StatusCode};
 use pyxis_core::auth::derived::Hmac;
 use pyxis_core::auth::{Auth, AwsScope};
 use pyxis_core::entropy;
@@ -32,6 +32,8 @@ struct Attached {
     body: Body,
     secrets: Vec<Zeroizing<Vec<u8>>>,
     client: Client,
+    /// The access token, where one was fetched.
+    token: Option<SecretString>,
 }
 
 /// A dispatch under way. Named, so that the future of requests that do without stays small.
@@ -47,13 +49,22 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
     let opened = opened::open_needed(state, credential)?;
     let secret = opened.secret();
     let headers = std::mem::take(&mut outbound.headers);
-    let mut attached = Attached { headers, body, secrets: secrets_of(secret), client: state.net.clone() };
+    let mut attached = Attached {
+        headers,
+        body,
+        secrets: secrets_of(credential, secret),
+        client: state.net.clone(),
+        token: None,
+    };
     attach(state, &outbound, secret, &mut attached).await?;
-    let Attached { headers, body, secrets, client } = attached;
+    let Attached { headers, body, secrets, client, token } = attached;
     let url = Zeroizing::new(outbound.target.to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
     let sent = client.send(request, state.config.forward_timeout).await;
     let response = sent.map_err(|error| told(credential, error))?;
+    if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
+        tokens::rejected(state, credential, &token).await;
+    }
     let needles = opened::needles(credential, secrets.iter().map(|secret| secret.as_slice()));
     wrap(state, credential, response, Arc::new(needles))
 }
@@ -68,16 +79,28 @@ fn told(credential: &Credential, error: pyxis_net::Error) -> Error {
     }
 }
 
-/// Everything that must not come back. What only names the client is no secret.
-fn secrets_of(secret: &SecretValue) -> Vec<Zeroizing<Vec<u8>>> {
-    const NAMES: [&str; 5] = ["access_key_id", "client_id", "consumer_key", "token", "certificate"];
-    let mut kept = Vec::new();
-    for (name, value) in secret.named() {
-        if !NAMES.contains(&name) && !value.is_empty() {
-            kept.push(Zeroizing::new(value.as_bytes().to_vec()));
-        }
+/// Everything that must not come back.
+fn secrets_of(credential: &Credential, secret: &SecretValue) -> Vec<Zeroizing<Vec<u8>>> {
+    let secret_parts = secret
+        .named()
+        .filter(|(name, value)| !value.is_empty() && is_secret(credential.auth.as_ref(), name))
+        .map(|(_, value)| Zeroizing::new(value.as_bytes().to_vec()));
+    secret_parts.collect()
+}
+
+/// Whether a part of a secret is one; one string alone, whose name is empty, always is. What only names
+/// the client or is shown to everybody is none, and answers are full of it.
+fn is_secret(auth: Option<&Auth>, name: &str) -> bool {
+    match auth {
+        Some(Auth::Oauth1 {}) => name != "consumer_key",
+        Some(Auth::AwsSigv4(_)) => name != "access_key_id",
+        Some(Auth::Oauth2ClientCredentials(_) | Auth::Oauth2Refresh(_)) => name != "client_id",
+        // A key file as a provider hands it out, whose other fields are names and addresses.
+        Some(Auth::JwtBearer(_) | Auth::GithubApp(_)) => name.is_empty() || name == "private_key",
+        Some(Auth::Mtls {}) => name != "certificate",
+        // What an `hmac` template sends of the secret, only its owner knows.
+        _ => true,
     }
-    kept
 }
 
 async fn attach(
@@ -115,6 +138,7 @@ async fn bearer(
     let text = Zeroizing::new(format!("Bearer {}", token.expose()));
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     attached.secrets.push(Zeroizing::new(token.expose().as_bytes().to_vec()));
+    attached.token = Some(token);
     Ok(())
 }
 
@@ -124,15 +148,31 @@ async fn oauth1(
     secret: &SecretValue,
     attached: &mut Attached,
 ) -> Result<()> {
-    let kind = attached.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_form = kind.is_some_and(oauth1::is_form);
-    let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
+    let form =
+        if is_form(&attached.headers)? { Some(body::take(state, &mut attached.body).await?) } else { None };
     let stamp = Stamp::new(state.now(), &*state.entropy);
     let (method, target) = (outbound.method.as_str(), outbound.target);
     let text = oauth1::authorization(&oauth1_tokens(secret)?, method, target, form.as_deref(), &stamp)
-        .map_err(|error| Error::InvalidTarget(error.to_string()))?;
+        .map_err(|error| Error::OauthParameter(error.to_string()))?;
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     Ok(())
+}
+
+/// Whether the body is a form, whose parameters are signed. Refuses what signer and host could read
+/// differently, as the sidecar does.
+fn is_form(headers: &HeaderMap) -> Result<bool> {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let kind = kinds.next();
+    if kinds.next().is_some() {
+        return Err(Error::DuplicateHeader("Content-Type"));
+    }
+    let kind = kind.map(|value| std::str::from_utf8(value.as_bytes())).transpose();
+    let kind = kind.map_err(|_| Error::InvalidHeader { name: "Content-Type", detail: "must be text" })?;
+    let is_form = kind.is_some_and(oauth1::is_form);
+    if is_form && headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
+        return Err(Error::EncodedForm);
+    }
+    Ok(is_form)
 }
 
 /// The four parts of an OAuth 1.0a secret; `access_token` and `access_token_secret` are other names of
@@ -143,7 +183,7 @@ fn oauth1_tokens(secret: &SecretValue) -> Result<Tokens> {
     Ok(Tokens {
         consumer_key: needed("consumer_key")?,
         consumer_secret: SecretString::new(needed("consumer_secret")?),
-        token: part("token", "access_token").unwrap_or_default().to_owned(),
+        token: SecretString::new(part("token", "access_token").unwrap_or_default().to_owned()),
         token_secret: SecretString::new(
             part("token_secret", "access_token_secret").unwrap_or_default().to_owned(),
         ),

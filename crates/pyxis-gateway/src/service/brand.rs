@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
-use image::{ImageFormat, ImageReader, Limits};
-use pyxis_core::brand::{self, Accent, DEFAULT_NAME, MAX_LOGO};
+use image::{ImageFormat, ImageReader, Limits, Rgba, RgbaImage};
+use pyxis_core::brand::{self, Accent, MAX_LOGO};
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::brands;
 use serde_json::json;
@@ -16,6 +16,8 @@ use crate::state::State;
 const MAX_SIDE: u32 = 4096;
 /// Widest and highest it is kept.
 const SIDE: u32 = 256;
+/// Side of a tile in the accent, in pixels.
+const TILE: u32 = 96;
 /// Most memory that decoding may take, in bytes.
 const MAX_ALLOC: u64 = 128 * 1024 * 1024;
 
@@ -40,15 +42,26 @@ pub async fn get(state: &State, workspace: WorkspaceId) -> Result<Brand> {
     }))
 }
 
-/// The name that notifications carry.
-pub async fn name(state: &State, workspace: WorkspaceId) -> Result<String> {
-    let brand = get(state, workspace).await?;
-    Ok(brand.display_name.unwrap_or_else(|| DEFAULT_NAME.to_owned()))
-}
-
 /// The logo and its media type.
 pub async fn logo(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
     Ok(brands::logo(&state.store, workspace).await?)
+}
+
+/// The picture of browser notifications and its media type: the logo, else a plain tile in the accent.
+pub async fn icon(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
+    if let Some(logo) = logo(state, workspace).await? {
+        return Ok(Some(logo));
+    }
+    let accent = get(state, workspace).await?.accent.as_deref().and_then(Accent::parse);
+    accent.map(|accent| Ok((tile(accent)?, "image/png".to_owned()))).transpose()
+}
+
+fn tile(accent: Accent) -> Result<Vec<u8>> {
+    let [red, green, blue] = accent.rgb();
+    let tile = RgbaImage::from_pixel(TILE, TILE, Rgba([red, green, blue, u8::MAX]));
+    let mut out = Cursor::new(Vec::new());
+    tile.write_to(&mut out, ImageFormat::Png).map_err(|error| Error::Internal(Box::new(error)))?;
+    Ok(out.into_inner())
 }
 
 /// Where anybody can see the logo: it stands in notifications.
@@ -153,6 +166,13 @@ mod tests {
             assert_eq!(image::guess_format(&drawn).unwrap(), ImageFormat::Png);
             assert_eq!(image::load_from_memory(&drawn).unwrap().width(), 40);
         }
+    }
+
+    #[test]
+    fn without_a_logo_the_picture_is_a_tile_in_the_accent() {
+        let drawn = tile(Accent::parse("#ffe066").unwrap()).unwrap();
+        let picture = image::load_from_memory(&drawn).unwrap().into_rgba8();
+        assert!(picture.pixels().all(|pixel| pixel.0 == [0xff, 0xe0, 0x66, 0xff]));
     }
 
     #[test]

@@ -4,8 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::target::Target;
 use pyxis_store::audit::{self, AuditFilter};
+use serde::Serialize;
 
+use crate::approvals::standing;
+use crate::approvals::view::View;
 use crate::error::Result;
 use crate::state::State;
 
@@ -20,7 +24,7 @@ pub struct Recent {
 }
 
 /// How often something was asked for, and by whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Digest {
     /// Requests that were looked at.
     pub looked_at: usize,
@@ -60,5 +64,32 @@ impl Recent {
             covered: made.map_or(0, |made| made.values().sum()),
             agents: made.map(|made| made.keys().cloned().collect()).unwrap_or_default(),
         }
+    }
+}
+
+impl Recent {
+    /// What a grant opened with the approval of `view` would have covered; `None` where none can be opened.
+    pub fn of_view(&self, view: &View, needed: u32) -> Option<Digest> {
+        let row = &view.row;
+        let target = Target::parse(&view.target).ok().filter(|_| standing::grantable(row, needed))?;
+        Some(self.of(&row.credential_name, &row.method, &target.route()))
+    }
+}
+
+impl Digest {
+    /// The same in a sentence.
+    pub fn in_words(&self) -> String {
+        let of = match self.looked_at {
+            1 => "1 request".to_owned(),
+            n => format!("{n} requests"),
+        };
+        let were = if self.covered == 1 { "was" } else { "were" };
+        let by = match self.agents.as_slice() {
+            [] => return format!("None of the last {of} was like this."),
+            [one] => one.clone(),
+            [first, _] => format!("{first} and 1 other agent"),
+            [first, rest @ ..] => format!("{first} and {} other agents", rest.len()),
+        };
+        format!("Of the last {of}, {} {were} like this, by {by}.", self.covered)
     }
 }

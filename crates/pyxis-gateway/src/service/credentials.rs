@@ -1,6 +1,7 @@
 //! Stored credentials.
 
-use http::HeaderMap;
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -26,6 +27,9 @@ use crate::state::State;
 const MAX_DESCRIPTION: usize = 2000;
 /// Longest secret, in bytes.
 const MAX_SECRET: usize = 64 * 1024;
+/// Why nothing is tried where nobody says what.
+const NO_PROBE: &str =
+    "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
 
 /// What is wanted of a new credential.
 #[derive(Debug)]
@@ -199,8 +203,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
     let url = match url {
         Some(url) => url.to_owned(),
-        None => probe(&credential.row)
-            .ok_or_else(|| Error::field("url", "say which URL to try: no exact host is allowed"))?,
+        None => probe(&credential.row).ok_or_else(|| Error::field("url", NO_PROBE))?,
     };
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     judge::bounds(&credential, &target)?;
@@ -208,8 +211,8 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "target": target.route() });
     change.commit("credential.verify", Some(&credential.row.name), detail).await?;
-    let outbound =
-        Outbound { credential: &credential, method: Method::Get, target: &target, headers: HeaderMap::new() };
+    let headers = probe_headers(credential.auth.as_ref(), &target);
+    let outbound = Outbound { credential: &credential, method: Method::Get, target: &target, headers };
     let answer = dispatch(state, outbound, pyxis_net::body::empty()).await?;
     let status = answer.status.as_u16();
     let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));
@@ -218,17 +221,33 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     Ok(status)
 }
 
+/// What every API may ask of a request: who sends it; and what a preset knows that this one asks.
+fn probe_headers(auth: Option<&Auth>, target: &Target) -> HeaderMap {
+    let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static("pyxis"))]);
+    let known = auth.and_then(|auth| presets::probe_headers(auth, target));
+    for (name, value) in known.into_iter().flatten() {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
 /// The URL that a credential is tried with where nobody names one: what a preset knows for its kind and hosts,
-/// else the root of its first exact host. `None` where there is neither.
+/// else the root of its first exact host. `None` where there is neither, and where the API answers a bad secret
+/// like a good one.
 pub fn probe(row: &CredentialRow) -> Option<String> {
     let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
-    let known = stored_auth(row).ok().flatten().zip(AllowedHosts::parse(&hosts).ok());
-    if let Some(url) = known.and_then(|(auth, hosts)| presets::probe(&auth, &hosts)) {
+    let auth = stored_auth(row).ok().flatten();
+    let known = auth.as_ref().zip(AllowedHosts::parse(&hosts).ok());
+    if let Some(url) = known.and_then(|(auth, hosts)| presets::probe(auth, &hosts)) {
         return Some(url.to_owned());
     }
     let host = hosts.iter().find(|host| !host.starts_with('*'))?;
     let scheme = if row.allow_http { "http" } else { "https" };
-    Some(format!("{scheme}://{host}/"))
+    let root = format!("{scheme}://{host}/");
+    let blind = |target: &Target| auth.as_ref().is_some_and(|auth| presets::is_blind(auth, target));
+    (!Target::parse(&root).is_ok_and(|target| blind(&target))).then_some(root)
 }
 
 /// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.
@@ -440,4 +459,27 @@ fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {
 /// These always serialise.
 fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_says_who_sends_it_and_what_its_api_demands() {
+        for (preset, header, version) in
+            [("anthropic", "anthropic-version", "2023-06-01"), ("notion", "notion-version", "2022-06-28")]
+        {
+            let preset = presets::find(preset).unwrap();
+            let target = Target::parse(preset.probe.as_deref().unwrap()).unwrap();
+            let headers = probe_headers(Some(&preset.auth), &target);
+            assert_eq!(
+                (headers.len(), &headers[USER_AGENT], &headers[header]),
+                (2, &"pyxis".parse().unwrap(), &version.parse().unwrap())
+            );
+        }
+        let elsewhere = Target::parse("https://api.example.com/").unwrap();
+        assert_eq!(probe_headers(Some(&Auth::Bearer {}), &elsewhere).len(), 1);
+        assert_eq!(probe_headers(None, &elsewhere).len(), 1);
+    }
 }

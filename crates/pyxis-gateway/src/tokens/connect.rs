@@ -12,20 +12,24 @@ use pyxis_core::id::UserId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::target::Target;
 use pyxis_store::credentials::{self, CredentialRow};
+use pyxis_store::grants;
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::Subject;
-use super::endpoint::{self, form_encoded};
+use super::endpoint::{self, Granted, form_encoded};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
 use crate::forward::opened;
 use crate::resolve::{Credential, key_hash};
+use crate::secret_value::SecretValue;
 use crate::state::State;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
+
+const CHANGED: Error = Error::Conflict("the credential was changed meanwhile; connect it again");
 
 /// Where the provider sends people back to.
 pub fn redirect_uri(state: &State) -> String {
@@ -34,9 +38,9 @@ pub fn redirect_uri(state: &State) -> String {
 
 /// Whether the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
-    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
-    let current = found.filter(|found| found.credential_version == row.version);
-    Ok(current.is_some_and(|found| found.problem.as_deref() == Some(super::REAUTHORIZE)))
+    let credential = Credential::parse(row.clone(), None, ApprovalMode::Gated)?;
+    let kept = Subject::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
+    Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 
 /// Begins a connection; the address of the provider's page of consent.
@@ -117,7 +121,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;
     let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
     let row = row.filter(|row| row.version == connection.credential_version);
-    let row = row.ok_or(Error::Conflict("the credential was changed meanwhile; connect it again"))?;
+    let row = row.ok_or(CHANGED)?;
     let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
     let account = account(&credential)?;
     let opened = opened::open_needed(state, &credential)?;
@@ -131,13 +135,24 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let redirect = redirect_uri(state);
     let granted =
         endpoint::code(state, account, secret, code, &verifier, &redirect).await.map_err(Error::from)?;
-    let renewable = granted.refresh_token.is_some();
-    super::store(state, &Subject::new(&credential, secret), granted, None).await?;
-    state.tokens.forget(credential.row.id);
-    let change = Change::begin(state, actor).await?;
-    let detail = json!({ "renewable": renewable });
-    change.commit("credential.connected", Some(&credential.row.name), detail).await?;
+    let subject = Subject::new(&credential, secret);
+    keep(state, actor, subject, granted).await?;
     Ok(credential.row.name)
+}
+
+/// Stores what the provider granted. What was granted before is another secret: the version rises, so that no
+/// node goes on with a token of the account before, and no renewal that is under way can bring it back.
+async fn keep(state: &State, actor: &Actor, mut subject: Subject, granted: Granted) -> Result<()> {
+    let (workspace, id, now) = (actor.workspace, subject.row.id, state.now());
+    let renewable = granted.refresh_token.is_some();
+    let mut change = Change::begin(state, actor).await?;
+    let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
+    subject.row.version = raised.ok_or(CHANGED)?;
+    let (stored, _) = super::to_store(state, &subject, granted, None);
+    oauth_tokens::put(&mut change.tx, &stored).await?;
+    grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
+    let detail = json!({ "renewable": renewable, "version": subject.row.version });
+    change.commit("credential.connected", Some(&subject.row.name), detail).await
 }
 
 async fn find(state: &State, actor: &Actor, name: &str) -> Result<Credential> {

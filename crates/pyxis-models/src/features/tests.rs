@@ -1,5 +1,7 @@
 //! Features by hand.
 
+mod beside;
+mod rest;
 mod together;
 
 use std::num::NonZeroU32;

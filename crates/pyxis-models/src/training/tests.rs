@@ -99,6 +99,17 @@ fn a_file_is_read_again_and_scores_alike() {
 }
 
 #[test]
+fn a_file_for_other_features_is_refused_and_one_that_names_none_is_taken_by_their_number() {
+    let mut bundle = trained(1, 2);
+    assert_eq!(bundle.card.features_sha256, Some(features::names_digest()));
+    bundle.card.features_sha256 = None;
+    assert_eq!(Bundle::from_bytes(&bundle.to_bytes()).unwrap(), bundle);
+    bundle.card.features_sha256 = Some("of others".to_owned());
+    let error = Bundle::from_bytes(&bundle.to_bytes()).unwrap_err();
+    assert!(error.to_string().contains("train it again"), "{error}");
+}
+
+#[test]
 fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
     let bundle = trained(1, 2);
     let mut builder = Builder::default();
@@ -133,4 +144,13 @@ fn parts_depend_on_the_seed_and_keep_groups_together() {
     for fold in 0..dataset::FOLDS {
         assert!(folds.iter().filter(|other| **other == fold).count() > 100);
     }
+    let whole: Vec<(EvmAddress, u64)> =
+        rows.iter().map(|row| (row.group(), row.fold(Split::Cluster, 1))).collect();
+    let mut by_group = std::collections::HashMap::new();
+    for (group, fold) in &whole {
+        assert_eq!(by_group.entry(*group).or_insert(*fold), fold, "a group is left out as a whole");
+    }
+    // Sybils pass coins along: they are in groups of many, whose members differ in the random parts.
+    let largest = by_group.keys().map(|group| whole.iter().filter(|(other, _)| other == group).count()).max();
+    assert!(largest.is_some_and(|largest| largest > 10), "{largest:?}");
 }

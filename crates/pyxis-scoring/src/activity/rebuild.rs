@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyxis_core::address::EvmAddress;
+use pyxis_core::hex;
 use pyxis_models::bundle::Bundle;
 use pyxis_models::clusters;
-use pyxis_models::features::Features;
+use pyxis_models::features::{self, Features};
 use pyxis_models::graph::{Graph, Node};
 use pyxis_models::peers::Peers;
 use pyxis_store::activity::{self, WalletRow};
-use pyxis_store::{Store, models};
+use pyxis_store::{Store, Tx, models};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::{ActivityError, graph};
+use super::{ActivityError, graph_of};
 
 /// Wallets that are computed and stored together.
 const TOGETHER: usize = 16_384;
@@ -44,9 +45,52 @@ pub struct Rebuilt {
 pub async fn rebuild(
     store: &Store,
     bundle: &Bundle,
+    report: impl FnMut(usize, usize),
+) -> Result<Rebuilt, ActivityError> {
+    compute(store, bundle, false, report).await
+}
+
+/// The same, and writes every row: what was damaged is whole again.
+pub async fn renew(
+    store: &Store,
+    bundle: &Bundle,
+    report: impl FnMut(usize, usize),
+) -> Result<Rebuilt, ActivityError> {
+    compute(store, bundle, true, report).await
+}
+
+/// Whether what models see of wallets, or the suspected groups, are of other activity, other features or other
+/// models than those that are there now: a rebuild did not come to its end, or was not begun.
+pub async fn lags(store: &Store, bundle: &Bundle) -> Result<bool, ActivityError> {
+    let chunks = activity::chunks(store).await?;
+    match activity::mark(store).await? {
+        Some(found) => Ok(found != mark(&chunks, bundle)),
+        // Where nothing was ever taken in there is nothing to compute.
+        None => Ok(!chunks.is_empty() || !activity::digests(store).await?.is_empty()),
+    }
+}
+
+/// What names all that a rebuild computes from: the activity, the features, the rule of groups, the models.
+/// Sources are named by their content, so that names and numbers of chunks are enough.
+fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
+    let mut sum = Sha256::new();
+    for (source, number) in chunks {
+        sum.update(format!("{source} {number}\n"));
+    }
+    sum.update(format!("{} {} {} ", features::COMPUTED, features::names_digest(), clusters::RULE));
+    sum.update(bundle.fingerprint());
+    hex::encode(&sum.finalize())
+}
+
+async fn compute(
+    store: &Store,
+    bundle: &Bundle,
+    every: bool,
     mut report: impl FnMut(usize, usize),
 ) -> Result<Rebuilt, ActivityError> {
-    let graph = graph(store).await?;
+    let run = activity::begin_run(store).await?;
+    let chunks = activity::chunks(store).await?;
+    let graph = graph_of(store, &chunks).await?;
     let looked = tokio::task::spawn_blocking(move || {
         let peers = Peers::of(&graph);
         (graph, peers)
@@ -65,19 +109,35 @@ pub async fn rebuild(
         let rows = rows.await.map_err(|_| ActivityError::Stopped)?;
         done.wallets += rows.len();
         let changed: Vec<WalletRow> =
-            rows.into_iter().filter(|row| known.remove(&row.address) != Some(row.digest)).collect();
+            rows.into_iter().filter(|row| known.remove(&row.address) != Some(row.digest) || every).collect();
         done.changed += changed.len();
-        activity::put_wallets(store, changed).await?;
+        put(store, run, changed).await?;
     }
     let gone: Vec<EvmAddress> = known.into_keys().collect();
     done.removed = gone.len();
-    activity::remove_wallets(store, &gone).await?;
     let groups = groups(&world.0, &world.1, bundle)?;
     done.groups = groups.len();
-    let mut tx = store.begin().await?;
+    let mut tx = held(store, run).await?;
+    activity::remove_wallets(&mut tx, &gone).await?;
     models::replace_groups(&mut tx, groups).await?;
+    activity::end_run(&mut tx, run, &mark(&chunks, bundle)).await?;
     tx.commit().await?;
     Ok(done)
+}
+
+async fn put(store: &Store, run: i64, changed: Vec<WalletRow>) -> Result<(), ActivityError> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut tx = held(store, run).await?;
+    activity::put_wallets(&mut tx, changed).await?;
+    Ok(tx.commit().await?)
+}
+
+/// A transaction in which nobody else computes.
+async fn held(store: &Store, run: i64) -> Result<Tx, ActivityError> {
+    let mut tx = store.begin().await?;
+    if activity::hold_run(&mut tx, run).await? { Ok(tx) } else { Err(ActivityError::Elsewhere) }
 }
 
 /// Whoever never sent anything may be anything; a first bridging is an act of its own.

@@ -8,9 +8,9 @@ use pyxis_store::usage::Counted;
 
 /// A window with more than this left is far from its limit: a request is let in first and counted just
 /// after. Other nodes would have to let in as many within one [`super::limiter::PAUSE`] to make that wrong.
-const AMPLE: i64 = 10_000;
-/// Most requests that are let in and not counted yet.
-const AHEAD: i64 = 1_000;
+const AMPLE: i64 = 20_000;
+/// Most requests that are let in and not counted yet: more than one node answers within a pause.
+const AHEAD: i64 = 4_000;
 
 /// How many were in the window with this one, or `None` where it did not fit.
 pub(super) type Answer = Result<Option<i64>, StoreError>;

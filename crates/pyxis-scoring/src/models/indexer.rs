@@ -5,14 +5,15 @@ mod answer;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use http::header::RETRY_AFTER;
 use http::{Method, Request, StatusCode};
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
-use pyxis_models::chain::{Chain, Kind, Scope};
+use pyxis_models::chain::{Chain, Kind};
+use pyxis_models::features::Features;
 use pyxis_models::features::scope::Event;
-use pyxis_models::features::{Features, SCOPE, WALLET};
 use pyxis_models::graph::Node;
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
@@ -21,6 +22,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
+use super::read;
 use super::source::{Answer, Source, SourceError};
 use answer::{Entry, Page, Verdict};
 
@@ -33,6 +35,8 @@ const BODY: usize = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Tries of one page; the wait before the next doubles.
 const TRIES: u32 = 4;
+/// An indexer that wants a longer wait than this (`Retry-After`) does not answer now.
+const LONGEST: Duration = Duration::from_secs(20);
 /// Wallets that are kept, and for how long.
 const KEPT: u64 = 10_000;
 const FRESH: Duration = Duration::from_mins(10);
@@ -53,9 +57,9 @@ pub enum IndexerError {
     /// It cannot be reached, or stopped in the middle.
     #[error("cannot be asked")]
     Net(#[from] pyxis_net::Error),
-    /// It answered with a status that is no success.
+    /// It answered with a status that is no success, and perhaps when to ask again.
     #[error("answered {0}")]
-    Status(StatusCode),
+    Status(StatusCode, Option<Duration>),
     /// It refused in words: a limit that stays, a wrong key.
     #[error("refused: {0}")]
     Refused(String),
@@ -125,13 +129,16 @@ impl Indexer {
             entries.extend(found);
         }
         let local = activity::wallet(&self.store, address).await?;
-        let local = local.and_then(|bytes| Features::from_bytes(&bytes));
+        let local = local.map(|bytes| read(address, &bytes)).transpose()?;
         let (events, parties) = numbered(address, &entries);
         let popularity = self.popularity(&parties).await?;
         let popular = |node: Node| popularity.get(&node).copied().unwrap_or(f32::NAN);
         let seconds = u32::try_from(now.seconds()).ok();
-        let found = Features::of_alone(&events, &popular, seconds);
-        let found = merged(found, local, &self.chains);
+        let is_asked = |chain: Chain| self.chains.iter().any(|(asked, _)| asked.chain == chain);
+        let found = match local {
+            Some(local) => local.beside(&events, &popular, seconds, &is_asked),
+            None => Features::of_alone(&events, &popular, seconds),
+        };
         self.kept.insert(address, found.clone());
         Ok(found)
     }
@@ -142,8 +149,8 @@ impl Indexer {
         let places: HashMap<EvmAddress, Node> = parties.iter().copied().zip(0..).collect();
         for some in parties.chunks(PAGE) {
             for wallet in activity::wallets(&self.store, some).await? {
-                let known = Features::from_bytes(&wallet.features);
-                if let (Some(known), Some(place)) = (known, places.get(&wallet.address)) {
+                let known = read(wallet.address, &wallet.features)?;
+                if let Some(place) = places.get(&wallet.address) {
                     popularity.insert(*place, known.wallet[PARTIES]);
                 }
             }
@@ -156,26 +163,6 @@ impl Source for Indexer {
     fn look(&self, address: EvmAddress, now: UnixMillis) -> Answer<'_> {
         Box::pin(self.features(address, now))
     }
-}
-
-/// What an indexer knows, with what was imported of other chains and of the wallet's company.
-fn merged(
-    found: Option<Features>,
-    local: Option<Features>,
-    asked: &[(IndexerChain, Pace)],
-) -> Option<Features> {
-    let Some(local) = local else { return found };
-    let is_asked = |scope: Scope| asked.iter().any(|(chain, _)| scope == Scope::Chain(chain.chain));
-    let others = local.scopes.iter().filter(|(scope, _)| *scope != Scope::Nft && !is_asked(*scope));
-    let (mut wallet, mut scopes) = match found {
-        Some(found) => (found.wallet, found.scopes),
-        None => (local.wallet.clone(), Vec::new()),
-    };
-    // The first number of the company is how many chains there are, which the indexers know too.
-    wallet[SCOPE + 1..WALLET].copy_from_slice(&local.wallet[SCOPE + 1..WALLET]);
-    scopes.extend(others.copied());
-    scopes.sort_by_key(|(scope, _)| *scope);
-    (!scopes.is_empty()).then_some(Features { wallet, scopes })
 }
 
 /// The transfers of an account with its counterparties numbered.
@@ -253,7 +240,7 @@ async fn patiently(
                 Verdict::Never(words) => return Err(IndexerError::Refused(words)),
                 Verdict::Strange => return Err(IndexerError::Strange),
             },
-            Err(error @ IndexerError::Status(status))
+            Err(error @ IndexerError::Status(status, _))
                 if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() =>
             {
                 return Err(error);
@@ -261,10 +248,11 @@ async fn patiently(
             Err(error @ IndexerError::Net(pyxis_net::Error::Blocked(_))) => return Err(error),
             Err(error) => error,
         };
-        if attempt >= TRIES {
+        let asked = if let IndexerError::Status(_, Some(after)) = &error { *after } else { Duration::ZERO };
+        if attempt >= TRIES || asked > LONGEST {
             return Err(error);
         }
-        tokio::time::sleep(wait).await;
+        tokio::time::sleep(wait.max(asked)).await;
         wait *= 2;
     }
     Err(IndexerError::Strange)
@@ -279,9 +267,30 @@ async fn ask(net: &Client, url: &Url) -> Result<bytes::Bytes, IndexerError> {
         .map_err(|_| IndexerError::Strange)?;
     let answer = net.send(request, PATIENCE).await?;
     if !answer.status().is_success() {
-        return Err(IndexerError::Status(answer.status()));
+        let after =
+            answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        return Err(IndexerError::Status(answer.status(), after.map(Duration::from_secs)));
     }
     Ok(tokio::time::timeout(PATIENCE, read_capped(answer.into_body(), BODY))
         .await
-        .map_err(|_| IndexerError::Status(StatusCode::GATEWAY_TIMEOUT))??)
+        .map_err(|_| IndexerError::Status(StatusCode::GATEWAY_TIMEOUT, None))??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_to_an_indexer_keep_their_distance_whoever_asks() {
+        let (pace, began) = (Pace::default(), Instant::now());
+        tokio::join!(pace.turn(4), pace.turn(4), pace.turn(4));
+        assert_eq!(began.elapsed().as_millis(), 500);
+        pace.turn(4).await;
+        assert_eq!(began.elapsed().as_millis(), 750);
+        // A pause is not saved up.
+        tokio::time::advance(Duration::from_secs(10)).await;
+        let later = Instant::now();
+        tokio::join!(pace.turn(4), pace.turn(4));
+        assert_eq!(later.elapsed().as_millis(), 250);
+    }
 }

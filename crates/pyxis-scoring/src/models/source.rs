@@ -9,6 +9,7 @@ use pyxis_models::features::Features;
 use pyxis_store::{Store, StoreError, activity};
 
 use super::indexer::IndexerError;
+use super::read;
 
 /// A source that fails never makes a score.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum SourceError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What was imported is damaged.
+    #[error(transparent)]
+    Damaged(#[from] pyxis_models::Error),
     /// An indexer.
     #[error("the indexer of {chain}")]
     Indexer {
@@ -52,7 +56,7 @@ impl Source for Local {
     fn look(&self, address: EvmAddress, _: UnixMillis) -> Answer<'_> {
         Box::pin(async move {
             let stored = activity::wallet(&self.store, address).await?;
-            Ok(stored.and_then(|bytes| Features::from_bytes(&bytes)))
+            Ok(stored.map(|bytes| read(address, &bytes)).transpose()?)
         })
     }
 }

@@ -15,6 +15,9 @@ pub struct Told {
     pub score: Option<f64>,
     /// Why there is none, if there is none.
     pub missing: Option<String>,
+    /// Whether the numbers of the wallet's company are known: of what was imported they are, of what only an
+    /// indexer says they are not.
+    pub company: bool,
     /// The models that it comes from.
     pub models: Vec<ToldModel>,
 }
@@ -78,7 +81,8 @@ pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<T
         (None, _) => {}
     }
     let score = scores.of(model);
-    Ok(Told { score, missing: score.is_none().then(|| missing(model, &scores)), models })
+    let company = found.is_some_and(Features::knows_company);
+    Ok(Told { score, missing: score.is_none().then(|| missing(model, &scores)), company, models })
 }
 
 fn part(

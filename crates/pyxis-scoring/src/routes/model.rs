@@ -104,6 +104,7 @@ fn broken(error: pyxis_models::Error) -> Error {
 fn failed(error: SourceError) -> Error {
     match error {
         SourceError::Store(error) => error.into(),
+        SourceError::Damaged(error) => broken(error),
         error @ SourceError::Indexer { .. } => Error::Source(error),
     }
 }
@@ -119,6 +120,7 @@ fn explained(told: &Told, fingerprint: &str, trained_at: &str) -> Value {
     value!({
         "models": models,
         "missing": told.missing,
+        "company": told.company,
         "fingerprint": fingerprint,
         "trained_at": trained_at,
     })

@@ -37,6 +37,9 @@ pub enum Error {
     /// Others kept changing the same rows.
     #[error("too busy: others change the same; try again")]
     Busy,
+    /// The indexer of a chain gave no activity.
+    #[error("the indexer of {0} does not answer; try again later")]
+    Source(&'static str),
     /// The database does not answer.
     #[error("the database does not answer")]
     Unavailable(#[source] StoreError),
@@ -101,6 +104,9 @@ impl From<&Error> for Problem {
                     .with("field", field.as_str())
             }
             Error::Busy => Self::new(S::SERVICE_UNAVAILABLE, "busy", said).with_header(RETRY_AFTER, soon),
+            Error::Source(_) => {
+                Self::new(S::BAD_GATEWAY, "upstream_error", said).with_header(RETRY_AFTER, soon)
+            }
             Error::Unavailable(_) => Self::new(
                 S::SERVICE_UNAVAILABLE,
                 "unavailable",

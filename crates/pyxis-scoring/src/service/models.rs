@@ -2,7 +2,6 @@
 //! has its score.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_models::features::Features;
 use pyxis_models::plot;
 use pyxis_store::{activity, models};
 
@@ -13,7 +12,7 @@ pub use pyxis_models::custom::CustomCard;
 pub use pyxis_models::metrics::Quality;
 
 use super::{Error, Result};
-use crate::models::{SourceError, Told, tell};
+use crate::models::{Local, Source, SourceError, Told, tell};
 use crate::state::State;
 
 /// Groups that are shown.
@@ -34,6 +33,8 @@ pub struct Overview {
     pub served: Vec<(String, i64, i64)>,
     /// Files of activity that were taken in.
     pub imports: usize,
+    /// Whether indexers are asked for activity.
+    pub indexers: bool,
 }
 
 /// The models in force.
@@ -46,6 +47,7 @@ pub async fn overview(state: &State) -> Result<Overview> {
         customs: held.bundle.customs.iter().map(|custom| custom.card.clone()).collect(),
         served: models::serves(&state.store).await?,
         imports: activity::list_imports(&state.store).await?.len(),
+        indexers: state.activity().is_some(),
     })
 }
 
@@ -60,19 +62,21 @@ pub async fn groups(state: &State) -> Result<Vec<Group>> {
 pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<Told> {
     let held = state.models.current().await?;
     let found = match state.activity() {
-        Some(source) => source.look(address, state.now()).await.map_err(failed)?,
-        None => match activity::wallet(&state.store, address).await? {
-            Some(bytes) => Features::from_bytes(&bytes),
-            None => None,
-        },
+        Some(source) => source.look(address, state.now()).await,
+        None => Local::new(state.store.clone()).look(address, state.now()).await,
     };
+    let found = found.map_err(failed)?;
     tell(&held.bundle, model, found.as_ref()).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 fn failed(error: SourceError) -> Error {
     match error {
         SourceError::Store(error) => error.into(),
-        error @ SourceError::Indexer { .. } => Error::Internal(Box::new(error)),
+        SourceError::Damaged(error) => Error::Internal(Box::new(error)),
+        SourceError::Indexer { chain, error } => {
+            tracing::warn!(chain, %error, "an indexer gave no activity");
+            Error::Source(chain)
+        }
     }
 }
 

@@ -76,3 +76,34 @@ fn ecdsa_takes_digests_only() {
     assert!(key.sign(&ToSign::Message(vec![1; 32])).is_none());
     assert_eq!(format!("{key:?}"), "SigningKey(..)");
 }
+
+/// Signer and verifier are different libraries.
+#[test]
+fn ring_verifies_what_is_signed_with_ed25519_and_p256() {
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey};
+    for seed in 0..50_u64 {
+        let message = seed.to_be_bytes().repeat(usize::try_from(seed).unwrap());
+        let digest: [u8; 32] = Sha256::digest(&message).into();
+        let entropy = SeededEntropy::new(seed);
+        for (algorithm, what) in [
+            (Algorithm::Ed25519, ToSign::Message(message.clone())),
+            (Algorithm::P256, ToSign::Digest(digest)),
+        ] {
+            let secret = generate(algorithm, &entropy);
+            let signed = SigningKey::new(algorithm, secret.expose()).unwrap().sign(&what).unwrap();
+            let (public, signature) =
+                (from_hex(&signed.public_key).unwrap(), from_hex(&signed.signature).unwrap());
+            let (verified, forged) = match algorithm {
+                Algorithm::Ed25519 => {
+                    let key = UnparsedPublicKey::new(&ED25519, public);
+                    (key.verify(&message, &signature), key.verify(b"another", &signature))
+                }
+                _ => {
+                    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public);
+                    (key.verify(&message, &signature), key.verify(b"another", &signature))
+                }
+            };
+            assert!(verified.is_ok() && forged.is_err(), "{algorithm:?} {seed}");
+        }
+    }
+}

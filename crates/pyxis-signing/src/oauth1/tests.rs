@@ -83,7 +83,7 @@ fn the_signature_of_oauth_core_comes_out() {
     let tokens = Tokens {
         consumer_key: "dpf43f3p2l4k3l03".to_owned(),
         consumer_secret: secret("kd94hf93k423kf44"),
-        token: "nnch734d00sl2jdk".to_owned(),
+        token: secret("nnch734d00sl2jdk"),
         token_secret: secret("pfkkdhi9sl3r4s00"),
     };
     let stamp = Stamp { timestamp: 1_191_242_096, nonce: "kllo9940pd9333jh".to_owned() };
@@ -104,7 +104,7 @@ fn the_signature_of_the_x_api_comes_out() {
     let tokens = Tokens {
         consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
         consumer_secret: secret("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw"),
-        token: "370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned(),
+        token: secret("370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb"),
         token_secret: secret("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE"),
     };
     let stamp =
@@ -120,7 +120,7 @@ fn a_two_legged_request_names_no_token_and_its_key_ends_in_an_ampersand() {
     let tokens = Tokens {
         consumer_key: "k&y".to_owned(),
         consumer_secret: secret("s&cret %"),
-        token: String::new(),
+        token: secret(""),
         token_secret: secret(""),
     };
     let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
@@ -191,4 +191,16 @@ proptest! {
         let encoded = percent::encode(&raw);
         prop_assert_eq!(percent::decode_form(encoded.as_bytes()).into_owned(), raw);
     }
+}
+
+#[test]
+fn credentials_print_none_of_their_secrets() {
+    let tokens = Tokens {
+        consumer_key: "who".to_owned(),
+        consumer_secret: secret("canary-1"),
+        token: secret("canary-2"),
+        token_secret: secret("canary-3"),
+    };
+    let printed = format!("{tokens:?}");
+    assert!(printed.contains("who") && !printed.contains("canary"), "{printed}");
 }

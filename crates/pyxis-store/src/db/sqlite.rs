@@ -20,8 +20,6 @@ mod cancel;
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
-/// How much of the file a reader maps, at most.
-const MAPPED_BYTES: i64 = 1 << 30;
 
 /// An open SQLite file.
 pub(crate) struct Database {
@@ -271,8 +269,8 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
 fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true).map_err(failure)?;
-    // A reader drops its page cache after every commit of the writer; what it maps it need not read again.
-    connection.pragma_update(None, "mmap_size", MAPPED_BYTES).map_err(failure)?;
+    // The file is not mapped: a reader would let go of its mapping after every commit of the writer, and to
+    // fault pages in again costs more than to read them.
     Ok(connection)
 }
 

@@ -58,4 +58,23 @@ contract! {
         assert_eq!(activity::remove_wallets(store, &[address(1)]).await.unwrap(), 1);
         assert_eq!(activity::digests(store).await.unwrap().len(), 1);
     }
+
+    async fn a_computation_that_was_overtaken_writes_and_marks_nothing_more(world: &World) {
+        let store = &world.store;
+        assert_eq!(activity::mark(store).await.unwrap(), None);
+        let first = activity::begin_run(store).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        assert!(activity::end_run(&mut tx, first, "one").await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("one"));
+        let (slow, next) = (activity::begin_run(store).await.unwrap(), activity::begin_run(store).await.unwrap());
+        assert_eq!(activity::mark(store).await.unwrap(), None, "under way, or never ended");
+        let mut tx = store.begin().await.unwrap();
+        assert!(!activity::hold_run(&mut tx, slow).await.unwrap());
+        assert!(activity::hold_run(&mut tx, next).await.unwrap());
+        assert!(!activity::end_run(&mut tx, slow, "old").await.unwrap());
+        assert!(activity::end_run(&mut tx, next, "two").await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("two"));
+    }
 }

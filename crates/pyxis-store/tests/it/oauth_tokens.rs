@@ -36,6 +36,29 @@ contract! {
         assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), None);
     }
 
+    async fn a_token_ends_early_if_it_is_still_the_one(world: &World) {
+        let id = add_credential(world, "api").await;
+        let first = tokens(world, id, 1, b"one");
+        assert!(oauth_tokens::put(&world.store, &first).await.unwrap());
+        let end = |workspace, which| oauth_tokens::end(&world.store, workspace, id, which, at(5));
+        let other = add_workspace(&world.store, "other").await;
+        for (workspace, which) in [(world.ws, (2, at(1000))), (world.ws, (1, at(999))), (other, (1, at(1000)))] {
+            assert!(!end(workspace, which).await.unwrap());
+        }
+        assert!(end(world.ws, (1, at(1000))).await.unwrap());
+        let ended = TokenRow { expires_at: at(5), updated_at: at(5), ..first };
+        assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), Some(ended));
+        assert!(!end(world.ws, (1, at(1000))).await.unwrap(), "once");
+    }
+
+    async fn the_version_of_a_credential_rises_from_the_one_that_was_seen(world: &World) {
+        use pyxis_store::credentials::raise_version;
+        let id = add_credential(world, "api").await;
+        assert_eq!(raise_version(&world.store, world.ws, id, 2, at(1)).await.unwrap(), None);
+        assert_eq!(raise_version(&world.store, world.ws, id, 1, at(1)).await.unwrap(), Some(2));
+        assert_eq!(raise_version(&world.store, world.ws, id, 1, at(1)).await.unwrap(), None);
+    }
+
     async fn a_connection_is_taken_once_in_time_and_by_whoever_began_it(world: &World) {
         let id = add_credential(world, "api").await;
         let user = UserId::new(NOW, &OsEntropy);

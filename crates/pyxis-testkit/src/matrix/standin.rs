@@ -1,7 +1,8 @@
 //! A stand-in for a homeserver, for what a real one does not do on command: be down, limit, forget nothing.
 //!
 //! It follows <https://spec.matrix.org/v1.11/client-server-api/> as far as a bot goes: the same key sends an
-//! event once, an edit is an event that replaces another, a look waits until its time is up.
+//! event once, an edit is an event that replaces another, a look waits until somebody does something or its
+//! time is up, and brings the newest events only where there are more than were asked for.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -31,6 +32,8 @@ pub struct Posted {
     pub event: String,
     /// Its text, after the last edit.
     pub text: String,
+    /// The same as markup, if it was sent as such.
+    pub html: Option<String>,
     /// How often it was edited.
     pub edits: usize,
 }
@@ -40,6 +43,8 @@ struct Inner {
     messages: BTreeMap<String, Posted>,
     /// Which event a key of a room made.
     keys: BTreeMap<(String, String), String>,
+    /// What people sent, in order: the room and the event.
+    log: Vec<(String, Value)>,
     encrypted: BTreeSet<String>,
     strange: BTreeSet<String>,
     limited: VecDeque<u64>,
@@ -58,6 +63,7 @@ struct Shared {
     inner: Mutex<Inner>,
     down: watch::Sender<bool>,
     changed: watch::Sender<()>,
+    said: watch::Sender<()>,
 }
 
 impl Shared {
@@ -75,6 +81,7 @@ impl StandIn {
             inner: Mutex::default(),
             down: watch::Sender::new(false),
             changed: watch::Sender::new(()),
+            said: watch::Sender::new(()),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self { address, shared, accepting }
@@ -111,6 +118,22 @@ impl StandIn {
     /// Answers the next events that are sent with 429 and these milliseconds to wait, one each.
     pub fn limit(&self, millis: &[u64]) {
         self.shared.inner().limited.extend(millis);
+    }
+
+    /// Somebody sends an event to a room.
+    pub fn say(&self, room: &str, sender: &str, kind: &str, content: &Value) {
+        let mut inner = self.shared.inner();
+        let id = format!("$said-{}", inner.log.len());
+        let event = json!({ "type": kind, "event_id": id, "sender": sender, "content": content });
+        inner.log.push((room.to_owned(), event));
+        drop(inner);
+        self.shared.said.send_replace(());
+    }
+
+    /// Somebody reacts to a message.
+    pub fn react(&self, message: &Posted, sender: &str, key: &str) {
+        let relation = json!({ "rel_type": "m.annotation", "event_id": message.event, "key": key });
+        self.say(&message.room, sender, "m.reaction", &json!({ "m.relates_to": relation }));
     }
 
     /// Makes a room encrypted, which cannot be taken back.
@@ -176,6 +199,7 @@ async fn answer(
             answer
         }
         ("GET", ["sync"]) => look(shared, query.unwrap_or_default()).await,
+        ("GET", ["rooms", room, "messages"]) => shared.inner().earlier(room, query.unwrap_or_default()),
         _ => (404, json!({ "errcode": "M_UNRECOGNIZED", "error": "Unrecognized request" })),
     }
 }
@@ -184,15 +208,78 @@ fn forbidden() -> (u16, Value) {
     (403, json!({ "errcode": "M_FORBIDDEN", "error": "You are not invited to this room." }))
 }
 
-/// Nothing ever happens; the look ends when its time is up or the server goes down.
+/// A value of a query.
+fn asked(query: &str, name: &str) -> Option<String> {
+    let found = query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))?;
+    Some(percent_decode_str(found).decode_utf8_lossy().into_owned())
+}
+
+/// A place in the log, as tokens name it.
+fn place(token: &str) -> usize {
+    token.trim_start_matches('s').parse().expect("a token of ours")
+}
+
+/// Waits until there is something new, the time is up, or the server goes down.
 async fn look(shared: &Shared, query: &str) -> (u16, Value) {
-    let millis = query.split('&').find_map(|part| part.strip_prefix("timeout=")?.parse().ok()).unwrap_or(0);
-    let mut down = shared.down.subscribe();
-    let ended = tokio::time::timeout(Duration::from_millis(millis), down.wait_for(|down| *down)).await;
-    if ended.is_ok() { (502, json!("Bad Gateway")) } else { (200, json!({ "next_batch": "s1" })) }
+    let millis = asked(query, "timeout").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let since = asked(query, "since").map(|token| place(&token));
+    let (mut down, mut said) = (shared.down.subscribe(), shared.said.subscribe());
+    let news = async {
+        while since.is_none_or(|since| shared.inner().log.len() <= since) {
+            if said.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let ended = async {
+        tokio::select! {
+            () = news => false,
+            _ = down.wait_for(|down| *down) => true,
+        }
+    };
+    if tokio::time::timeout(Duration::from_millis(millis), ended).await == Ok(true) {
+        return (502, json!("Bad Gateway"));
+    }
+    let filter: Value = serde_json::from_str(&asked(query, "filter").unwrap_or_default()).unwrap_or_default();
+    let limit = filter["room"]["timeline"]["limit"].as_u64().unwrap_or(10);
+    shared.inner().news(since, usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 impl Inner {
+    /// The newest events since a place, room by room.
+    fn news(&self, since: Option<usize>, limit: usize) -> (u16, Value) {
+        let end = self.log.len();
+        let since = since.unwrap_or(end).min(end);
+        let rooms: BTreeSet<&String> = self.log[since..].iter().map(|(room, _)| room).collect();
+        let mut join = serde_json::Map::new();
+        for room in rooms {
+            let here: Vec<_> = (since..end).filter(|at| self.log[*at].0 == **room).collect();
+            let shown = &here[here.len().saturating_sub(limit)..];
+            let timeline = json!({
+                "events": shown.iter().map(|at| &self.log[*at].1).collect::<Vec<_>>(),
+                "limited": shown.len() < here.len(),
+                "prev_batch": format!("s{}", shown.first().copied().unwrap_or(end)),
+            });
+            join.insert(room.clone(), json!({ "timeline": timeline }));
+        }
+        (200, json!({ "next_batch": format!("s{end}"), "rooms": { "join": join } }))
+    }
+
+    /// Events of a room before a place, newest first, down to another.
+    fn earlier(&self, room: &str, query: &str) -> (u16, Value) {
+        let named = |name: &str| asked(query, name).map(|token| place(&token));
+        let (from, to) = (named("from").unwrap_or(self.log.len()), named("to").unwrap_or(0));
+        let limit = asked(query, "limit").and_then(|text| text.parse().ok()).unwrap_or(10);
+        let all: Vec<usize> = (to..from).rev().filter(|at| self.log[*at].0 == room).collect();
+        let shown = &all[..all.len().min(limit)];
+        let chunk: Vec<_> = shown.iter().map(|at| &self.log[*at].1).collect();
+        let mut page = json!({ "start": format!("s{from}"), "chunk": chunk });
+        if let Some(last) = shown.last().filter(|_| shown.len() < all.len()) {
+            page["end"] = format!("s{last}").into();
+        }
+        (200, page)
+    }
+
     fn encryption(&self, room: &str) -> (u16, Value) {
         if self.strange.contains(room) {
             return forbidden();
@@ -229,13 +316,15 @@ impl Inner {
         if relation["rel_type"] == "m.replace" {
             let edited = relation["event_id"].as_str().and_then(|event| self.messages.get_mut(event));
             let edited = edited.expect("an edit of what was posted");
-            let text = body["m.new_content"]["body"].as_str().expect("a text");
-            text.clone_into(&mut edited.text);
+            let content = &body["m.new_content"];
+            content["body"].as_str().expect("a text").clone_into(&mut edited.text);
+            edited.html = content["formatted_body"].as_str().map(str::to_owned);
             edited.edits += 1;
             return;
         }
         let text = body["body"].as_str().expect("a text").to_owned();
-        let posted = Posted { room: room.to_owned(), event: event.to_owned(), text, edits: 0 };
+        let html = body["formatted_body"].as_str().map(str::to_owned);
+        let posted = Posted { room: room.to_owned(), event: event.to_owned(), text, html, edits: 0 };
         self.messages.insert(event.to_owned(), posted);
     }
 }

@@ -11,7 +11,7 @@ use pyxis_models::chain::Model;
 pub enum ActivityCommand {
     /// Take in activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
     /// time, amount) or of first bridgings (`address`, `first_bridge_unix`, `bridge_volume_usd`). Interrupted, it
-    /// goes on where it stopped. Exit 3 if all of it was taken in before.
+    /// goes on where it stopped. Exit 3 if all of it was taken in before and is scored.
     Import {
         /// The files.
         #[arg(required = true)]
@@ -19,6 +19,9 @@ pub enum ActivityCommand {
     },
     /// List what was taken in.
     List,
+    /// Compute anew what models see of every wallet, and write all of it: for wallets that are damaged. After an
+    /// import, or one that was interrupted, `activity import` does what is needed by itself.
+    Rebuild,
     /// Forget a file that was taken in. Exit 3 if it is not known.
     Remove {
         /// Its SHA-256, as `activity list` prints it.

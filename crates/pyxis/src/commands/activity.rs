@@ -30,7 +30,11 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
             if !activity::remove_import(&app.store, &source).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
-            tell(global.json, &[], &rebuild(&app).await?);
+            tell(global.json, &[], &rebuild(&app, false).await?);
+            Ok(ExitCode::SUCCESS)
+        }
+        ActivityCommand::Rebuild => {
+            tell(global.json, &[], &rebuild(&app, true).await?);
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -53,15 +57,38 @@ async fn list(app: &App, as_json: bool) -> Result<ExitCode> {
 
 async fn import(app: &App, as_json: bool, files: &[PathBuf]) -> Result<ExitCode> {
     let mut imported = Vec::new();
+    let mut failure = None;
     for file in files {
-        imported.push((file.display().to_string(), import_file(app, file).await?));
+        match import_file(app, file).await {
+            Ok(done) => imported.push((file.display().to_string(), done)),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
     }
-    if imported.iter().all(|(_, done)| !done.new) {
+    // What came in is to be scored, also where a later file failed or an earlier rebuild was interrupted.
+    let held = app.scoring.models.current().await?;
+    let any_new = imported.iter().any(|(_, done)| done.new);
+    if any_new || work::lags(&app.store, &held.bundle).await? {
+        tell(as_json, &imported, &rebuild(app, false).await?);
+    } else if failure.is_none() {
         return Ok(ExitCode::from(NOTHING_TO_DO));
     }
-    tell(as_json, &imported, &rebuild(app).await?);
+    if let Some(error) = failure {
+        return Err(error);
+    }
     let rejected = imported.iter().any(|(_, done)| done.rejected > 0);
     Ok(if rejected { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Brings suspected groups, and what models see, in step with models that were just put in force.
+pub(super) async fn follow(app: &App) -> Result<()> {
+    let held = app.scoring.models.current().await?;
+    if work::lags(&app.store, &held.bundle).await? {
+        rebuild(app, false).await?;
+    }
+    Ok(())
 }
 
 async fn import_file(app: &App, file: &Path) -> Result<Imported> {
@@ -95,15 +122,19 @@ fn digest(file: &Path) -> std::io::Result<String> {
     }
 }
 
-/// What models see of each wallet, in step with what was taken in.
-async fn rebuild(app: &App) -> Result<Rebuilt> {
+/// What models see of each wallet, in step with what was taken in; `every` writes also what did not change.
+async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
     let bar = out::progress_to("wallets", 0);
     let held = app.scoring.models.current().await?;
-    let done = work::rebuild(&app.store, &held.bundle, |wallets, all| {
+    let report = |wallets: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(wallets as u64);
-    })
-    .await;
+    };
+    let done = if every {
+        work::renew(&app.store, &held.bundle, report).await
+    } else {
+        work::rebuild(&app.store, &held.bundle, report).await
+    };
     bar.finish_and_clear();
     Ok(done?)
 }

@@ -94,6 +94,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         auth,
         auth_json,
         preset,
+        set,
         auth_name,
         auth_format,
         api_base,
@@ -104,7 +105,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     let sidecar = auth == Some(AuthKind::Oauth1) && api_base.is_some();
     let named = |what: &str| auth_name.clone().with_context(|| format!("--auth-name names the {what}"));
     let auth = match auth {
-        None => Some(described(auth_json.as_deref(), preset.as_deref(), &mut allow_hosts)?),
+        None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
         Some(AuthKind::Oauth1) => (!sidecar).then_some(Auth::Oauth1 {}),
         Some(AuthKind::Mtls) => Some(Auth::Mtls {}),
         Some(AuthKind::Bearer) => Some(Auth::Bearer {}),
@@ -133,7 +134,12 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
 }
 
 /// The kind that JSON or a preset gives; a preset's hosts count where none were named.
-fn described(json: Option<&str>, preset: Option<&str>, hosts: &mut Vec<String>) -> Result<Auth> {
+fn described(
+    json: Option<&str>,
+    preset: Option<&str>,
+    set: &[String],
+    hosts: &mut Vec<String>,
+) -> Result<Auth> {
     if let Some(text) = json {
         return serde_json::from_str(text).context("--auth-json is not a kind that there is");
     }
@@ -143,7 +149,20 @@ fn described(json: Option<&str>, preset: Option<&str>, hosts: &mut Vec<String>) 
     if hosts.is_empty() {
         hosts.clone_from(&preset.hosts);
     }
-    Ok(preset.auth.clone())
+    filled(&preset.auth, set)
+}
+
+/// A preset's kind with the parts that were given.
+fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
+    let mut fields = serde_json::to_value(auth)?;
+    for given in set {
+        let (name, value) = given.split_once('=').context("--set takes FIELD=VALUE")?;
+        if name == "kind" {
+            bail!("the kind is the preset's: --auth-json takes any");
+        }
+        fields[name] = value.into();
+    }
+    serde_json::from_value(fields).context("--set names a part that this kind does not have")
 }
 
 /// A key to make here, or one that is imported.

@@ -16,7 +16,7 @@ use pyxis_models::training::{self, Options};
 use pyxis_store::models;
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, open, out};
+use super::{NOTHING_TO_DO, activity, open, out};
 use crate::app::App;
 use crate::cli::{Evaluate, Global, ModelsCommand, Train};
 
@@ -24,17 +24,26 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
     let app = open(global).await?;
     match command {
         ModelsCommand::List => list(&app, global.json).await?,
-        ModelsCommand::Train(wanted) => train(&app, global.json, &wanted).await?,
+        ModelsCommand::Train(wanted) => {
+            train(&app, global.json, &wanted).await?;
+            if !wanted.no_install {
+                activity::follow(&app).await?;
+            }
+        }
         ModelsCommand::Evaluate(wanted) => evaluate(&app, global.json, &wanted).await?,
         ModelsCommand::Score(wanted) => score::run(&app, global.json, &wanted).await?,
         ModelsCommand::Clusters { limit, plots } => {
             groups::run(&app, global.json, limit, plots.as_deref()).await?;
         }
-        ModelsCommand::Add(wanted) => own::add(&app, global.json, &wanted).await?,
+        ModelsCommand::Add(wanted) => {
+            own::add(&app, global.json, &wanted).await?;
+            activity::follow(&app).await?;
+        }
         ModelsCommand::Remove { model } => {
             if !own::remove(&app, model).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
+            activity::follow(&app).await?;
         }
         ModelsCommand::Features(wanted) => own::features(&app, global.json, &wanted).await?,
         ModelsCommand::Reset => {
@@ -42,6 +51,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
+            activity::follow(&app).await?;
         }
     }
     Ok(ExitCode::SUCCESS)

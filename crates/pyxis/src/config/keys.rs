@@ -53,14 +53,18 @@ pub const KEYS: &[Key] = &[
     key(
         "indexers",
         "",
-        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`. Empty: activity comes from `pyxis activity import`.",
+        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings of their own, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",
     ),
     key(
         "indexer_api_key",
         "",
-        "Key that every indexer is asked with; or name a file with `PX_INDEXER_API_KEY_FILE`.",
+        "Key that every indexer is asked with that has none of its own (an empty one of its own is none); or name a file with `PX_INDEXER_API_KEY_FILE`.",
     ),
-    key("indexer_per_second", "5", "Requests that each indexer gets in a second, at most."),
+    key(
+        "indexer_per_second",
+        "5",
+        "Requests that each indexer gets in a second, at most, unless it has a number of its own.",
+    ),
     key(
         "networks",
         "",

@@ -1,15 +1,17 @@
 //! Values of settings.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
+use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
 use pyxis_models::chain::Chain;
+use serde::Deserialize;
 use url::Url;
 
-use super::{MetricsListen, Surfaces, keys};
+use super::{Indexer, MetricsListen, Surfaces, keys, read_secret};
 
 /// The keys of a `pyxis.toml`, as text.
 pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
@@ -22,7 +24,7 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
         }
         let text = match value {
             toml::Value::String(text) => text,
-            // Networks, by name.
+            // Networks and indexers, by name.
             table @ toml::Value::Table(_) => serde_json::to_string(&table)?,
             toml::Value::Array(items) => {
                 items.iter().filter_map(|item| item.as_str()).collect::<Vec<_>>().join(",")
@@ -43,23 +45,69 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .collect()
 }
 
-/// `chain=URL`, separated by spaces or commas.
-pub(super) fn indexers(text: &str) -> Result<Vec<(Chain, Url)>> {
-    let mut found: Vec<(Chain, Url)> = Vec::new();
+/// What is written of an indexer: its URL, or settings.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Url(String),
+    Settings(WrittenIndexer),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenIndexer {
+    url: String,
+    api_key: Option<SecretString>,
+    api_key_file: Option<PathBuf>,
+    per_second: Option<u32>,
+}
+
+/// `chain=URL`, separated by spaces or commas; or a JSON object, chain to settings.
+pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
+    if text.trim_start().starts_with('{') {
+        // No word of what is wrong in it: it may hold keys.
+        let written: BTreeMap<String, Written> = serde_json::from_str(text).map_err(|_| {
+            anyhow::anyhow!(
+                "PX_INDEXERS: a JSON object, chain to a URL or to url, api_key or api_key_file, per_second"
+            )
+        })?;
+        return written.into_iter().map(|(name, settings)| written_indexer(&name, settings)).collect();
+    }
+    let mut found: Vec<Indexer> = Vec::new();
     for item in text.split([' ', ',', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
         let (name, url) =
             item.split_once('=').with_context(|| format!("PX_INDEXERS: write chain=URL, not {item}"))?;
-        let chain = Chain::from_name(name).with_context(|| format!("PX_INDEXERS: unknown chain: {name}"))?;
-        let url: Url = url.parse().with_context(|| format!("PX_INDEXERS: not a URL: {url}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            bail!("PX_INDEXERS: not http or https: {url}");
-        }
-        if found.iter().any(|(other, _)| *other == chain) {
+        let indexer = written_indexer(name, Written::Url(url.to_owned()))?;
+        if found.iter().any(|other| other.chain == indexer.chain) {
             bail!("PX_INDEXERS: {name} is there twice");
         }
-        found.push((chain, url));
+        found.push(indexer);
     }
     Ok(found)
+}
+
+fn written_indexer(name: &str, written: Written) -> Result<Indexer> {
+    let chain = Chain::from_name(name).with_context(|| format!("PX_INDEXERS: unknown chain: {name}"))?;
+    let of = match written {
+        Written::Url(url) => WrittenIndexer { url, api_key: None, api_key_file: None, per_second: None },
+        Written::Settings(of) => of,
+    };
+    let url: Url = of.url.parse().with_context(|| format!("PX_INDEXERS: {name}: not a URL"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        bail!("PX_INDEXERS: {name}: not http or https");
+    }
+    let api_key = match (of.api_key, of.api_key_file) {
+        (Some(_), Some(_)) => bail!("PX_INDEXERS: {name}: api_key and api_key_file are two keys; keep one"),
+        (Some(key), None) => Some(key),
+        (None, Some(path)) => {
+            Some(read_secret(&path).with_context(|| format!("PX_INDEXERS: {name}: api_key_file"))?)
+        }
+        (None, None) => None,
+    };
+    if of.per_second == Some(0) {
+        bail!("PX_INDEXERS: {name}: per_second must be at least 1");
+    }
+    Ok(Indexer { chain, url, api_key, per_second: of.per_second })
 }
 
 /// `written`: somebody asks for it, so that it must not be left out silently.

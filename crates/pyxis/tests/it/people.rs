@@ -3,4 +3,5 @@
 mod approvals;
 mod matrix;
 mod members;
+mod surfaces;
 mod tokens;

@@ -6,3 +6,4 @@ mod proxied;
 mod requests;
 mod start;
 pub(crate) mod verifier;
+mod wire;

@@ -98,9 +98,16 @@ impl Sample {
             shown_accent: "0f766e".into(),
             draft: true,
             logo: Some("/brand/w1/logo.png".into()),
+            telegram_logo: true,
             problems: self.problems(&[("accent", "Six hex digits."), ("logo", "At most 256 KB.")]),
         };
-        let plain = BrandPage { logo: None, draft: false, problems: Problems::default(), ..brand.clone() };
+        let plain = BrandPage {
+            logo: None,
+            telegram_logo: false,
+            draft: false,
+            problems: Problems::default(),
+            ..brand.clone()
+        };
         vec![
             ("/app/notifications", render(&page)),
             ("/app/notifications?quiet", render(&quiet)),

@@ -1,10 +1,16 @@
 //! The page of models.
 
+use std::sync::Arc;
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
 use pyxis_models::calibration::Curve;
 use pyxis_models::chain::Model;
 use pyxis_models::custom::Custom;
 use pyxis_models::features;
 use pyxis_scoring::activity::{import, rebuild};
+use pyxis_scoring::models::{Answer, IndexerError, Source, SourceError};
+use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
 
 use super::HOLDER;
@@ -77,4 +83,38 @@ async fn a_model_of_ones_own_is_called_custom_wherever_it_answers() {
         assert!(listed.contains(shown), "{shown}");
     }
     assert!(![looked, listed].concat().contains("<b>owl"), "a name is text");
+}
+
+/// An indexer that does not answer.
+struct Down;
+
+impl Source for Down {
+    fn look(&self, _: EvmAddress, _: UnixMillis) -> Answer<'_> {
+        let error = IndexerError::Strange;
+        Box::pin(async { Err(SourceError::Indexer { chain: "base", error }) })
+    }
+}
+
+#[tokio::test]
+async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity() {
+    let world = World::new().await;
+    let (_, browser) = world.with_owner().await;
+    let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
+    let page = browser.get("/app/models").await;
+    assert!(!page.text.contains("No activity was taken in"));
+    let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
+    assert_eq!(page.status.as_u16(), 200);
+    assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);
+    assert!(!page.text.contains("Too little data"));
+}
+
+#[tokio::test]
+async fn what_is_damaged_is_an_error_and_no_lack_of_data() {
+    let world = World::new().await;
+    let (_, mut browser) = world.with_owner().await;
+    let row = WalletRow { address: HOLDER, digest: 1, features: vec![1, 2, 3] };
+    activity::put_wallets(&world.scoring.store, vec![row]).await.unwrap();
+    let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
+    assert_eq!(page.status.as_u16(), 500);
+    assert!(!page.text.contains("Too little data"));
 }

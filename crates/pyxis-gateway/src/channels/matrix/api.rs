@@ -74,6 +74,20 @@ pub(super) struct Room {
 pub(super) struct Timeline {
     #[serde(default)]
     pub(super) events: Vec<Event>,
+    /// Whether there was more than was asked for, before these.
+    #[serde(default)]
+    pub(super) limited: bool,
+    /// Where that is.
+    pub(super) prev_batch: Option<String>,
+}
+
+/// Earlier events of a room, newest first.
+#[derive(Deserialize)]
+pub(super) struct Earlier {
+    #[serde(default)]
+    pub(super) chunk: Vec<Event>,
+    /// Where to go on; nowhere at the end.
+    pub(super) end: Option<String>,
 }
 
 /// Something that somebody sent to a room.

@@ -8,7 +8,7 @@ use pyxis_store::leases;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::api::{self, Event, Sync, WhoAmI};
+use super::api::{self, Earlier, Event, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
@@ -24,6 +24,12 @@ const POLL: Duration = Duration::from_secs(30);
 const SLACK: Duration = Duration::from_secs(30);
 /// Least time between two looks that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
+/// What we want to hear of.
+const KINDS: [&str; 2] = ["m.reaction", "m.room.message"];
+/// Events of a room that one look brings; more are asked for page by page.
+const PAGE: u32 = 100;
+/// Most of those pages: as much as happens in a room while this side or the homeserver is down for long.
+const PAGES: usize = 50;
 /// Looks for the message of a reaction, and the wait between them.
 const LOOKS: usize = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -86,7 +92,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
             "sync?timeout={}&since={}&filter={}",
             POLL.as_millis(),
             api::segment(since),
-            api::segment(&filter(100).to_string())
+            api::segment(&filter(PAGE).to_string())
         ),
         // The first look of all only says where now is: old messages are nobody's word.
         None => format!("sync?timeout=0&filter={}", api::segment(&filter(0).to_string())),
@@ -105,9 +111,17 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
             tracing::warn!(?trouble, "the matrix bot was invited and cannot join");
         }
     }
-    if since.is_some() {
+    if let Some(since) = &since {
+        // All of it is read before anything is handled: what cannot be read yet is taken again, as a whole.
+        let mut heard = Vec::new();
         for (room, news) in &sync.rooms.join {
-            for event in news.timeline.events.iter().filter(|event| event.sender != me) {
+            match missed(state, bot, room, since, &news.timeline).await {
+                Ok(missed) => heard.push((room, missed, &news.timeline.events)),
+                Err(trouble) => return Ok(Some(trouble)),
+            }
+        }
+        for (room, missed, events) in heard {
+            for event in missed.iter().rev().chain(events).filter(|event| event.sender != me) {
                 handle(state, bot, room, event).await?;
             }
         }
@@ -116,13 +130,49 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
     Ok(None)
 }
 
+/// What happened in a room since the last look and was too much for this one, newest first.
+async fn missed(
+    state: &State,
+    bot: &Bot,
+    room: &str,
+    since: &str,
+    timeline: &Timeline,
+) -> std::result::Result<Vec<Event>, Trouble> {
+    let mut missed = Vec::new();
+    let mut from = timeline.prev_batch.clone().filter(|_| timeline.limited);
+    for _ in 0..PAGES {
+        let Some(at) = from else { return Ok(missed) };
+        let path = format!(
+            "rooms/{}/messages?dir=b&from={}&to={}&limit={PAGE}&filter={}",
+            api::segment(room),
+            api::segment(&at),
+            api::segment(since),
+            api::segment(&json!({ "types": KINDS }).to_string())
+        );
+        let page: Earlier = match bot.get(state, &path, Duration::ZERO).await {
+            Ok(page) => page,
+            // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
+            Err(Trouble::Refused(why)) => {
+                tracing::warn!(room, why, "earlier events of a matrix room cannot be read");
+                return Ok(missed);
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        // A page may be empty and not the last: what it held was filtered out.
+        missed.extend(page.chunk);
+        from = page.end.filter(|end| *end != at);
+    }
+    tracing::warn!(room, "more happened in a matrix room than is read at once; the earliest is left out");
+    Ok(missed)
+}
+
 fn filter(limit: u32) -> Value {
     let none = json!({ "types": [] });
     json!({
         "presence": none,
         "account_data": none,
         "room": {
-            "timeline": { "types": ["m.reaction", "m.room.message"], "limit": limit },
+            "timeline": { "types": KINDS, "limit": limit },
             "state": none,
             "ephemeral": none,
             "account_data": none,

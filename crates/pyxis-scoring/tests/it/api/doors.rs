@@ -131,6 +131,8 @@ both_engines! {
             format!("{}/history?created_at=2026-01-02", score_path(scorer, wallet(1))),
             format!("/v2/stamps/{}", wallet(1)),
             "/v2/stamps/metadata".to_owned(),
+            format!("/v2/models/score/{}", wallet(1)),
+            format!("/v2/models/score/{}?model=nothing", wallet(1)),
             score_path("999".parse().unwrap(), wallet(1)),
         ];
         for path in paths {
@@ -149,33 +151,35 @@ both_engines! {
     }
 
     async fn pages_of_any_origin_may_read_with_a_key(world: &World) {
-        let path = score_path(world.scorer("20", &[]).await, wallet(1));
-        let preflight = Request::builder()
-            .method(Method::OPTIONS)
-            .uri(&path)
-            .header("origin", "https://app.example")
-            .header("access-control-request-method", "GET")
-            .header("access-control-request-headers", "x-api-key,content-type")
-            .body(Body::empty())
-            .unwrap();
-        let allowed = world.send(preflight).await;
-        assert!(allowed.status.is_success(), "{allowed:?}");
-        assert_eq!(allowed.header("access-control-allow-origin"), "*");
-        assert!(
-            allowed.header("access-control-allow-methods").split(',').any(|method| method.trim() == "GET")
-        );
-        let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
-        assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
-        assert!(!allowed.header("access-control-allow-methods").contains("POST"));
-        // Refusals are readable too.
-        for (key, status) in [(world.key.as_str(), 200), ("wrong", 401)] {
-            let mut asked = request(Method::GET, &path, key, String::new());
-            asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
-            let answer = world.send(asked).await;
-            assert_eq!(answer.status.as_u16(), status);
-            assert_eq!(answer.header("access-control-allow-origin"), "*");
-            let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
-            assert!(exposed.contains("retry-after") && exposed.contains("ratelimit-remaining"), "{exposed}");
+        let scorer = world.scorer("20", &[]).await;
+        for path in [score_path(scorer, wallet(1)), format!("/v2/models/score/{}", wallet(1))] {
+            let preflight = Request::builder()
+                .method(Method::OPTIONS)
+                .uri(&path)
+                .header("origin", "https://app.example")
+                .header("access-control-request-method", "GET")
+                .header("access-control-request-headers", "x-api-key,content-type")
+                .body(Body::empty())
+                .unwrap();
+            let allowed = world.send(preflight).await;
+            assert!(allowed.status.is_success(), "{allowed:?}");
+            assert_eq!(allowed.header("access-control-allow-origin"), "*");
+            assert!(
+                allowed.header("access-control-allow-methods").split(',').any(|method| method.trim() == "GET")
+            );
+            let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
+            assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
+            assert!(!allowed.header("access-control-allow-methods").contains("POST"));
+            // Refusals are readable too.
+            for (key, status) in [(world.key.as_str(), 200), ("wrong", 401)] {
+                let mut asked = request(Method::GET, &path, key, String::new());
+                asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
+                let answer = world.send(asked).await;
+                assert_eq!(answer.status.as_u16(), status);
+                assert_eq!(answer.header("access-control-allow-origin"), "*");
+                let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
+                assert!(exposed.contains("retry-after") && exposed.contains("ratelimit-remaining"), "{exposed}");
+            }
         }
     }
 
@@ -183,7 +187,9 @@ both_engines! {
         let scorer = world.scorer("20", &[]).await;
         let score = score_path(scorer, wallet(1));
         let history = format!("{score}/history?created_at=2026-01-01");
-        for path in [&score, &history, &format!("/v2/stamps/{}", wallet(1)), "/v2/stamps/metadata"] {
+        let (stamps, model) =
+            (format!("/v2/stamps/{}", wallet(1)), format!("/v2/models/score/{}", wallet(1)));
+        for path in [&score, &history, &stamps, &model, "/v2/stamps/metadata"] {
             let mut asked = request(Method::GET, path, &world.key, String::new());
             asked.headers_mut().insert("content-type", "application/json".parse().unwrap());
             let answer = world.send(asked).await;

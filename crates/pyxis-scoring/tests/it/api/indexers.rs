@@ -1,5 +1,7 @@
 //! Activity from indexers: pages, limits, refusals. A source that fails is 502, never a score.
 
+use std::fmt::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,11 +9,14 @@ use http::StatusCode;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::secret::SecretString;
 use pyxis_models::chain::{Chain, Scope};
-use pyxis_models::features::WALLET;
+use pyxis_models::features::{self, Features, WALLET};
+use pyxis_models::reading::Reader;
 use pyxis_net::{Client, ClientConfig, Guard};
-use pyxis_scoring::models::{Indexer, IndexerChain, Source};
+use pyxis_scoring::activity::{import, rebuild, renew};
+use pyxis_scoring::models::{Indexer, IndexerChain, Local, Source};
 use pyxis_testkit::indexer::{Indexer as StandIn, Trouble};
 use serde_json::json;
+use url::Url;
 
 use super::world::{START, World, wallet};
 
@@ -20,15 +25,42 @@ const DOWN: &str = "The source of activity does not answer. Try again later.";
 /// An indexer of Base that asks the stand-in; loopback is opened where `open`.
 fn indexer(world: &World, stand_in: &StandIn, key: Option<&str>, open: bool) -> Arc<dyn Source> {
     let allowed = if open { vec![stand_in.upstream().addr()] } else { Vec::new() };
+    asking(world, allowed, asked(Chain::Base, stand_in.url(), key))
+}
+
+/// An indexer of another chain, without a key.
+fn indexer_of(world: &World, chain: Chain, stand_in: &StandIn) -> Arc<dyn Source> {
+    asking(world, vec![stand_in.upstream().addr()], asked(chain, stand_in.url(), None))
+}
+
+fn asked(chain: Chain, url: Url, key: Option<&str>) -> IndexerChain {
+    let api_key = key.map(|key| SecretString::new(key.to_owned()));
+    IndexerChain { chain, url, api_key, per_second: 1_000_000, first_wait: Duration::from_millis(1) }
+}
+
+fn asking(world: &World, allowed: Vec<SocketAddr>, chain: IndexerChain) -> Arc<dyn Source> {
     let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), allowed))).unwrap();
-    let chain = IndexerChain {
-        chain: Chain::Base,
-        url: stand_in.url(),
-        api_key: key.map(|key| SecretString::new(key.to_owned())),
-        per_second: 1_000_000,
-        first_wait: Duration::from_millis(1),
-    };
     Arc::new(Indexer::new(net, world.state.store.clone(), vec![chain]))
+}
+
+/// Takes in a file of activity.
+async fn taken_in(world: &World, source: &str, text: String) {
+    let reader = Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
+    let store = &world.state.store;
+    import(store, source, source, reader, START, |_| ()).await.unwrap();
+    let held = world.state.models.current().await.unwrap();
+    rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
+}
+
+/// A model's score of a node that takes activity from `source`, or from what was taken in.
+async fn number(world: &World, source: Option<&Arc<dyn Source>>, of: EvmAddress, model: &str) -> f64 {
+    let key = world.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await;
+    let path = format!("/v2/models/score/{of}?model={model}");
+    let answer = match source {
+        Some(source) => world.node_asking(Arc::clone(source)).get(&key, &path).await,
+        None => world.get_as(&key, &path).await,
+    };
+    answer.json()["details"]["models"][model]["score"].as_f64().unwrap()
 }
 
 async fn score(world: &World, source: &Arc<dyn Source>, of: EvmAddress) -> (StatusCode, String) {
@@ -104,4 +136,156 @@ async fn the_egress_guard_stands_before_indexers_too() {
     let (status, text) = score(&world, &indexer(&world, &stand_in, None, false), wallet(1)).await;
     assert_eq!((status, text), (StatusCode::BAD_GATEWAY, json!({ "detail": DOWN }).to_string()));
     assert!(stand_in.upstream().requests().is_empty());
+}
+
+#[tokio::test]
+async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    for time in [1_600_000_000, 1_600_000_001] {
+        stand_in.add("tokentx", wallet(9), wallet(1), time, "1");
+        stand_in.add("tokentx", wallet(9), wallet(2), time, "1");
+    }
+    stand_in.add("txlist", wallet(2), wallet(9), 1_600_000_002, "1");
+    let source = indexer(&world, &stand_in, None, true);
+    assert_eq!(source.look(wallet(1), START).await.unwrap(), None, "somebody sent it spam");
+    assert!(source.look(wallet(2), START).await.unwrap().is_some());
+    // Whoever acted on a chain that was imported has received on this one.
+    let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(9));
+    taken_in(&world, "aa", moves).await;
+    let again = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
+    let scopes: Vec<Scope> = again.scopes.iter().map(|(scope, _)| *scope).collect();
+    assert_eq!(scopes, [Scope::Chain(Chain::Base), Scope::Chain(Chain::Polygon)]);
+}
+
+#[tokio::test]
+async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let [own, other] = [wallet(1), wallet(2)];
+    let moves = format!("chain,kind,from,to\nzksync,nft,{own},{other}\nzksync,nft,{other},{own}\n");
+    taken_in(&world, "aa", moves).await;
+    let imported = number(&world, None, own, "nft").await;
+    assert!(imported >= 0.0);
+    // An indexer that knows nothing of the wallet changes nothing.
+    let quiet = indexer(&world, &stand_in, None, true);
+    for model in ["nft", "zksync", "aggregate"] {
+        let (beside, alone) =
+            (number(&world, Some(&quiet), own, model).await, number(&world, None, own, model).await);
+        assert_eq!(beside.to_bits(), alone.to_bits(), "{model}");
+    }
+    stand_in.add("tokennfttx", own, wallet(3), 1_650_000_000, "");
+    stand_in.add("tokennfttx", own, wallet(4), 1_650_000_001, "");
+    let found = indexer(&world, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
+    let seen = found.seen(Scope::Nft).unwrap();
+    // Sent and received, then to how many and from how many: two here and two there.
+    assert_eq!(seen[WALLET..WALLET + 4], [3.0, 1.0, 3.0, 1.0]);
+}
+
+#[tokio::test]
+async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let bridged = format!("address,first_bridge_unix,bridge_volume_usd\n{},1640000000,100\n", wallet(1));
+    taken_in(&world, "aa", bridged).await;
+    let imported = number(&world, None, wallet(1), "ethereum_activity").await;
+    assert!(imported >= 0.0);
+    let source = indexer_of(&world, Chain::Ethereum, &stand_in);
+    let beside = number(&world, Some(&source), wallet(1), "ethereum_activity").await;
+    assert_eq!(beside.to_bits(), imported.to_bits());
+    // One transfer is too little for a chain, but is seen.
+    stand_in.add("txlist", wallet(1), wallet(2), 1_650_000_000, "1");
+    let found = indexer_of(&world, Chain::Ethereum, &stand_in).look(wallet(1), START).await.unwrap().unwrap();
+    let seen = found.seen(Scope::Chain(Chain::Ethereum)).unwrap();
+    assert_eq!(seen[WALLET..WALLET + 2], [1.0, 0.0]);
+    let elsewhere = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
+    assert!(elsewhere.seen(Scope::Chain(Chain::Ethereum)).is_some(), "of a chain that has no indexer");
+}
+
+#[tokio::test]
+async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let own = wallet(1);
+    let mut moves = "chain,kind,from,to\n".to_owned();
+    for other in 2..5 {
+        writeln!(moves, "polygon,erc20,{own},{}", wallet(other)).unwrap();
+    }
+    // Of Base the indexer knows better.
+    writeln!(moves, "base,native,{own},{0}\nbase,native,{own},{0}", wallet(7)).unwrap();
+    taken_in(&world, "aa", moves).await;
+    stand_in.add("txlist", own, wallet(20), 1_700_000_000, "123");
+    stand_in.add("txlist", wallet(21), own, 1_700_000_000, "123");
+    let found = indexer(&world, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
+    for (name, wanted) in [
+        ("wallet_out_transfers", 4.0),
+        ("wallet_in_transfers", 1.0),
+        ("wallet_parties", 5.0),
+        ("wallet_token_share", 0.6),
+        ("wallet_repeat_share", 0.0),
+        ("chains", 2.0),
+        // Of its company only the import knows.
+        ("peers", 0.0),
+    ] {
+        let value = of(&found, name);
+        assert!((value - wanted).abs() < 1e-6, "{name}: {value}");
+    }
+    assert_eq!(found.seen(Scope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
+}
+
+fn of(found: &Features, wanted: &str) -> f32 {
+    found.wallet[(0..WALLET).find(|place| features::name(*place) == wanted).unwrap()]
+}
+
+#[tokio::test]
+async fn what_was_imported_and_is_damaged_is_an_error_until_it_is_computed_anew() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(2));
+    taken_in(&world, "aa", moves).await;
+    let whole = number(&world, None, wallet(1), "polygon").await;
+    world.sql("UPDATE activity_wallets SET features = x'00'").await;
+    let source = indexer(&world, &stand_in, None, true);
+    assert_eq!(score(&world, &source, wallet(1)).await.0, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(Local::new(world.state.store.clone()).look(wallet(1), START).await.is_err());
+    let held = world.state.models.current().await.unwrap();
+    let store = &world.state.store;
+    assert_eq!(rebuild(store, &held.bundle, |_, _| ()).await.unwrap().changed, 0, "the digest is the same");
+    assert_eq!(renew(store, &held.bundle, |_, _| ()).await.unwrap().changed, 1);
+    assert_eq!(number(&world, None, wallet(1), "polygon").await.to_bits(), whole.to_bits());
+}
+
+#[tokio::test]
+async fn an_indexer_that_names_a_wait_is_asked_again_after_it_unless_it_is_too_long() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
+    stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
+    stand_in.meets(&[Trouble::Wait(0), Trouble::Wait(1)]);
+    assert!(indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().is_some());
+    assert_eq!(stand_in.upstream().requests().len(), 6);
+    let patient = StandIn::start().await;
+    patient.meets(&[Trouble::Wait(3600)]);
+    assert!(indexer(&world, &patient, None, true).look(wallet(1), START).await.is_err());
+    assert_eq!(patient.upstream().requests().len(), 1, "an hour is no wait");
+}
+
+#[tokio::test]
+async fn of_a_longer_list_the_first_ten_thousand_entries_count() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    for number in 0..10_500 {
+        stand_in.add("tokentx", wallet(1), wallet(100 + number % 7), 1_700_000_000 + number, "1");
+    }
+    let found = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
+    assert_eq!(found.seen(Scope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 3], [10_000.0, 0.0, 7.0]);
+    assert_eq!(stand_in.upstream().requests().len(), 13);
+}
+
+#[tokio::test]
+async fn the_query_of_an_indexers_address_is_kept() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let mut url = stand_in.url();
+    url.set_query(Some("chainid=8453"));
+    let source = asking(&world, vec![stand_in.upstream().addr()], asked(Chain::Base, url, Some("k")));
+    assert_eq!(source.look(wallet(1), START).await.unwrap(), None);
+    let requests = stand_in.upstream().requests();
+    assert_eq!(requests.len(), 4);
+    for request in requests {
+        assert!(request.target.starts_with("/api?chainid=8453&module=account&action="), "{}", request.target);
+        assert!(request.target.ends_with("&apikey=k"), "{}", request.target);
+    }
 }

@@ -1,15 +1,16 @@
 //! Model scores (Spec 1, Model score response, Endpoints 4, Limits; decisions, HTTP).
 
 use std::fmt::Write;
+use std::io::Read;
 
 use http::{Method, StatusCode};
 use pyxis_core::address::EvmAddress;
 use pyxis_models::chain::Model;
 use pyxis_models::reading::Reader;
-use pyxis_scoring::activity::{import, rebuild};
+use pyxis_scoring::activity::{import, lags, rebuild};
 use pyxis_scoring::models::{Local, Source};
-use pyxis_store::models;
 use pyxis_store::usage::{self, Surface};
+use pyxis_store::{activity, models};
 use serde_json::{Value, json};
 
 use super::world::{Answer, START, World, both_engines, wallet};
@@ -114,7 +115,7 @@ both_engines! {
         let feature = &models["polygon"]["features"][0];
         assert!(feature["contribution"].as_f64().unwrap() != 0.0);
         assert!(feature["words"].as_str().is_some_and(|words| !words.is_empty()));
-        assert_eq!(explain["missing"], Value::Null);
+        assert_eq!((&explain["missing"], &explain["company"]), (&Value::Null, &json!(true)));
         let nothing = get(world, &key, &path(wallet(40), "?explain=true&model=polygon")).await.json();
         assert!(nothing["explain"]["missing"].as_str().unwrap().contains("fewer than 2 transfers"));
         assert_eq!(nothing["explain"]["models"], json!({}));
@@ -246,5 +247,49 @@ both_engines! {
                 assert!((served - computed).abs() < f64::EPSILON);
             }
         }
+    }
+
+    async fn an_interrupted_import_goes_on_behind_what_was_stored(world: &World) {
+        let store = &world.state.store;
+        let mut text = "from,to\n".to_owned();
+        for number in 0..70_000 {
+            writeln!(text, "{},{}", wallet(number % 50), wallet(100 + number % 7)).unwrap();
+        }
+        // The disk fails behind the first part.
+        let (start, _) = text.split_at(text.len() - 1_000);
+        let broken = std::io::Cursor::new(start.to_owned().into_bytes()).chain(Broken);
+        let reader_of_start = Reader::new(Box::new(broken)).unwrap();
+        import(store, "aa", "a.csv", reader_of_start, START, |_| ()).await.unwrap_err();
+        let stopped = &activity::list_imports(store).await.unwrap()[0];
+        assert_eq!((stopped.lines, stopped.finished_at), (65_536, None));
+        let mut told = Vec::new();
+        let done = import(store, "aa", "a.csv", reader(text), START, |lines| told.push(lines)).await.unwrap();
+        assert_eq!((done.lines, done.accepted, done.new, told), (70_000, 70_000, true, vec![70_000]));
+        assert_eq!(activity::chunks(store).await.unwrap().len(), 2);
+        let held = world.state.models.current().await.unwrap();
+        assert!(lags(store, &held.bundle).await.unwrap());
+        let rebuilt = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
+        assert_eq!((rebuilt.transfers, rebuilt.wallets), (70_000, 50));
+        assert!(!lags(store, &held.bundle).await.unwrap());
+        let mut other = held.bundle.clone();
+        (other.of_program, other.aggregate.offset) = (false, other.aggregate.offset + 5.0);
+        assert!(lags(store, &other).await.unwrap(), "groups are of the models in force");
+    }
+
+    async fn tiers_give_more_requests_to_models(world: &World) {
+        for (tier, limit) in [(2, "350"), (3, "2000")] {
+            let key = world.add_key(|key| key.models_tier = tier).await;
+            let answer = get(world, &key, &path(wallet(1), "")).await;
+            assert_eq!((answer.status, answer.header("ratelimit-limit")), (StatusCode::OK, limit));
+        }
+    }
+}
+
+/// A disk that fails.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the disk fails"))
     }
 }

@@ -55,6 +55,8 @@ async fn work_that_waits_in_postgres_is_cancelled_there() {
         ("score_history", history),
         ("platforms", "/v2/stamps/metadata".to_owned()),
         ("platforms", "/registry/stamp-metadata".to_owned()),
+        ("activity_wallets", format!("/v2/models/score/{}", wallet(1))),
+        ("model_bundles", format!("/v2/models/score/{}", wallet(1))),
     ] {
         world.sql("UPDATE scores SET stale = true").await;
         let held = database.hold(&format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await;

@@ -16,7 +16,8 @@ pub(super) async fn run(app: &App, as_json: bool, limit: i64, plots: Option<&Pat
     let mut groups: Vec<Group> = Vec::new();
     for (_, document) in models::groups(&app.store, 1, limit.max(0)).await? {
         groups.push(
-            serde_json::from_str(&document).context("a stored group is damaged; import activity again")?,
+            serde_json::from_str(&document)
+                .context("a stored group is damaged; run pyxis activity rebuild")?,
         );
     }
     if let Some(directory) = plots {

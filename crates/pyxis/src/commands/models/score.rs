@@ -1,18 +1,22 @@
 //! `pyxis models score`: many addresses at once.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use indicatif::ProgressBar;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_models::bundle::{Bundle, Scores};
 use pyxis_models::chain::Model;
 use pyxis_models::reading;
+use pyxis_scoring::State;
 use pyxis_scoring::models::{self, Held};
 use pyxis_store::activity;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use crate::app::App;
 use crate::cli::Score;
@@ -21,24 +25,68 @@ use crate::commands::out;
 /// Addresses that are looked up together.
 const TOGETHER: usize = 4096;
 
+/// Addresses that an indexer is asked for at the same time; its pace bounds the requests.
+const AT_ONCE: usize = 16;
+
+/// What was scored.
+struct Scored {
+    addresses: usize,
+    without: usize,
+    fingerprint: String,
+}
+
 pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> {
+    let path = &wanted.out;
+    if path == Path::new("-") {
+        write(app, wanted, &mut std::io::stdout().lock()).await?;
+        return Ok(());
+    }
+    // What is no file, such as a pipe, is written as it is.
+    let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
+    let beside = if special { path.clone() } else { beside(path) };
+    let context = || format!("cannot write {}", path.display());
+    let mut file = BufWriter::new(File::create(&beside).with_context(context)?);
+    let outcome = write(app, wanted, &mut file).await;
+    drop(file);
+    let scored = match outcome {
+        Ok(scored) if special => scored,
+        Ok(scored) => {
+            fs::rename(&beside, path).with_context(context)?;
+            scored
+        }
+        Err(error) => {
+            if !special {
+                fs::remove_file(&beside).with_context(context)?;
+            }
+            return Err(error);
+        }
+    };
+    let Scored { addresses, without, fingerprint } = scored;
+    if as_json {
+        out::json(&json!({ "addresses": addresses, "too_little_data": without, "fingerprint": fingerprint }));
+    } else {
+        out::line(format_args!("{addresses} addresses, {without} of them with too little data"));
+    }
+    Ok(())
+}
+
+/// Where a file is written until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+async fn write(app: &App, wanted: &Score, file: &mut dyn Write) -> Result<Scored> {
     let addresses = addresses(&wanted.addresses)?;
     let held = app.scoring.models.current().await?;
     let models: &[Model] = if wanted.all { Model::ALL } else { std::slice::from_ref(&wanted.model) };
-    let mut file: Box<dyn Write> = if wanted.out == Path::new("-") {
-        Box::new(std::io::stdout().lock())
-    } else {
-        let path = &wanted.out;
-        Box::new(BufWriter::new(
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
-        ))
-    };
     let names: Vec<&str> = models.iter().map(|model| model.as_str()).collect();
     writeln!(file, "address,{}", if wanted.all { names.join(",") } else { "score".to_owned() })?;
     let bar = out::progress_to("scored", addresses.len() as u64);
-    let (mut scored, mut without) = (0, 0);
+    let mut without = 0;
     for some in addresses.chunks(TOGETHER) {
-        for (address, scores) in some.iter().zip(scores(app, &held, some).await?) {
+        for (address, scores) in some.iter().zip(scores(app, &held, some, &bar).await?) {
             let found: Vec<Option<f64>> = models.iter().map(|model| scores.of(*model)).collect();
             without += usize::from(found.iter().all(Option::is_none));
             let columns: Vec<String> = found
@@ -47,22 +95,10 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
                 .collect();
             writeln!(file, "{address},{}", columns.join(","))?;
         }
-        scored += some.len();
-        bar.set_position(scored as u64);
     }
     file.flush()?;
     bar.finish_and_clear();
-    if wanted.out == Path::new("-") {
-        return Ok(());
-    }
-    if as_json {
-        out::json(
-            &json!({ "addresses": scored, "too_little_data": without, "fingerprint": held.fingerprint }),
-        );
-    } else {
-        out::line(format_args!("{scored} addresses, {without} of them with too little data"));
-    }
-    Ok(())
+    Ok(Scored { addresses: addresses.len(), without, fingerprint: held.fingerprint.clone() })
 }
 
 /// The first column of each line that is an address; the first line may name the column.
@@ -82,19 +118,50 @@ pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
 }
 
 /// What the models say of each, in order; computed on all cores.
-async fn scores(app: &App, held: &std::sync::Arc<Held>, addresses: &[EvmAddress]) -> Result<Vec<Scores>> {
-    if let Some(source) = app.scoring.activity() {
-        let mut all = Vec::with_capacity(addresses.len());
-        for address in addresses {
-            let found = source.look(*address, SystemClock.now()).await?;
-            all.push(found.map(|found| held.bundle.scores(&found)).transpose()?.unwrap_or_default());
-        }
-        return Ok(all);
+async fn scores(
+    app: &App,
+    held: &Arc<Held>,
+    addresses: &[EvmAddress],
+    bar: &ProgressBar,
+) -> Result<Vec<Scores>> {
+    if app.scoring.activity().is_some() {
+        return asked(app, held, addresses, bar).await;
     }
     let mut rows: Vec<_> = activity::wallets(&app.store, addresses).await?;
     rows.sort_unstable_by_key(|row| row.address);
-    let (held, addresses) = (std::sync::Arc::clone(held), addresses.to_vec());
-    tokio::task::spawn_blocking(move || parallel(&held.bundle, &addresses, &rows)).await?
+    let (held, addresses) = (Arc::clone(held), addresses.to_vec());
+    let count = addresses.len() as u64;
+    let found = tokio::task::spawn_blocking(move || parallel(&held.bundle, &addresses, &rows)).await?;
+    bar.inc(count);
+    found
+}
+
+/// The same where activity is asked for, some addresses at a time. One that cannot be scored ends it all.
+async fn asked(
+    app: &App,
+    held: &Arc<Held>,
+    addresses: &[EvmAddress],
+    bar: &ProgressBar,
+) -> Result<Vec<Scores>> {
+    let mut all = vec![Scores::default(); addresses.len()];
+    let mut next = addresses.iter().copied().enumerate();
+    let mut asking = JoinSet::new();
+    loop {
+        for (place, address) in next.by_ref().take(AT_ONCE - asking.len()) {
+            let (state, held) = (app.scoring.clone(), Arc::clone(held));
+            asking.spawn(async move { (place, address, one(&state, &held, address).await) });
+        }
+        let Some(done) = asking.join_next().await else { return Ok(all) };
+        let (place, address, scores) = done?;
+        all[place] = scores.with_context(|| format!("{address} cannot be scored"))?;
+        bar.inc(1);
+    }
+}
+
+async fn one(state: &State, held: &Held, address: EvmAddress) -> Result<Scores> {
+    let Some(source) = state.activity() else { return Ok(Scores::default()) };
+    let found = source.look(address, SystemClock.now()).await?;
+    Ok(found.map(|found| held.bundle.scores(&found)).transpose()?.unwrap_or_default())
 }
 
 fn parallel(bundle: &Bundle, addresses: &[EvmAddress], rows: &[activity::WalletRow]) -> Result<Vec<Scores>> {

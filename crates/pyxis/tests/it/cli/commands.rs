@@ -141,3 +141,130 @@ async fn wrong_usage_is_exit_2_and_the_unknown_exit_1() {
     world.app.cli(&["credential", "remove", "nothing"]).await.expect(1);
     world.app.cli(&["--workspace", "nowhere", "agent", "list"]).await.expect(1);
 }
+
+const ED25519: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
+const RSA: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
+
+/// Arguments, the secret, and what is stored of the kind.
+fn kinds() -> Vec<(&'static str, Vec<&'static str>, String, Value)> {
+    let (certificate, key) = pyxis_testkit::tls::Authority::new().client("me.example.com");
+    let consumer =
+        json!({"consumer_key": "k", "consumer_secret": "s-canary", "token": "t", "token_secret": "ts"});
+    let client = json!({"client_id": "me", "client_secret": "s-canary"}).to_string();
+    let keys = json!({"access_key_id": "AKID", "secret_access_key": "s-canary"}).to_string();
+    let account = json!({"type": "service_account", "client_email": "me@example.com", "private_key": RSA});
+    vec![
+        ("oauth1", vec!["--auth", "oauth1"], consumer.to_string(), json!({"kind": "oauth1"})),
+        (
+            "mtls",
+            vec!["--auth", "mtls"],
+            json!({"certificate": certificate, "private_key": key}).to_string(),
+            json!({"kind": "mtls"}),
+        ),
+        (
+            "aws",
+            vec!["--auth-json", r#"{"kind":"aws_sigv4","region":"eu-central-1","service":"s3"}"#],
+            keys,
+            json!({"kind": "aws_sigv4", "region": "eu-central-1", "service": "s3"}),
+        ),
+        (
+            "hmac",
+            vec![
+                "--auth-json",
+                r#"{"kind":"hmac","content":"{body}","headers":[{"name":"X-Sign","format":"{signature}"}]}"#,
+            ],
+            "k-canary".to_owned(),
+            json!({"kind": "hmac", "content": "{body}", "hash": "sha256"}),
+        ),
+        (
+            "client",
+            vec![
+                "--auth-json",
+                r#"{"kind":"oauth2_client_credentials","token_url":"https://login.example.com/t","scope":"read"}"#,
+            ],
+            client.clone(),
+            json!({"kind": "oauth2_client_credentials", "token_url": "https://login.example.com/t", "scope": "read"}),
+        ),
+        (
+            "account",
+            vec!["--auth-json", r#"{"kind":"oauth2_refresh","token_url":"https://login.example.com/t"}"#],
+            client.clone(),
+            json!({"kind": "oauth2_refresh", "token_url": "https://login.example.com/t"}),
+        ),
+        ("google", vec!["--preset", "google"], client, json!({"kind": "oauth2_refresh"})),
+        (
+            "assertion",
+            vec![
+                "--auth-json",
+                r#"{"kind":"jwt_bearer","token_url":"https://login.example.com/t","issuer":"https://example.com/me","algorithm":"EdDSA"}"#,
+            ],
+            ED25519.to_owned(),
+            json!({"kind": "jwt_bearer", "issuer": "https://example.com/me", "algorithm": "EdDSA"}),
+        ),
+        (
+            "robot",
+            vec!["--preset", "google-service-account", "--set", "issuer=me@example.com"],
+            account.to_string(),
+            json!({"kind": "jwt_bearer", "issuer": "me@example.com", "token_url": "https://oauth2.googleapis.com/token"}),
+        ),
+        (
+            "app",
+            vec!["--preset", "github-app", "--set", "app_id=12", "--set", "installation_id=34"],
+            RSA.to_owned(),
+            json!({"kind": "github_app", "app_id": "12", "installation_id": "34", "api_url": "https://api.github.com"}),
+        ),
+        ("openai", vec!["--preset", "openai"], "s-canary".to_owned(), json!({"kind": "bearer"})),
+    ]
+}
+
+#[tokio::test]
+async fn every_kind_that_signs_or_fetches_is_made_on_the_command_line() {
+    let world = World::bare(Setup::new()).await;
+    for (name, arguments, secret, expected) in kinds() {
+        let mut all = vec!["credential", "add", "--json", "--name", name, "--secret-env", "THE_SECRET"];
+        if !arguments.contains(&"--preset") {
+            all.extend(["--allow-host", "api.example.com"]);
+        }
+        all.extend(arguments);
+        let mut command = world.app.command(&all);
+        command.env("THE_SECRET", &secret);
+        let added = run(command).await.expect(0);
+        assert!(
+            !format!("{added:?}").contains("canary") && !format!("{added:?}").contains("PRIVATE KEY"),
+            "{name}"
+        );
+        let path = format!("/admin/credentials/{name}");
+        let stored = world.owner.client.get(&path).send().await.expect(200).json();
+        for (part, value) in expected.as_object().unwrap() {
+            assert_eq!(&stored["auth"][part], value, "{name}: {part}");
+        }
+        assert!(!stored["allowed_hosts"].as_array().unwrap().is_empty(), "{name}");
+    }
+    let listed = world.app.cli_json(&["credential", "list"]).await;
+    let mut names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    let mut expected: Vec<&str> = kinds().iter().map(|(name, ..)| *name).collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_not_have() {
+    let world = World::bare(Setup::new()).await;
+    fs::write(world.app.directory().join("app.pem"), RSA).unwrap();
+    let add = ["credential", "add", "--name", "app", "--secret-file", "app.pem", "--preset", "github-app"];
+    for (set, told) in [
+        (&[][..], "auth.app_id"),
+        (&["--set", "app_id=12"][..], "auth.installation_id"),
+        (&["--set", "nonsense=1"][..], "nonsense"),
+        (&["--set", "app_id"][..], "FIELD=VALUE"),
+        (&["--set", "kind=bearer"][..], "--auth-json"),
+    ] {
+        let refused = world.app.cli(&[&add, set].concat()).await;
+        assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains(told), "{refused:?}");
+    }
+    let stray =
+        ["credential", "add", "--name", "x", "--auth", "bearer", "--set", "a=b", "--secret-file", "app.pem"];
+    world.app.cli(&stray).await.expect(2);
+}

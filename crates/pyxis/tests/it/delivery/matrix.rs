@@ -11,11 +11,11 @@ use pyxis_gateway::Config;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::show_due;
-use pyxis_gateway::service::{channels, policies};
+use pyxis_gateway::service::{brand, channels, policies};
 use pyxis_gateway::{Error, workers};
 use pyxis_store::chat_messages::{self, ChatPlatform};
 use pyxis_store::{DatabaseUrl, approvals};
-use pyxis_testkit::matrix::{Homeserver, StandIn};
+use pyxis_testkit::matrix::{Homeserver, Posted, StandIn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -321,6 +321,146 @@ both_engines! {
         assert_eq!((message.txn_id, message.next_at), (txn, None));
         assert!(message.error.as_ref().unwrap().contains("the room is encrypted"));
         assert!(homeserver.messages().is_empty());
+    }
+}
+
+const ROOM: &str = "!ops:px.test";
+const ADA: &str = "@ada:px.test";
+
+/// A world whose bot talks to a stand-in; nothing is posted or read by itself.
+async fn quiet(url: DatabaseUrl, policy: &str) -> (World, StandIn) {
+    let homeserver = StandIn::start().await;
+    let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
+    let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+    world.policy(policy).await;
+    (world, homeserver)
+}
+
+/// The workers, until they are ended.
+struct Working {
+    stop: watch::Sender<bool>,
+    loops: JoinSet<()>,
+}
+
+impl Working {
+    async fn start(world: &World) -> Self {
+        let (stop, stopping) = watch::channel(false);
+        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        until("the bot reads", async || {
+            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+        })
+        .await;
+        Self { stop, loops }
+    }
+
+    async fn end(mut self) {
+        self.stop.send_replace(true);
+        while self.loops.join_next().await.is_some() {}
+    }
+}
+
+/// Links [`ADA`] to the first owner.
+async fn link(world: &World, homeserver: &StandIn) {
+    let owner = world.approver(0, Surface::Dashboard);
+    let actor = world.actor();
+    let (code, _) =
+        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+    let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
+    homeserver.say(ROOM, ADA, "m.room.message", &content);
+    homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
+}
+
+fn posted(homeserver: &StandIn, text: &str) -> Option<Posted> {
+    homeserver.messages().into_iter().find(|message| message.text.contains(text))
+}
+
+both_engines! {
+    async fn the_count_of_approvals_is_shown_as_it_grows_in_a_room(url: DatabaseUrl) {
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "min_approvals": 2 });
+        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let txn = world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        let only = || -> Posted {
+            let [message] = homeserver.messages().try_into().unwrap();
+            message
+        };
+        assert!(only().text.contains("Approvals: 0 of 2"), "{}", only().text);
+        for (voter, says) in [(0, "Approvals: 1 of 2"), (1, "Approved by b@example.com")] {
+            let approver = world.approver(voter, Surface::Dashboard);
+            decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+            show_due(&world.state).await.unwrap();
+            assert!(only().text.contains(says), "{}", only().text);
+        }
+        assert_eq!(only().edits, 2);
+    }
+
+    async fn the_brand_colours_the_first_line_and_nothing_of_others_is_markup(url: DatabaseUrl) {
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
+        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        assert_eq!(homeserver.messages()[0].html, None, "without a colour it is plain text");
+        brand::put(&world.state, &world.actor(), "Acme & Co", "#ffe066").await.unwrap();
+        let txn = world.pause_because(2, "<b>now</b>").await;
+        show_due(&world.state).await.unwrap();
+        let message = posted(&homeserver, "round 2").unwrap();
+        let line = |head: &str| {
+            format!("<span data-mx-bg-color=\"#ffe066\" data-mx-color=\"#000000\"> Acme &amp; Co · {head} </span><br>")
+        };
+        let html = message.html.clone().unwrap();
+        assert!(html.starts_with(&line("Approval needed")), "{html}");
+        assert!(html.contains("<br>Reason: “&lt;b&gt;now&lt;/b&gt;”<br>") && html.ends_with("<br>Secured by Pyxis"), "{html}");
+        assert!(message.text.starts_with("Acme & Co · Approval needed\n"));
+        let owner = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+        show_due(&world.state).await.unwrap();
+        assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
+    }
+
+    async fn what_was_said_during_an_outage_is_heard_however_much_it_was(url: DatabaseUrl) {
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
+        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let working = Working::start(&world).await;
+        link(&world, &homeserver).await;
+        let txn = world.pause(1).await;
+        let message = homeserver.until(|server| posted(server, "round 1")).await;
+        working.end().await;
+        // More than a look brings, and more than one page of what it leaves out.
+        homeserver.react(&message, ADA, "❌");
+        for n in 0..250 {
+            let content = json!({ "msgtype": "m.text", "body": format!("talk {n}") });
+            homeserver.say(ROOM, "@eve:px.test", "m.room.message", &content);
+        }
+        homeserver.say("!other:px.test", "@eve:px.test", "m.room.message", &json!({ "msgtype": "m.text", "body": "x" }));
+        let working = Working::start(&world).await;
+        homeserver.until(|server| posted(server, "Denied by a@example.com")).await;
+        let state = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap().state;
+        assert_eq!(state, ApprovalState::Denied);
+        working.end().await;
+    }
+
+    async fn no_reaction_approves_or_opens_a_grant_where_a_passkey_is_asked_for(url: DatabaseUrl) {
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "passkey_required": true });
+        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let working = Working::start(&world).await;
+        link(&world, &homeserver).await;
+        let txn = world.pause(1).await;
+        let message = homeserver.until(|server| posted(server, "round 1")).await;
+        for key in ["✅", "⏳"] {
+            homeserver.react(&message, ADA, key);
+        }
+        let refusals = |server: &StandIn| {
+            let all = server.messages();
+            let refused = all.iter().filter(|message| message.text.starts_with("Only a passkey approves this: "));
+            (refused.count() == 2).then_some(())
+        };
+        homeserver.until(refusals).await;
+        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+        assert_eq!(row.state, ApprovalState::Pending);
+        let page = pyxis_store::Page::first(10);
+        let now = world.clock_now();
+        assert!(pyxis_store::grants::list(&world.state.store, world.workspace, true, page, now).await.unwrap().is_empty());
+        working.end().await;
     }
 }
 

@@ -14,7 +14,7 @@ use pyxis_testkit::push::{Browser, claims};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::{World, both_engines, dot};
 
 const SERVICE: &str = "push.example.com";
 
@@ -72,6 +72,28 @@ both_engines! {
         }));
         push::tick(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 1, "it is told once");
+    }
+
+    async fn a_notification_shows_the_logo_or_a_tile_in_the_accent(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        let icon = async |round: usize| {
+            world.pause(round).await;
+            push::tick(&world.state).await.unwrap();
+            let sent = service.received(round).await.remove(round - 1);
+            serde_json::from_slice::<Value>(&browser.decrypt(&sent.body)).unwrap()["icon"].clone()
+        };
+        let (state, actor) = (&world.state, world.actor());
+        let picture = async || brand::icon(state, world.workspace).await.unwrap();
+        assert_eq!((icon(1).await, picture().await), (Value::Null, None));
+        let url = json!(brand::logo_url(state, world.workspace));
+        brand::put(state, &actor, "Acme", "#ffe066").await.unwrap();
+        assert_eq!(icon(2).await, url);
+        let (tile, kind) = picture().await.unwrap();
+        assert_eq!(kind, "image/png");
+        brand::set_logo(state, &actor, Some(dot())).await.unwrap();
+        assert_eq!(icon(3).await, url);
+        assert_ne!(picture().await.unwrap().0, tile);
     }
 
     async fn whoever_may_decide_is_told_and_nobody_else(world: &World) {

@@ -4,23 +4,24 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use pyxis_core::grant::Surface;
-use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::id::{TxnId, UserId};
+use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::channels::telegram::TelegramConfig;
-use pyxis_gateway::service::channels;
+use pyxis_gateway::service::rights::{self, Right};
+use pyxis_gateway::service::{brand, channels, people};
 use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
-use pyxis_store::{approvals, grants};
+use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::telegram::{Shown, TOKEN, Telegram};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::races::world::World;
+use crate::races::world::{World, dot};
 
 const ADA: i64 = 4242;
 
@@ -91,11 +92,41 @@ impl Scene {
     /// Links an account to the first owner.
     async fn link(&self, user: i64) {
         let owner = self.world.approver(0, Surface::Dashboard);
-        let state = &self.world.state;
-        let actor = self.world.actor();
-        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
-        self.telegram.write(user, &format!("/link {}", code.expose().to_lowercase()));
-        self.said("sendMessage", "Linked to a@example.com").await;
+        self.link_to(user, owner.user, &owner.email).await;
+    }
+
+    /// Links an account to somebody.
+    async fn link_to(&self, account: i64, person: UserId, email: &str) {
+        let (state, actor) = (&self.world.state, self.world.actor());
+        let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::Telegram).await.unwrap();
+        self.telegram.write(account, &format!("/link {}", code.expose().to_lowercase()));
+        self.said("sendMessage", &format!("Linked to {email}")).await;
+    }
+
+    /// Waits until so many presses were answered with this.
+    async fn heard(&self, text: &str, times: usize) {
+        let heard = |telegram: &Telegram| {
+            let answers = telegram.answers();
+            (answers.iter().filter(|(_, said)| said.contains(text)).count() == times).then_some(())
+        };
+        self.telegram.until(heard).await;
+    }
+
+    /// Where the last call of a method sent its picture from, and what else it said of it.
+    fn preview(&self, method: &str) -> Value {
+        let calls = self.telegram.calls();
+        let last = calls.iter().rfind(|call| call.method == method).unwrap();
+        last.body["link_preview_options"].clone()
+    }
+
+    /// Ends the workers and starts them again, as a restart does.
+    async fn restart(&mut self, meanwhile: impl FnOnce(&Telegram)) {
+        self.stop.send_replace(true);
+        while self.loops.join_next().await.is_some() {}
+        meanwhile(&self.telegram);
+        let (stop, stopping) = watch::channel(false);
+        self.loops = workers::start(&self.world.state, &stopping).await.unwrap();
+        self.stop = stop;
     }
 
     /// Waits until the bot said this by this method.
@@ -185,6 +216,145 @@ both_engines! {
         assert_eq!(found[0].record.record.actor, "telegram:666");
     }
 
+    async fn the_count_of_approvals_is_shown_as_it_grows(scene: &mut Scene) {
+        let policy = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "min_approvals": 2}"#;
+        scene.world.policy(policy).await;
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("A grant of"), "{}", message.text);
+        scene.telegram.press(&message, "Approve", ADA);
+        let voted = scene.edited(&message, "Approvals: 1 of 2").await;
+        assert_eq!(voted.buttons.len(), 2, "the others still decide");
+        scene.heard("Your approval counts: 1 of 2.", 1).await;
+        let second = scene.world.approver(1, Surface::Dashboard);
+        decide(&scene.world.state, &second, txn, Word::Approve(None)).await.unwrap();
+        scene.edited(&message, "Approved by b@example.com").await;
+    }
+
+    async fn whoever_may_not_decide_hears_so_and_decides_nothing(scene: &mut Scene) {
+        const MEMBER: i64 = 77;
+        let (state, actor) = (scene.world.state.clone(), scene.world.actor());
+        let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
+        scene.link_to(MEMBER, member, "mem@example.com").await;
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        let refused = "You may not decide this";
+        scene.telegram.press(&message, "Approve", MEMBER);
+        scene.heard(refused, 1).await;
+        let set = async |approve| {
+            rights::set(&state, &actor, member, "api", Right { approve, policy: true }).await.unwrap();
+        };
+        set(false).await;
+        scene.telegram.press(&message, "Deny", MEMBER);
+        scene.heard(refused, 2).await;
+        // The policy lists somebody else: neither the grant nor the role helps.
+        set(true).await;
+        let listed = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "allowed_approvers": ["b@example.com"]}"#;
+        scene.world.policy(listed).await;
+        scene.telegram.press(&message, "Approve", MEMBER);
+        scene.telegram.press(&message, "Approve for 30 min", ADA);
+        scene.heard(refused, 4).await;
+        // Shut out: as good as a stranger, also where the right would be there.
+        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#).await;
+        people::set_enabled(&state, &actor, member, false).await.unwrap();
+        scene.telegram.press(&message, "Approve", MEMBER);
+        scene.heard("not linked", 1).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        assert!(votes::list(&state.store, scene.world.workspace, txn).await.unwrap().is_empty());
+    }
+
+    async fn the_record_says_which_account_on_which_platform_decided(scene: &mut Scene) {
+        scene.link(ADA).await;
+        for (round, label, kind) in [(1, "Approve", "approval.approved"), (2, "Deny", "approval.denied")] {
+            let (_, message) = scene.asked(round).await;
+            scene.telegram.press(&message, label, ADA);
+            scene.edited(&message, "by a@example.com").await;
+            let filter = AuditFilter { kinds: vec![kind.to_owned()], ..AuditFilter::default() };
+            let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
+            let detail: Value = serde_json::from_str(&found[0].record.record.detail).unwrap();
+            let account = json!({ "platform": "telegram", "account": "4242", "label": "@user4242" });
+            assert_eq!((&detail["surface"], &detail["chat"]), (&json!("chat"), &account));
+        }
+    }
+
+    async fn a_message_carries_the_brand_the_reason_and_what_a_grant_would_have_covered(scene: &mut Scene) {
+        let (state, actor) = (scene.world.state.clone(), scene.world.actor());
+        brand::put(&state, &actor, "Acme", "#ffe066").await.unwrap();
+        let shown = async |scene: &Scene, round: usize| {
+            scene.world.pause_because(round, "for the\tMarch invoice").await;
+            let text = format!("│ round {round}");
+            scene.telegram.until(|telegram| telegram.messages().into_iter().find(|one| one.text.contains(&text))).await
+        };
+        let message = shown(scene, 1).await;
+        assert!(message.text.starts_with("Acme · Approval needed\n"), "{}", message.text);
+        assert!(message.text.ends_with("\nSecured by Pyxis"));
+        assert!(message.text.contains("\nReason: “for the March invoice”\n"), "{}", message.text);
+        let lately = "\nA grant of 30 min: Of the last 1 request, 1 was like this, by default-agent.\n";
+        assert!(message.text.contains(lately), "{}", message.text);
+        assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
+        // The logo, once there is one, and nothing else that anybody could put there.
+        brand::set_logo(&state, &actor, Some(dot())).await.unwrap();
+        let url = brand::logo_url(&state, scene.world.workspace);
+        let small = json!({ "url": url, "prefer_small_media": true, "show_above_text": true });
+        let message = shown(scene, 2).await;
+        assert_eq!(scene.preview("sendMessage"), small);
+        scene.link(ADA).await;
+        scene.telegram.press(&message, "Deny", ADA);
+        scene.edited(&message, "Denied by").await;
+        assert_eq!(scene.preview("editMessageText"), small);
+    }
+
+    async fn a_chat_that_answers_slowly_delays_nothing_else(scene: &mut Scene) {
+        scene.telegram.set_slow(true);
+        let slow = scene.world.pause(1).await;
+        let posted = |telegram: &Telegram| telegram.calls().iter().any(|call| call.method == "sendMessage").then_some(());
+        scene.telegram.until(posted).await;
+        let owner = scene.world.approver(0, Surface::Dashboard);
+        decide(&scene.world.state, &owner, slow, Word::Approve(None)).await.unwrap();
+        scene.world.upstream.received(1).await;
+        scene.world.policy(r#"{"channel": "agent_reflected"}"#).await;
+        let other = scene.world.pause(2).await;
+        decide(&scene.world.state, &owner, other, Word::Deny(None)).await.unwrap();
+        assert_eq!(scene.state(other).await, ApprovalState::Denied);
+        assert!(scene.telegram.messages().is_empty(), "it hangs all the time");
+        // The message that came too late tells how it ended.
+        scene.telegram.set_slow(false);
+        let told = |telegram: &Telegram| telegram.messages().iter().any(|one| one.text.contains("Approved by a@example.com")).then_some(());
+        scene.telegram.until(told).await;
+    }
+
+    async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: &mut Scene) {
+        scene.link(ADA).await;
+        crate::support::until("the place is kept", async || {
+            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::Telegram).await.unwrap();
+            (cursor.as_deref() == Some("701")).then_some(())
+        })
+        .await;
+        let mut before = 0;
+        scene
+            .restart(|telegram| {
+                before = telegram.calls().len();
+                telegram.write(7, "/link NOTHING");
+            })
+            .await;
+        scene.said("sendMessage", "does not work").await;
+        let calls = scene.telegram.calls();
+        let polls: Vec<_> = calls[before..].iter().filter(|call| call.method == "getUpdates").collect();
+        assert_eq!(polls[0].body["offset"], 701);
+        assert!(polls.iter().all(|poll| poll.body["timeout"] == 30), "{polls:?}");
+    }
+
+    async fn without_a_secret_there_is_no_door_for_updates(scene: &mut Scene) {
+        let update = json!({ "update_id": 1 }).to_string();
+        for secret in [None, Some("")] {
+            let mut request = Request::post("/telegram/webhook");
+            if let Some(secret) = secret {
+                request = request.header("x-telegram-bot-api-secret-token", secret);
+            }
+            assert_eq!(scene.world.send(request.body(update.clone().into()).unwrap()).await, StatusCode::NOT_FOUND);
+        }
+    }
+
     async fn a_link_code_works_once_and_only_for_a_while(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.telegram.write(7, "/link ABCDEFGHJKLM");
@@ -223,8 +393,12 @@ both_engines! {
         assert_eq!(message.buttons[0].1["url"], format!("https://px.example.com/approve/{txn}"));
         let nonce = message.button("Deny").split_once(':').unwrap().1;
         scene.telegram.press_with(&message, &format!("a:{nonce}"), ADA);
-        scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("Only a passkey")).then_some(())).await;
+        scene.telegram.press_with(&message, &format!("g:{nonce}"), ADA);
+        scene.heard("Only a passkey", 2).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        let page = pyxis_store::Page::first(10);
+        let (state, now) = (&scene.world.state, scene.world.clock_now());
+        assert!(grants::list(&state.store, scene.world.workspace, true, page, now).await.unwrap().is_empty());
     }
 
     async fn messages_go_to_the_policys_chat_else_the_workspaces_else_to_everybody_linked(scene: &mut Scene) {
@@ -301,10 +475,24 @@ both_engines! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_webhook_mode_only_the_secret_opens_the_door() {
-    let dir = tempfile::tempdir().unwrap();
-    let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("hook.db"));
+mod in_webhook_mode_only_the_secret_opens_the_door {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn sqlite() {
+        let dir = tempfile::tempdir().unwrap();
+        webhook_mode(pyxis_store::DatabaseUrl::sqlite(dir.path().join("hook.db"))).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn postgres() {
+        let Some(database) = crate::postgres::Database::create("webhook_mode").await else { return };
+        webhook_mode(database.url()).await;
+        database.remove().await;
+    }
+}
+
+async fn webhook_mode(url: pyxis_store::DatabaseUrl) {
     let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
     let set = scene.telegram.until(Telegram::webhook).await;
     assert_eq!(set["url"], "https://px.example.com/telegram/webhook");

@@ -11,6 +11,7 @@ use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::service::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::webhooks::deliver_due;
 use pyxis_gateway::workers;
+use pyxis_store::approvals;
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow, DeliveryStatus};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
@@ -139,6 +140,50 @@ both_engines! {
         deliver_due(&world.state).await.unwrap();
         let sent = told(&hook.receiver.received(1).await[0]);
         assert_eq!((&sent["outcome"], &sent["upstream_status"]), (&json!("approved"), &Value::Null));
+    }
+
+    async fn the_approver_is_whose_vote_completed_the_quorum(world: &World) {
+        world.policy(r#"{"min_approvals": 2}"#).await;
+        let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
+        let txn = world.pause(1).await;
+        for voter in [1, 0] {
+            let approver = world.approver(voter, Surface::Dashboard);
+            decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+        }
+        workers::send_all(&world.state).await.unwrap();
+        deliver_due(&world.state).await.unwrap();
+        let [only] = hook.receiver.received(1).await.try_into().unwrap();
+        assert_eq!((&told(&only)["approver"], &told(&only)["upstream_status"]), (&json!("a@example.com"), &json!(200)));
+    }
+
+    async fn what_is_no_longer_allowed_when_it_was_approved_is_decided_without_a_status(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
+        let txn = world.pause(1).await;
+        let owner = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &owner, txn, Word::Approve(None)).await.unwrap();
+        world.policy(r#"{"deny_methods": ["POST"]}"#).await;
+        workers::send_all(&world.state).await.unwrap();
+        deliver_due(&world.state).await.unwrap();
+        let sent = told(&hook.receiver.received(1).await[0]);
+        assert_eq!((&sent["outcome"], &sent["upstream_status"]), (&json!("approved"), &Value::Null));
+        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+        assert_eq!(row.error.as_deref(), Some("no_longer_allowed"));
+        assert!(world.upstream.requests().is_empty());
+    }
+
+    async fn of_an_answer_no_more_than_sixteen_kilobytes_are_read(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
+        // It never ends: whoever read on would wait until the attempt has timed out.
+        let (endless, chunks) = Reply::streaming();
+        hook.receiver.reply(endless);
+        chunks.send("x".repeat(16 * 1024));
+        let txn = world.pause(1).await;
+        world.withdraw(txn).await;
+        deliver_due(&world.state).await.unwrap();
+        let row = about(world, &hook, txn).await;
+        assert_eq!((row.status, row.error), (DeliveryStatus::Delivered, None));
+        assert_eq!(row.response_excerpt.unwrap().len(), 1000);
+        drop(chunks);
     }
 
     async fn an_identical_request_that_joins_one_that_waits_is_told_once(world: &World) {

@@ -207,8 +207,7 @@ async fn allowed_hosts_of_a_sidecar_bind_the_target() {
     let fields = json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com"]});
     world.credential("signed", &fields).await;
     let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
-    let status = call.send().await;
-    assert!(status.status == 403 || status.status == 400, "{status:?}");
+    call.send().await.problem(403, "host_not_allowed");
     world
         .agent
         .forward("signed", "GET", "https://evil.example.com/")
@@ -216,4 +215,26 @@ async fn allowed_hosts_of_a_sidecar_bind_the_target() {
         .await
         .problem(403, "host_not_allowed");
     assert_eq!(world.upstream.requests().len(), 0);
+}
+
+/// The sidecar's address is the operator's own; a target there is not.
+#[tokio::test]
+async fn a_private_sidecar_is_reached_and_a_private_target_is_not() {
+    let world = World::bare(crate::support::Setup::new().without("PX_EGRESS_ALLOW")).await;
+    let (api_base, here) = (world.upstream.url(""), world.upstream.addr().to_string());
+    let fields =
+        json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com", here]});
+    world.credential("signed", &fields).await;
+    let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
+    call.send().await.problem(403, "target_not_allowed");
+    assert_eq!(world.upstream.requests().len(), 0);
+    let call = world.agent.forward("signed", "GET", "https://api.example.com/x");
+    call.send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    assert_eq!(request.header("x-oauth-target"), Some("https://api.example.com/x"));
+    // A credential that goes to the target itself gets no further by the same address.
+    world.credential("direct", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
+    let call = world.agent.forward("direct", "GET", &world.upstream.url("/"));
+    call.send().await.problem(403, "target_not_allowed");
+    assert_eq!(world.upstream.requests().len(), 1);
 }

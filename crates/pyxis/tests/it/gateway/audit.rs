@@ -90,6 +90,9 @@ async fn no_secret_is_in_files_logs_or_exports() {
     let body = "BODY-canary/9&\"<w>+é of a request";
     let call = world.forward("POST", "/sealed?token=QUERY-canary").header("x-api-token", "HEADER-canary-1");
     let txn = call.header("authorization", "Bearer AGENTS-OWN-canary").body(body).send().await.txn();
+    let hook = json!({"url": "https://8.8.8.8/in", "events": ["score.changed"]});
+    let hook = world.owner.client.post("/admin/webhooks", &hook).send().await.expect(201).json();
+    let hook = hook["secret"].as_str().unwrap();
     let key = world.agent.key.clone();
     let session = world.app.bootstrap["owner_session_token"].as_str().unwrap().to_owned();
     let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
@@ -99,7 +102,7 @@ async fn no_secret_is_in_files_logs_or_exports() {
     world.owner.approve(&txn).await;
     world.agent.outcome(&txn).await;
     world.app.stop().await;
-    for secret in [SECRET, &key, &session, body, "AGENTS-OWN-canary"] {
+    for secret in [SECRET, &key, &session, hook, body, "AGENTS-OWN-canary"] {
         assert!(search_files(world.app.directory(), secret) >= 4);
         for text in [&dump, &csv] {
             assert_eq!(found(secret, text.as_bytes()), Vec::<String>::new());

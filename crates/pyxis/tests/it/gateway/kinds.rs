@@ -23,6 +23,15 @@ fn hex(bytes: &[u8]) -> String {
     pyxis_core::hex::encode(bytes)
 }
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The probe of a credential gets a 2xx.
+async fn verified(world: &World, name: &str, url: &str) {
+    let path = format!("/admin/credentials/{name}/verify");
+    let told = world.owner.client.post(&path, &json!({"url": url})).send().await.expect(200).json();
+    assert_eq!(told, json!({"status": 200, "ok": true}), "{name}");
+}
+
 /// Everything passes without a question.
 async fn free(world: &World, name: &str) {
     let policy = json!({"auto_approve_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"]});
@@ -49,6 +58,75 @@ async fn oauth1_signs_here_as_the_sidecar_does() {
     call.body("status=a%20b&c").send().await.forwarded(200);
     let call = world.agent.forward("x", "PUT", &url("/j")).header("content-type", "application/json");
     call.body("{\"a\":1}").send().await.forwarded(200);
+    verified(&world, "x", &url("/2/users/me")).await;
+}
+
+/// What the sidecar refuses, this kind refuses too.
+#[tokio::test]
+async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
+    let world = World::bare(Setup::new()).await;
+    let secret = json!({"consumer_key": "k", "consumer_secret": "s"});
+    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    free(&world, "x").await;
+    let post = |path: &str| world.agent.forward("x", "POST", &world.upstream.url(path));
+    let form = || post("/").header("content-type", FORM);
+    form().header("content-encoding", "gzip").body("a=b").send().await.problem(400, "encoded_form");
+    let twice = form().header("content-encoding", "identity").header("content-encoding", "gzip");
+    twice.body("a=b").send().await.problem(400, "encoded_form");
+    form().header("content-type", "text/plain").body("a=b").send().await.problem(400, "duplicate_header");
+    let text = post("/").header("content-type", "text/plain");
+    text.header("content-type", FORM).body("a=b").send().await.problem(400, "duplicate_header");
+    let odd = post("/").header_bytes("content-type", b"application/x-www-form-urlencoded; x=\xff");
+    odd.body("a=b").send().await.problem(400, "invalid_header");
+    form().body("oauth_nonce=1").send().await.problem(400, "oauth_parameter");
+    post("/?oauth_token=1").send().await.problem(400, "oauth_parameter");
+    assert_eq!(world.upstream.requests().len(), 0);
+    form().header("content-encoding", "identity").body("a=b").send().await.forwarded(200);
+    let zipped = post("/").header("content-type", "text/plain").header("content-encoding", "gzip");
+    zipped.body("not a form").send().await.forwarded(200);
+}
+
+/// Every part of a secret but what names the client, and what is beside the key in a key file.
+#[tokio::test]
+async fn no_part_of_a_secret_comes_back_but_what_only_names_the_client() {
+    let world = World::bare(Setup::new()).await;
+    let (tokens, _) = token_server(|_, _| granted("t0k-canary", &json!({}))).await;
+    let hmac = json!({"kind": "hmac", "content": "{body}", "headers": [
+        {"name": "X-Sign", "format": "{signature}"}, {"name": "Authorization", "format": "Bearer {secret.token}"},
+    ]});
+    let client = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/t")});
+    let account = json!({"kind": "oauth2_refresh", "token_url": tokens.url("/t")});
+    let assertion =
+        json!({"kind": "jwt_bearer", "token_url": tokens.url("/t"), "issuer": "i", "algorithm": "EdDSA"});
+    let aws = json!({"kind": "aws_sigv4", "region": "r", "service": "s"});
+    for (number, (auth, secret)) in [
+        (hmac, json!({"key": "key-canary", "token": "token-canary", "client_id": "id-canary"})),
+        (json!({"kind": "oauth1"}), json!({
+            "consumer_key": "ck-shown", "consumer_secret": "cs-canary", "token": "at-canary", "token_secret": "ts-canary",
+        })),
+        (aws, json!({"access_key_id": "AKID-shown", "secret_access_key": "sk-canary", "session_token": "st-canary"})),
+        (client, json!({"client_id": "id-shown", "client_secret": "cs-canary", "extra": "t0k-canary"})),
+        (account, json!({"client_id": "id-shown", "client_secret": "cs-canary", "refresh_token": "rt-canary"})),
+        (assertion, json!({"type": "service_account-shown", "project_id": "project-shown", "private_key": KEY})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("c{number}");
+        world.credential(&name, &json!({"auth": auth, "secret": secret})).await;
+        let words: Vec<String> = secret.as_object().unwrap().values().map(|value| value.as_str().unwrap().to_owned()).collect();
+        let said = words.join(" | ");
+        world.upstream.reply_with(move |request| {
+            Reply::ok(said.clone()).header("x-echo", request.header("authorization").unwrap_or_default())
+        });
+        let answer = world.agent.forward(&name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        let text = answer.text();
+        answer.hides("canary");
+        assert!(!text.contains("PRIVATE KEY"), "{auth}: {text}");
+        for word in words.iter().filter(|word| word.ends_with("-shown")) {
+            assert!(text.contains(word), "{auth}: {text}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -87,6 +165,9 @@ async fn aws_requests_carry_a_signature_over_what_was_sent() {
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{scope}, SignedHeaders={signed}, Signature={signature}"
     );
     assert_eq!(header("authorization"), expected);
+    verified(&world, "aws", &world.upstream.url("/")).await;
+    let probe = world.upstream.received(2).await.remove(1);
+    assert!(probe.header("authorization").unwrap().starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"));
 }
 
 #[tokio::test]
@@ -111,6 +192,11 @@ async fn hmac_signs_what_its_template_says() {
     let content = format!("{}POST/v1/orders?a=1{{}}", request.header("x-time").unwrap());
     assert_eq!(request.header("x-sign"), Some(STANDARD.encode(hmac(b"k3y", content.as_bytes())).as_str()));
     assert_eq!(request.header("x-key"), Some("me"));
+    verified(&world, "exchange", &world.upstream.url("/v1/me")).await;
+    let probe = world.upstream.received(2).await.remove(1);
+    let content = format!("{}GET/v1/me", probe.header("x-time").unwrap());
+    assert_eq!(probe.header("x-sign"), Some(STANDARD.encode(hmac(b"k3y", content.as_bytes())).as_str()));
+    assert_eq!(probe.header("user-agent"), Some("pyxis"));
 }
 
 /// A token endpoint that counts, and an API that tells which token came.
@@ -180,7 +266,7 @@ both_engines! {
         world.forward("GET", "/").send().await.forwarded(200);
         world.forward("GET", "/").send().await.forwarded(200);
         world.app.restart().await;
-        world.forward("GET", "/").send().await.forwarded(200);
+        verified(&world, "api", &world.upstream.url("/")).await;
         assert_eq!(count.load(Ordering::SeqCst), 3);
         let used: Vec<_> = world.upstream.received(3).await.iter()
             .map(|request| request.header("authorization").unwrap().to_owned()).collect();
@@ -239,7 +325,7 @@ async fn a_signed_assertion_is_exchanged_for_a_token() {
     let world = World::bare(Setup::new()).await;
     let (tokens, _) = token_server(|_, _| granted("t0k", &json!({}))).await;
     let url = tokens.url("/token");
-    let auth = json!({"kind": "jwt_bearer", "token_url": url, "issuer": "me@example.com", "scope": "all", "algorithm": "EdDSA"});
+    let auth = json!({"kind": "jwt_bearer", "token_url": url, "issuer": "https://example.com/me", "scope": "all", "algorithm": "EdDSA"});
     world.credential("api", &json!({"auth": auth, "secret": KEY})).await;
     world.forward("GET", "/").send().await.forwarded(200);
     let form = tokens.received(1).await.remove(0).text().to_owned();
@@ -248,10 +334,33 @@ async fn a_signed_assertion_is_exchanged_for_a_token() {
         "{form}"
     );
     let claims = claims(form.split("assertion=").nth(1).unwrap());
-    assert_eq!((&claims["iss"], &claims["sub"]), (&json!("me@example.com"), &json!("me@example.com")));
+    assert_eq!(
+        (&claims["iss"], &claims["sub"]),
+        (&json!("https://example.com/me"), &json!("https://example.com/me"))
+    );
     assert_eq!((&claims["aud"], &claims["scope"]), (&json!(url), &json!("all")));
-    let request = world.upstream.received(1).await.remove(0);
-    assert_eq!(request.header("authorization"), Some("Bearer t0k"));
+    let (made, ends) = (claims["iat"].as_i64().unwrap(), claims["exp"].as_i64().unwrap());
+    assert!(made > 1_700_000_000 && ends - made == 300, "{claims}");
+    assert!(claims["jti"].as_str().is_some_and(|id| id.len() >= 16), "{claims}");
+    assert_signed_by_the_key(form.split("assertion=").nth(1).unwrap().split('&').next().unwrap());
+    verified(&world, "api", &world.upstream.url("/")).await;
+    for request in world.upstream.received(2).await {
+        assert_eq!(request.header("authorization"), Some("Bearer t0k"));
+    }
+}
+
+/// With another library than the one that signs. The last 32 bytes of an Ed25519 key file are the key
+/// (RFC 8410, section 7).
+fn assert_signed_by_the_key(jwt: &str) {
+    use ed25519_dalek::Verifier as _;
+    let base64: String = KEY.lines().filter(|line| !line.starts_with("-----")).collect();
+    let der = STANDARD.decode(base64).unwrap();
+    let seed: [u8; 32] = der[der.len() - 32..].try_into().unwrap();
+    let key = ed25519_dalek::SigningKey::from_bytes(&seed).verifying_key();
+    let (signed, signature) = jwt.rsplit_once('.').unwrap();
+    let signature = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(signature).unwrap();
+    let signature = ed25519_dalek::Signature::from_slice(&signature).unwrap();
+    key.verify(signed.as_bytes(), &signature).unwrap();
 }
 
 #[tokio::test]
@@ -274,8 +383,15 @@ async fn a_github_app_gets_an_installation_token() {
         ("POST", "/app/installations/34/access_tokens")
     );
     let jwt = asked.header("authorization").unwrap().strip_prefix("Bearer ").unwrap();
-    assert_eq!(claims(jwt)["iss"], "12");
-    assert_eq!(world.upstream.received(1).await[0].header("authorization"), Some("Bearer ghs_1"));
+    let claims = claims(jwt);
+    assert_eq!(claims["iss"], "12");
+    // From a minute ago to five minutes from now.
+    assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 360);
+    assert_eq!(jwt.rsplit('.').next().map(str::len), Some(342), "a signature of 256 bytes");
+    verified(&world, "api", &world.upstream.url("/")).await;
+    for request in world.upstream.received(2).await {
+        assert_eq!(request.header("authorization"), Some("Bearer ghs_1"));
+    }
 }
 
 #[tokio::test]

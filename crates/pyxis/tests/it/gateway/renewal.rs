@@ -4,7 +4,8 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use crate::postgres::Database;
-use crate::support::{Setup, World, both_engines, until};
+use crate::support::parties::PASSWORD;
+use crate::support::{Answer, Client, Setup, World, both_engines, until};
 
 /// A token that is over at once, or one that lasts.
 fn granted(number: usize, seconds: u32) -> Reply {
@@ -80,7 +81,135 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token() {
     assert_eq!((with("Bearer a1"), with("Bearer a2"), with("Bearer a3")), (1, 1, CALLS));
 }
 
+/// A manager with a browser.
+struct Browser {
+    client: Client,
+    csrf: String,
+}
+
+fn cookie(answer: &Answer, name: &str) -> String {
+    let lines = answer.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap());
+    let mut pairs = lines.map(|line| line.split(';').next().unwrap());
+    pairs
+        .find(|pair| pair.starts_with(name))
+        .unwrap_or_else(|| panic!("no cookie {name}: {answer:?}"))
+        .to_owned()
+}
+
+fn csrf(page: &Answer) -> String {
+    let text = page.text();
+    let (_, rest) = text.split_once("name=\"csrf\" value=\"").expect("a form");
+    rest.split('"').next().unwrap().to_owned()
+}
+
+async fn submit(client: &Client, path: &str, csrf: &str, fields: &[(&str, &str)]) -> Answer {
+    let mut form = format!("csrf={csrf}");
+    for (name, value) in fields {
+        form += &format!("&{name}={}", value.replace(' ', "+").replace('@', "%40"));
+    }
+    let call = client.call("POST", path).header("sec-fetch-site", "same-origin");
+    call.header("content-type", "application/x-www-form-urlencoded").body(form).send().await
+}
+
+impl Browser {
+    async fn open(world: &World) -> Self {
+        const EMAIL: &str = "manager@people.example";
+        world.app.admin(EMAIL).await;
+        let page = world.app.anonymous().get("/sign-in").send().await.expect(200);
+        let visitor = world.app.anonymous().with("cookie", &cookie(&page, "px_visit"));
+        let fields = [("email", EMAIL), ("password", PASSWORD)];
+        let answer = submit(&visitor, "/sign-in", &csrf(&page), &fields).await.expect(303);
+        let client = world.app.anonymous().with("cookie", &cookie(&answer, "px_session"));
+        let page = client.get("/app/credentials/api").send().await.expect(200);
+        Self { client, csrf: csrf(&page) }
+    }
+
+    /// Goes to the provider and comes back with a code.
+    async fn connect(&self) {
+        let page =
+            submit(&self.client, "/app/credentials/api/connect", &self.csrf, &[]).await.expect(200).text();
+        let (_, rest) = page.split_once("state=").expect("an address with a state");
+        let state: String =
+            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+        let fields = [("state", state.as_str()), ("code", "c0de")];
+        let answer = submit(&self.client, "/app/oauth/callback", &self.csrf, &fields).await.expect(303);
+        assert_eq!(answer.header("location"), Some("/app/credentials/api"), "it is connected");
+    }
+}
+
+/// An account at a provider that knows the refresh tokens of two accounts; the second is connected by a code.
+async fn two_accounts(world: &World, tokens: &Upstream) {
+    tokens.reply_with(|request| {
+        let account = |access: &str, refresh: &str| {
+            let body = json!({
+                "access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": 3600,
+            });
+            Reply::json(&body.to_string())
+        };
+        match request.text() {
+            form if form.starts_with("grant_type=authorization_code") => account("second", "n1"),
+            form if form.contains("refresh_token=r0") => account("first", "r1"),
+            _ => Reply::new(400)
+                .header("content-type", "application/json")
+                .body("{\"error\":\"invalid_grant\"}"),
+        }
+    });
+    let fields = json!({
+        "auth": {
+            "kind": "oauth2_refresh", "token_url": tokens.url("/token"),
+            "authorization_url": "https://login.example.com/authorize", "client_auth": "body",
+        },
+        "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
+    });
+    world.credential("api", &fields).await;
+}
+
+/// The access tokens that arrived, in order.
+fn used(world: &World) -> Vec<String> {
+    let token =
+        |request: &pyxis_testkit::upstream::Received| request.header("authorization").unwrap().to_owned();
+    world.upstream.requests().iter().map(token).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_once() {
+    let Some(database) = Database::create("reconnected").await else { return };
+    let world = World::bare(Setup::on(database)).await;
+    let tokens = Upstream::http().await;
+    two_accounts(&world, &tokens).await;
+    let node = world.app.another_node();
+    let elsewhere = node.agent(&world.agent.key);
+    let url = world.upstream.url("/");
+    // Both nodes have the token of the first account, which is good for an hour.
+    world.forward("GET", "/").send().await.forwarded(200);
+    elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
+    Browser::open(&world).await.connect().await;
+    elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
+    world.forward("GET", "/").send().await.forwarded(200);
+    assert_eq!(used(&world), ["Bearer first", "Bearer first", "Bearer second", "Bearer second"]);
+    assert_eq!(tokens.requests().len(), 2, "one for each account");
+}
+
 both_engines! {
+    /// The old grant's answer arrives after the new one's.
+    async fn a_renewal_that_was_under_way_does_not_bring_the_account_before_back(setup: Setup) {
+        let world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        two_accounts(&world, &tokens).await;
+        let browser = Browser::open(&world).await;
+        let (reply, release) = granted(7, 3600).held();
+        tokens.reply(reply);
+        let call = tokio::spawn(world.forward("GET", "/").send());
+        tokens.received(1).await;
+        browser.connect().await;
+        drop(release);
+        call.await.unwrap().problem(403, "no_longer_allowed");
+        world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(used(&world), ["Bearer second"]);
+        let shown = world.owner.client.get("/admin/credentials/api").send().await.expect(200).json();
+        assert_eq!(shown["version"], 2, "as with a new secret");
+    }
+
     /// The process dies after it got a new refresh token and before the request that needed it is answered.
     async fn a_crash_between_refresh_and_use_loses_no_refresh_token(setup: Setup) {
         let mut world = World::bare(setup).await;

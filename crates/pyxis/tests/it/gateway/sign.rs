@@ -58,145 +58,184 @@ both_engines! {
     }
 }
 
-#[tokio::test]
-async fn ed25519_signs_the_message_and_p256_its_hash() {
-    use ed25519_dalek::Verifier as _;
-    use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
-    let world = World::bare(Setup::new()).await;
-    key(&world, "ed", "ed25519").await;
-    key(&world, "nist", "p256").await;
-    let body = json!({"payload": "68656c6c6f", "encoding": "hex", "algorithm": "ed25519", "format": "raw", "hash": "none"});
-    let made = signed(&world, "ed", &body).await;
-    let public: [u8; 32] = bytes(&made, "public_key").try_into().unwrap();
-    let verifying = ed25519_dalek::VerifyingKey::from_bytes(&public).unwrap();
-    let signature = ed25519_dalek::Signature::from_slice(&bytes(&made, "signature")).unwrap();
-    verifying.verify(b"hello", &signature).unwrap();
-    assert_eq!((&made["address"], &made["recovery_id"]), (&Value::Null, &Value::Null));
+both_engines! {
+    async fn ed25519_signs_the_message_and_p256_its_hash(setup: Setup) {
+        use ed25519_dalek::Verifier as _;
+        use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
+        let world = World::bare(setup).await;
+        key(&world, "ed", "ed25519").await;
+        key(&world, "nist", "p256").await;
+        let body = json!({"payload": "68656c6c6f", "encoding": "hex", "algorithm": "ed25519", "format": "raw", "hash": "none"});
+        let made = signed(&world, "ed", &body).await;
+        let public: [u8; 32] = bytes(&made, "public_key").try_into().unwrap();
+        let verifying = ed25519_dalek::VerifyingKey::from_bytes(&public).unwrap();
+        let signature = ed25519_dalek::Signature::from_slice(&bytes(&made, "signature")).unwrap();
+        verifying.verify(b"hello", &signature).unwrap();
+        assert_eq!((&made["address"], &made["recovery_id"]), (&Value::Null, &Value::Null));
 
-    let body = json!({"payload": "aGVsbG8=", "encoding": "base64", "algorithm": "p256", "hash": "sha256"});
-    let made = signed(&world, "nist", &body).await;
-    let verifying = p256::ecdsa::VerifyingKey::from_sec1_bytes(&bytes(&made, "public_key")).unwrap();
-    let signature = p256::ecdsa::Signature::from_slice(&bytes(&made, "signature")).unwrap();
-    verifying.verify_prehash(&Sha256::digest(b"hello"), &signature).unwrap();
-}
-
-#[tokio::test]
-async fn the_approver_reads_the_payload_and_is_warned_of_a_blind_hash() {
-    let world = World::bare(Setup::new()).await;
-    key(&world, "treasury", "secp256k1").await;
-    let typed = json!({
-        "types": {"Transfer": [{"name": "to", "type": "address"}, {"name": "amount", "type": "uint256"}]},
-        "primaryType": "Transfer", "domain": {"name": "Bank", "chainId": 1},
-        "message": {"to": "0x00000000000000000000000000000000000000ff", "amount": "1000000000000000000000"},
-    });
-    let body = json!({
-        "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
-        "description": "Pay the rent",
-    });
-    let txn = ask(&world, "treasury", &body).send().await.txn();
-    let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
-    let signing = &seen["signing"];
-    assert_eq!(
-        signing["typed"]["message"][1],
-        json!({"path": "amount", "type": "uint256", "value": "1000000000000000000000"})
-    );
-    assert_eq!(
-        (&signing["typed"]["domain"][0]["value"], &signing["warning"]),
-        (&json!("Bank"), &Value::Null)
-    );
-    assert_eq!(signing["description"], "Pay the rent");
-
-    let blind = json!({"payload": "ab".repeat(32), "algorithm": "secp256k1"});
-    let txn = ask(&world, "treasury", &blind).send().await.txn();
-    let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
-    assert!(seen["signing"]["warning"].as_str().unwrap().contains("Only a hash"), "{seen}");
-}
-
-#[tokio::test]
-async fn what_cannot_be_signed_is_refused_before_anybody_is_asked() {
-    let world = World::new().await;
-    key(&world, "treasury", "secp256k1").await;
-    for (field, body) in [
-        ("algorithm", json!({"payload": "00", "algorithm": "ed25519"})),
-        ("hash", json!({"payload": "0000", "algorithm": "secp256k1"})),
-        ("digest", json!({"payload": "00", "algorithm": "secp256k1", "hash": "sha256", "digest": "ff"})),
-        ("payload", json!({"payload": "0x0", "algorithm": "secp256k1", "hash": "sha256"})),
-        ("payload", json!({"payload": "7b7d", "algorithm": "secp256k1", "format": "eip712"})),
-    ] {
-        let problem = ask(&world, "treasury", &body).send().await.problem(422, "invalid_field");
-        assert_eq!(problem["field"], field, "{problem}");
+        let body = json!({"payload": "aGVsbG8=", "encoding": "base64", "algorithm": "p256", "hash": "sha256"});
+        let made = signed(&world, "nist", &body).await;
+        let verifying = p256::ecdsa::VerifyingKey::from_sec1_bytes(&bytes(&made, "public_key")).unwrap();
+        let signature = p256::ecdsa::Signature::from_slice(&bytes(&made, "signature")).unwrap();
+        verifying.verify_prehash(&Sha256::digest(b"hello"), &signature).unwrap();
     }
-    let unknown = json!({"payload": "00", "algorithm": "secp256k1", "blob": 1});
-    ask(&world, "treasury", &unknown).send().await.problem(422, "invalid_field");
-    ask(&world, "treasury", &json!({})).body("{").send().await.problem(400, "invalid_json");
-    let body = json!({"payload": "00", "algorithm": "secp256k1", "hash": "sha256"});
-    ask(&world, "api", &body).send().await.problem(400, "invalid_header");
-    ask(&world, "nothing", &body).send().await.problem(404, "credential_not_found");
-    ask(&world, "treasury", &body)
-        .header("x-px-target", "https://a.example/")
-        .send()
-        .await
-        .problem(400, "unknown_header");
-    world.agent.client.post("/sign", &body).send().await.problem(400, "missing_header");
-    let stranger = world.app.anonymous().post("/sign", &body).header("x-px-credential", "treasury");
-    stranger.send().await.problem(401, "missing_key");
-}
 
-#[tokio::test]
-async fn a_signing_key_is_never_forwarded_and_opens_no_grant() {
-    let world = World::bare(Setup::new()).await;
-    key(&world, "treasury", "ed25519").await;
-    let call = world.agent.forward("treasury", "GET", "https://api.example.com/");
-    call.send().await.problem(403, "host_not_allowed");
-    let patch = json!({"allowed_hosts": ["api.example.com"]});
-    let answer = world.owner.client.patch("/admin/credentials/treasury", &patch).send().await;
-    assert_eq!(answer.problem(422, "invalid_field")["field"], "allowed_hosts");
-    let body = json!({"payload": "00", "algorithm": "ed25519"});
-    let txn = ask(&world, "treasury", &body).send().await.txn();
-    let answer = world.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
-    assert_eq!(answer.problem(422, "invalid_field")["field"], "grant_seconds");
-    world.owner.deny(&txn, "no").await;
-    let outcome = world.agent.outcome(&txn).await;
-    assert_eq!((&outcome["status"], &outcome["response"]), (&json!("denied"), &Value::Null));
-}
+    async fn the_approver_reads_the_payload_and_is_warned_of_a_blind_hash(setup: Setup) {
+        let world = World::bare(setup).await;
+        key(&world, "treasury", "secp256k1").await;
+        let typed = json!({
+            "types": {"Transfer": [{"name": "to", "type": "address"}, {"name": "amount", "type": "uint256"}]},
+            "primaryType": "Transfer", "domain": {"name": "Bank", "chainId": 1},
+            "message": {"to": "0x00000000000000000000000000000000000000ff", "amount": "1000000000000000000000"},
+        });
+        let body = json!({
+            "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
+            "description": "Pay the rent",
+        });
+        let txn = ask(&world, "treasury", &body).send().await.txn();
+        let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        let signing = &seen["signing"];
+        assert_eq!(
+            signing["typed"]["message"][1],
+            json!({"path": "amount", "type": "uint256", "value": "1000000000000000000000"})
+        );
+        assert_eq!(
+            (&signing["typed"]["domain"][0]["value"], &signing["warning"]),
+            (&json!("Bank"), &Value::Null)
+        );
+        assert_eq!(signing["description"], "Pay the rent");
 
-#[tokio::test]
-async fn a_key_is_made_or_imported_on_the_command_line_and_never_shown() {
-    let world = World::bare(Setup::new()).await;
-    let made =
-        world.app.cli_json(&["credential", "generate-key", "--name", "made", "--algorithm", "p256"]).await;
-    assert!(made["public_key"].as_str().unwrap().starts_with("04"), "{made}");
-    let secret = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
-    std::fs::write(world.app.directory().join("key.hex"), format!("0x{secret}\n")).unwrap();
-    let import = [
-        "credential",
-        "generate-key",
-        "--name",
-        "imported",
-        "--algorithm",
-        "secp256k1",
-        "--import-file",
-        "key.hex",
-    ];
-    let imported = world.app.cli_json(&import).await;
-    assert_eq!(imported["address"], "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
-    let listed = world.owner.client.get("/admin/credentials").send().await.expect(200).text();
-    assert!(!listed.contains(secret) && !world.app.logs().contains(secret));
-    let body = json!({"payload": "hello", "encoding": "utf8", "algorithm": "secp256k1", "format": "eip191"});
-    let made = signed(&world, "imported", &body).await;
-    assert_eq!(made["address"], imported["address"]);
-}
+        let blind = json!({"payload": "ab".repeat(32), "algorithm": "secp256k1"});
+        let txn = ask(&world, "treasury", &blind).send().await.txn();
+        let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert!(seen["signing"]["warning"].as_str().unwrap().contains("Only a hash"), "{seen}");
+    }
 
-#[tokio::test]
-async fn a_key_that_was_replaced_or_removed_no_longer_signs_what_was_approved_before() {
-    let world = World::bare(Setup::new()).await;
-    let before = key(&world, "treasury", "ed25519").await;
-    let body = json!({"payload": "00", "algorithm": "ed25519"});
-    let txn = ask(&world, "treasury", &body).send().await.txn();
-    let secret = json!({"secret": "11".repeat(32)});
-    world.owner.client.put("/admin/credentials/treasury/secret", &secret).send().await.expect(200);
-    world.owner.approve(&txn).await;
-    assert_eq!(world.agent.outcome(&txn).await["error"], "no_longer_allowed");
-    let after = world.owner.client.get("/admin/credentials/treasury").send().await.expect(200).json();
-    assert_ne!(after["auth"]["public_key"], before["auth"]["public_key"]);
+    async fn what_cannot_be_signed_is_refused_before_anybody_is_asked(setup: Setup) {
+        let world = World::with(setup).await;
+        key(&world, "treasury", "secp256k1").await;
+        for (field, body) in [
+            ("algorithm", json!({"payload": "00", "algorithm": "ed25519"})),
+            ("hash", json!({"payload": "0000", "algorithm": "secp256k1"})),
+            ("digest", json!({"payload": "00", "algorithm": "secp256k1", "hash": "sha256", "digest": "ff"})),
+            ("payload", json!({"payload": "0x0", "algorithm": "secp256k1", "hash": "sha256"})),
+            ("payload", json!({"payload": "7b7d", "algorithm": "secp256k1", "format": "eip712"})),
+        ] {
+            let problem = ask(&world, "treasury", &body).send().await.problem(422, "invalid_field");
+            assert_eq!(problem["field"], field, "{problem}");
+        }
+        let unknown = json!({"payload": "00", "algorithm": "secp256k1", "blob": 1});
+        ask(&world, "treasury", &unknown).send().await.problem(422, "invalid_field");
+        ask(&world, "treasury", &json!({})).body("{").send().await.problem(400, "invalid_json");
+        let body = json!({"payload": "00", "algorithm": "secp256k1", "hash": "sha256"});
+        ask(&world, "api", &body).send().await.problem(400, "invalid_header");
+        ask(&world, "nothing", &body).send().await.problem(404, "credential_not_found");
+        ask(&world, "treasury", &body)
+            .header("x-px-target", "https://a.example/")
+            .send()
+            .await
+            .problem(400, "unknown_header");
+        world.agent.client.post("/sign", &body).send().await.problem(400, "missing_header");
+        let stranger = world.app.anonymous().post("/sign", &body).header("x-px-credential", "treasury");
+        stranger.send().await.problem(401, "missing_key");
+    }
+
+    async fn a_signing_key_is_never_forwarded_and_opens_no_grant(setup: Setup) {
+        let world = World::bare(setup).await;
+        key(&world, "treasury", "ed25519").await;
+        let call = world.agent.forward("treasury", "GET", "https://api.example.com/");
+        call.send().await.problem(403, "host_not_allowed");
+        let patch = json!({"allowed_hosts": ["api.example.com"]});
+        let answer = world.owner.client.patch("/admin/credentials/treasury", &patch).send().await;
+        assert_eq!(answer.problem(422, "invalid_field")["field"], "allowed_hosts");
+        let body = json!({"payload": "00", "algorithm": "ed25519"});
+        let txn = ask(&world, "treasury", &body).send().await.txn();
+        let answer = world.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
+        assert_eq!(answer.problem(422, "invalid_field")["field"], "grant_seconds");
+        world.owner.deny(&txn, "no").await;
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!((&outcome["status"], &outcome["response"]), (&json!("denied"), &Value::Null));
+    }
+
+    async fn a_key_is_made_or_imported_on_the_command_line_and_never_shown(setup: Setup) {
+        let world = World::bare(setup).await;
+        let made =
+            world.app.cli_json(&["credential", "generate-key", "--name", "made", "--algorithm", "p256"]).await;
+        assert!(made["public_key"].as_str().unwrap().starts_with("04"), "{made}");
+        let secret = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+        std::fs::write(world.app.directory().join("key.hex"), format!("0x{secret}\n")).unwrap();
+        let import = [
+            "credential",
+            "generate-key",
+            "--name",
+            "imported",
+            "--algorithm",
+            "secp256k1",
+            "--import-file",
+            "key.hex",
+        ];
+        let imported = world.app.cli_json(&import).await;
+        assert_eq!(imported["address"], "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+        let listed = world.owner.client.get("/admin/credentials").send().await.expect(200).text();
+        assert!(!listed.contains(secret) && !world.app.logs().contains(secret));
+        let body = json!({"payload": "hello", "encoding": "utf8", "algorithm": "secp256k1", "format": "eip191"});
+        let made = signed(&world, "imported", &body).await;
+        assert_eq!(made["address"], imported["address"]);
+    }
+
+    async fn a_key_that_was_replaced_or_removed_no_longer_signs_what_was_approved_before(setup: Setup) {
+        let world = World::bare(setup).await;
+        let before = key(&world, "treasury", "ed25519").await;
+        let body = json!({"payload": "00", "algorithm": "ed25519"});
+        let txn = ask(&world, "treasury", &body).send().await.txn();
+        let secret = json!({"secret": "11".repeat(32)});
+        world.owner.client.put("/admin/credentials/treasury/secret", &secret).send().await.expect(200);
+        world.owner.approve(&txn).await;
+        assert_eq!(world.agent.outcome(&txn).await["error"], "no_longer_allowed");
+        let after = world.owner.client.get("/admin/credentials/treasury").send().await.expect(200).json();
+        assert_ne!(after["auth"]["public_key"], before["auth"]["public_key"]);
+    }
+
+    /// The example of EIP-712: the key is the hash of "cow", and the signature is the one that is published.
+    async fn the_published_example_of_eip_712_is_signed_as_it_is_published(setup: Setup) {
+        let world = World::bare(setup).await;
+        let auth = json!({"kind": "signing_key", "algorithm": "secp256k1"});
+        let secret = "c85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4";
+        let made = world.owner.add_credential(&json!({"name": "cow", "auth": auth, "secret": secret})).await;
+        assert_eq!(made["auth"]["address"], "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826");
+        let person = json!([{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}]);
+        let typed = json!({
+            "types": {
+                "EIP712Domain": [
+                    {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
+                    {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
+                ],
+                "Person": person,
+                "Mail": [
+                    {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
+                    {"name": "contents", "type": "string"},
+                ],
+            },
+            "primaryType": "Mail",
+            "domain": {
+                "name": "Ether Mail", "version": "1", "chainId": 1,
+                "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
+            },
+            "message": {
+                "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
+                "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
+                "contents": "Hello, Bob!",
+            },
+        });
+        let body = json!({
+            "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
+        });
+        let signed = signed(&world, "cow", &body).await;
+        assert_eq!(
+            signed["signature"].as_str().unwrap().trim_start_matches("0x"),
+            "4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d\
+             07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b91562"
+        );
+        assert_eq!(signed["recovery_id"], 1);
+    }
 }

@@ -130,137 +130,142 @@ both_engines! {
     }
 }
 
-#[tokio::test]
-async fn an_address_that_is_not_https_or_not_public_is_refused() {
-    let world = World::with(Setup::new()).await;
-    for url in [
-        "http://hooks.example.com/in",
-        "http://127.0.0.1/in",
-        "ftp://hooks.example.com/in",
-        "hooks.example.com",
-        "",
-        "https://10.0.0.1/in",
-        "https://169.254.169.254/latest",
-        "https://[fd00::1]/in",
-        "https://localhost.local/in",
-        "https://user:pass@hooks.example.com/in",
-        "https://hooks.example.com/in#part",
-        "https://8.8.8.8:22/in",
-    ] {
-        let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
-        assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
-    }
-    for (body, field) in [
-        (json!({}), "url"),
-        (json!({"url": "https://8.8.8.8/", "events": ["approval.made"]}), "events"),
-        (json!({"url": "https://8.8.8.8/", "secret": "mine"}), "secret"),
-        (json!({"url": "https://8.8.8.8/", "description": "x".repeat(501)}), "description"),
-    ] {
-        let answer = world.owner.client.post("/admin/webhooks", &body).send().await;
-        assert_eq!(answer.problem(422, "invalid_field")["field"], field);
-    }
-    world.owner.client.call("POST", "/admin/webhooks").body("{").send().await.problem(400, "invalid_json");
-    let list = world.owner.client.get("/admin/webhooks").send().await.expect(200).json();
-    assert_eq!(list, json!({"webhooks": []}));
-}
-
-#[tokio::test]
-async fn without_the_open_network_loopback_is_refused_too() {
-    let world = World::with(Setup::new().without("PX_EGRESS_ALLOW")).await;
-    for url in ["https://127.0.0.1:8443/in", "https://localhost/in", "https://[::1]/in"] {
-        let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
-        assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
+both_engines! {
+    async fn an_address_that_is_not_https_or_not_public_is_refused(setup: Setup) {
+        let world = World::with(setup).await;
+        for url in [
+            "http://hooks.example.com/in",
+            "http://127.0.0.1/in",
+            "ftp://hooks.example.com/in",
+            "hooks.example.com",
+            "",
+            "https://10.0.0.1/in",
+            "https://169.254.169.254/latest",
+            "https://[fd00::1]/in",
+            "https://localhost.local/in",
+            "https://user:pass@hooks.example.com/in",
+            "https://hooks.example.com/in#part",
+            "https://8.8.8.8:22/in",
+        ] {
+            let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
+            assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
+        }
+        for (body, field) in [
+            (json!({}), "url"),
+            (json!({"url": "https://8.8.8.8/", "events": ["approval.made"]}), "events"),
+            (json!({"url": "https://8.8.8.8/", "secret": "mine"}), "secret"),
+            (json!({"url": "https://8.8.8.8/", "description": "x".repeat(501)}), "description"),
+        ] {
+            let answer = world.owner.client.post("/admin/webhooks", &body).send().await;
+            assert_eq!(answer.problem(422, "invalid_field")["field"], field);
+        }
+        world.owner.client.call("POST", "/admin/webhooks").body("{").send().await.problem(400, "invalid_json");
+        let list = world.owner.client.get("/admin/webhooks").send().await.expect(200).json();
+        assert_eq!(list, json!({"webhooks": []}));
     }
 }
 
-#[tokio::test]
-async fn an_endpoint_is_shown_changed_and_removed_and_its_secret_never_again() {
-    let world = World::with(Setup::new()).await;
-    let url = "https://8.8.8.8/in";
-    let made =
-        add(&world, &json!({"url": url, "events": ["approval.expired"], "description": "pager"})).await;
-    let (id, secret) = (text(&made, "id").to_owned(), text(&made, "secret").to_owned());
-    let path = format!("/admin/webhooks/{id}");
-    let client = &world.owner.client;
-    for answer in
-        [client.get("/admin/webhooks").send().await.expect(200), client.get(&path).send().await.expect(200)]
-    {
-        answer.hides(&secret);
-        assert!(answer.text().contains(url) && answer.text().contains("pager"));
-    }
-    let patched =
-        client.patch(&path, &json!({"events": [], "enabled": false})).send().await.expect(200).json();
-    assert_eq!(
-        (&patched["events"], &patched["enabled"], &patched["url"]),
-        (&json!([]), &json!(false), &json!(url))
-    );
-    client.patch(&path, &json!({"url": "http://8.8.8.8/"})).send().await.problem(422, "invalid_field");
-    let rotated = client.post(&format!("{path}/rotate-secret"), &json!({})).send().await.expect(200).json();
-    assert!(text(&rotated, "secret").starts_with("whsec_") && text(&rotated, "secret") != secret);
-    assert!(client.get(&path).send().await.expect(200).json()["previous_secret_until"].is_string());
-    assert_eq!(client.delete(&path).send().await.status, 204);
-    for answer in [
-        client.get(&path).send().await,
-        client.patch(&path, &json!({})).send().await,
-        client.delete(&path).send().await,
-        client.post(&format!("{path}/rotate-secret"), &json!({})).send().await,
-        client.get(&format!("{path}/deliveries")).send().await,
-        client.get("/admin/webhooks/none").send().await,
-        client.get("/admin/deliveries/none").send().await,
-        client.post(&format!("/admin/deliveries/{id}/resend"), &json!({})).send().await,
-    ] {
-        answer.problem(404, "not_found");
-    }
-    world.app.anonymous().get("/admin/webhooks").send().await.problem(401, "unauthenticated");
-    let kinds: Vec<String> = world.app.audit().await.iter().map(|row| text(row, "kind").to_owned()).collect();
-    for kind in ["webhook.created", "webhook.changed", "webhook.secret_replaced", "webhook.removed"] {
-        assert!(kinds.iter().any(|found| found == kind), "{kind}");
+both_engines! {
+    async fn without_the_open_network_loopback_is_refused_too(setup: Setup) {
+        let world = World::with(setup.without("PX_EGRESS_ALLOW")).await;
+        for url in ["https://127.0.0.1:8443/in", "https://localhost/in", "https://[::1]/in"] {
+            let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
+            assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
+        }
     }
 }
 
-#[tokio::test]
-async fn the_command_line_does_the_same() {
-    let world = World::with(Setup::new()).await;
-    let app = &world.app;
-    let made =
-        app.cli_json(&["webhook", "add", "--url", "https://8.8.8.8/in", "--event", "approval.decided"]).await;
-    let id = text(&made, "id");
-    assert!(text(&made, "secret").starts_with("whsec_"));
-    assert_eq!(app.cli_json(&["webhook", "list"]).await[0]["events"], json!(["approval.decided"]));
-    assert_eq!(app.cli_json(&["webhook", "disable", id]).await["enabled"], false);
-    assert_eq!(app.cli_json(&["webhook", "enable", id]).await["enabled"], true);
-    assert!(text(&app.cli_json(&["webhook", "rotate-secret", id]).await, "secret").starts_with("whsec_"));
-    assert_eq!(app.cli_json(&["webhook", "deliveries", "--webhook", id]).await, json!([]));
-    app.cli(&["webhook", "resend", id]).await.expect(1);
-    app.cli(&["webhook", "add", "--url", "http://8.8.8.8/in"]).await.expect(1);
-    assert_eq!(app.cli_json(&["webhook", "remove", id]).await["removed"], id);
-    assert_eq!(app.cli_json(&["webhook", "list"]).await, json!([]));
+both_engines! {
+    async fn an_endpoint_is_shown_changed_and_removed_and_its_secret_never_again(setup: Setup) {
+        let world = World::with(setup).await;
+        let url = "https://8.8.8.8/in";
+        let made =
+            add(&world, &json!({"url": url, "events": ["approval.expired"], "description": "pager"})).await;
+        let (id, secret) = (text(&made, "id").to_owned(), text(&made, "secret").to_owned());
+        let path = format!("/admin/webhooks/{id}");
+        let client = &world.owner.client;
+        for answer in
+            [client.get("/admin/webhooks").send().await.expect(200), client.get(&path).send().await.expect(200)]
+        {
+            answer.hides(&secret);
+            assert!(answer.text().contains(url) && answer.text().contains("pager"));
+        }
+        let patched =
+            client.patch(&path, &json!({"events": [], "enabled": false})).send().await.expect(200).json();
+        assert_eq!(
+            (&patched["events"], &patched["enabled"], &patched["url"]),
+            (&json!([]), &json!(false), &json!(url))
+        );
+        client.patch(&path, &json!({"url": "http://8.8.8.8/"})).send().await.problem(422, "invalid_field");
+        let rotated = client.post(&format!("{path}/rotate-secret"), &json!({})).send().await.expect(200).json();
+        assert!(text(&rotated, "secret").starts_with("whsec_") && text(&rotated, "secret") != secret);
+        assert!(client.get(&path).send().await.expect(200).json()["previous_secret_until"].is_string());
+        assert_eq!(client.delete(&path).send().await.status, 204);
+        for answer in [
+            client.get(&path).send().await,
+            client.patch(&path, &json!({})).send().await,
+            client.delete(&path).send().await,
+            client.post(&format!("{path}/rotate-secret"), &json!({})).send().await,
+            client.get(&format!("{path}/deliveries")).send().await,
+            client.get("/admin/webhooks/none").send().await,
+            client.get("/admin/deliveries/none").send().await,
+            client.post(&format!("/admin/deliveries/{id}/resend"), &json!({})).send().await,
+        ] {
+            answer.problem(404, "not_found");
+        }
+        world.app.anonymous().get("/admin/webhooks").send().await.problem(401, "unauthenticated");
+        let kinds: Vec<String> = world.app.audit().await.iter().map(|row| text(row, "kind").to_owned()).collect();
+        for kind in ["webhook.created", "webhook.changed", "webhook.secret_replaced", "webhook.removed"] {
+            assert!(kinds.iter().any(|found| found == kind), "{kind}");
+        }
+    }
 }
 
-#[tokio::test]
-async fn deliveries_are_listed_a_page_at_a_time_and_by_what_they_are() {
-    let world = World::with(Setup::new()).await;
-    // Nothing listens there, so they wait for their next attempt.
-    let made = add(&world, &json!({"url": "https://127.0.0.1:9/in"})).await;
-    let id = text(&made, "id");
-    for path in ["/a", "/b", "/c"] {
-        let txn = world.pause(path).await;
-        world.agent.withdraw(&txn).await.expect(204);
+both_engines! {
+    async fn the_command_line_does_the_same(setup: Setup) {
+        let world = World::with(setup).await;
+        let app = &world.app;
+        let made =
+            app.cli_json(&["webhook", "add", "--url", "https://8.8.8.8/in", "--event", "approval.decided"]).await;
+        let id = text(&made, "id");
+        assert!(text(&made, "secret").starts_with("whsec_"));
+        assert_eq!(app.cli_json(&["webhook", "list"]).await[0]["events"], json!(["approval.decided"]));
+        assert_eq!(app.cli_json(&["webhook", "disable", id]).await["enabled"], false);
+        assert_eq!(app.cli_json(&["webhook", "enable", id]).await["enabled"], true);
+        assert!(text(&app.cli_json(&["webhook", "rotate-secret", id]).await, "secret").starts_with("whsec_"));
+        assert_eq!(app.cli_json(&["webhook", "deliveries", "--webhook", id]).await, json!([]));
+        app.cli(&["webhook", "resend", id]).await.expect(1);
+        app.cli(&["webhook", "add", "--url", "http://8.8.8.8/in"]).await.expect(1);
+        assert_eq!(app.cli_json(&["webhook", "remove", id]).await["removed"], id);
+        assert_eq!(app.cli_json(&["webhook", "list"]).await, json!([]));
     }
-    let page = async |query: &str| {
-        world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await.expect(200).json()
-    };
-    let first = page("limit=4").await;
-    assert_eq!(first["deliveries"].as_array().expect("a list").len(), 4);
-    let rest = page(&format!("limit=4&before={}", text(&first, "next_before"))).await;
-    assert_eq!(
-        (rest["deliveries"].as_array().expect("a list").len(), &rest["next_before"]),
-        (2, &Value::Null)
-    );
-    let some = page(&format!("event=approval.expired&status=pending&webhook_id={id}")).await;
-    assert_eq!(some["deliveries"].as_array().expect("a list").len(), 3);
-    for query in ["status=lost", "event=x", "before=1", "webhook_id=1", "txn_id=1"] {
-        let answer = world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await;
-        answer.problem(422, "invalid_field");
+}
+
+both_engines! {
+    async fn deliveries_are_listed_a_page_at_a_time_and_by_what_they_are(setup: Setup) {
+        let world = World::with(setup).await;
+        // Nothing listens there, so they wait for their next attempt.
+        let made = add(&world, &json!({"url": "https://127.0.0.1:9/in"})).await;
+        let id = text(&made, "id");
+        for path in ["/a", "/b", "/c"] {
+            let txn = world.pause(path).await;
+            world.agent.withdraw(&txn).await.expect(204);
+        }
+        let page = async |query: &str| {
+            world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await.expect(200).json()
+        };
+        let first = page("limit=4").await;
+        assert_eq!(first["deliveries"].as_array().expect("a list").len(), 4);
+        let rest = page(&format!("limit=4&before={}", text(&first, "next_before"))).await;
+        assert_eq!(
+            (rest["deliveries"].as_array().expect("a list").len(), &rest["next_before"]),
+            (2, &Value::Null)
+        );
+        let some = page(&format!("event=approval.expired&status=pending&webhook_id={id}")).await;
+        assert_eq!(some["deliveries"].as_array().expect("a list").len(), 3);
+        for query in ["status=lost", "event=x", "before=1", "webhook_id=1", "txn_id=1"] {
+            let answer = world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await;
+            answer.problem(422, "invalid_field");
+        }
     }
 }

@@ -60,6 +60,27 @@ both_engines! {
         assert_eq!(page.deny(&txn, "not now").await["status"], "denied");
     }
 
+    async fn what_a_grant_would_have_covered_is_told_where_one_can_be_opened(setup: Setup) {
+        let world = World::with(setup).await;
+        let show = async |txn: &str| {
+            world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
+        };
+        let first = world.pause("/a?page=1").await;
+        world.owner.deny(&first, "no").await;
+        assert_eq!(show(&first).await["grant_coverage"], json!(null), "it is decided");
+        world.pause("/b").await;
+        let txn = world.pause("/a?page=2").await;
+        let covered = json!({"looked_at": 3, "covered": 2, "agents": ["default-agent"]});
+        assert_eq!(show(&txn).await["grant_coverage"], covered);
+        let listed = world.owner.client.get("/approvals").send().await.expect(200).json();
+        assert_eq!(listed["approvals"][0]["grant_coverage"], json!(null), "not in lists");
+        for policy in [json!({"min_approvals": 2}), json!({"require_approval_urls": ["/c"]})] {
+            world.policy(&policy).await;
+            let txn = world.pause(&format!("/c?{}", policy["min_approvals"])).await;
+            assert_eq!(show(&txn).await["grant_coverage"], json!(null), "{policy}");
+        }
+    }
+
     async fn what_waits_is_listed_page_by_page_newest_first(setup: Setup) {
         let world = World::with(setup).await;
         let mut asked = Vec::new();

@@ -16,6 +16,8 @@ enum Who {
     Member,
     /// A member with Approve and Policy on `api`.
     Granted,
+    /// A member with Policy alone on `api`.
+    Editor,
     /// An owner's token with `px:approve`.
     ApproveToken,
     /// An owner's token with `px:admin`.
@@ -57,9 +59,8 @@ fn refusal(door: Door, who: Who) -> Option<(u16, &'static str)> {
         (Door::Approving, W::AdminToken) | (Door::Editing | Door::Managers, W::ApproveToken) => {
             Some((403, "insufficient_scope"))
         }
-        (Door::Session, W::ApproveToken | W::AdminToken) | (Door::Managers, W::Member | W::Granted) => {
-            Some((403, "forbidden"))
-        }
+        (Door::Session, W::ApproveToken | W::AdminToken)
+        | (Door::Managers, W::Member | W::Granted | W::Editor) => Some((403, "forbidden")),
         // Names of nothing are 404 for members, too; of `api` they need the grant.
         (Door::Editing, W::Member) => Some((403, "forbidden")),
         _ => None,
@@ -75,10 +76,11 @@ impl Scene {
     async fn new(setup: Setup) -> Self {
         let world = World::with(setup).await;
         let app = &world.app;
-        for email in ["plain@people.example", "granted@people.example"] {
+        for email in ["plain@people.example", "granted@people.example", "editor@people.example"] {
             app.cli(&["user", "add", "--email", email, "--role", "member"]).await.expect(0);
         }
         app.cli(&["user", "grant", "granted@people.example", "api", "--approve", "--policy"]).await.expect(0);
+        app.cli(&["user", "grant", "editor@people.example", "api", "--policy"]).await.expect(0);
         let bearer = |made: &Value| app.person(made["token"].as_str().unwrap()).client;
         let clients = vec![
             (Who::Nobody, app.anonymous()),
@@ -87,6 +89,7 @@ impl Scene {
             (Who::Admin, app.admin("admin@people.example").await.client),
             (Who::Member, app.sign_in("plain@people.example").await.client),
             (Who::Granted, app.sign_in("granted@people.example").await.client),
+            (Who::Editor, app.sign_in("editor@people.example").await.client),
             (Who::ApproveToken, bearer(&token(&world.owner, "a", &["px:approve"]).await)),
             (Who::AdminToken, bearer(&token(&world.owner, "b", &["px:admin"]).await)),
         ];
@@ -164,13 +167,14 @@ struct State {
     min_approvals: u32,
 }
 
+/// All but the owner.
 const EVERYBODY: [&str; 4] =
-    ["owner@example.com", "admin@people.example", "plain@people.example", "granted@people.example"];
+    ["admin@people.example", "plain@people.example", "granted@people.example", "editor@people.example"];
 
 fn policy(state: &State, owner: &str) -> Value {
     let approvers = match state.listed {
         None => json!([]),
-        Some(true) => json!([owner, EVERYBODY[1], EVERYBODY[2], EVERYBODY[3]]),
+        Some(true) => json!([owner, EVERYBODY[0], EVERYBODY[1], EVERYBODY[2], EVERYBODY[3]]),
         Some(false) => json!(["nobody@people.example"]),
     };
     json!({
@@ -214,6 +218,7 @@ both_engines! {
             (Who::Admin, true),
             (Who::Member, false),
             (Who::Granted, true),
+            (Who::Editor, false),
             (Who::ApproveToken, true),
         ];
         for listed in [None, Some(true), Some(false)] {

@@ -99,6 +99,31 @@ both_engines! {
         assert_eq!(world.owner.approve(&txn).await["status"], "approved");
     }
 
+    async fn whoever_was_demoted_disabled_or_is_not_listed_any_more_does_not_count_either(setup: Setup) {
+        let world = World::with(setup).await;
+        let owner = world.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
+        let third = world.app.admin("cleo@people.example").await;
+        for how in ["demoted", "disabled", "unlisted"] {
+            world.policy(&json!({"min_approvals": 2})).await;
+            let email = format!("{how}@people.example");
+            let admin = world.app.admin(&email).await;
+            let txn = world.pause(&format!("/{how}")).await;
+            assert_eq!(admin.approve(&txn).await["approvals"], 1);
+            let path = format!("/admin/members/{}", id_of(&world.app, &email).await);
+            let patch = |body: Value| world.owner.client.patch(&path, &body).send();
+            match how {
+                "demoted" => drop(patch(json!({"role": "member"})).await.expect(200)),
+                "disabled" => drop(patch(json!({"enabled": false})).await.expect(200)),
+                _ => {
+                    let listed = [owner.as_str(), "cleo@people.example"];
+                    world.policy(&json!({"min_approvals": 2, "allowed_approvers": listed})).await;
+                }
+            }
+            assert_eq!(third.approve(&txn).await["approvals"], 1, "{how}");
+            assert_eq!(world.owner.approve(&txn).await["status"], "approved", "{how}");
+        }
+    }
+
     async fn two_accounts_in_one_hand_are_one_approver(setup: Setup) {
         let world = World::with(setup).await;
         world.policy(&json!({"min_approvals": 2})).await;

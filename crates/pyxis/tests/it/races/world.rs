@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::auth::{Auth, Connector};
@@ -44,6 +46,13 @@ pub(crate) struct World {
     people: Vec<UserRow>,
     key: String,
     router: Router,
+}
+
+/// A picture of one pixel.
+pub(crate) fn dot() -> Vec<u8> {
+    const PNG: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+    STANDARD.decode(PNG).unwrap()
 }
 
 /// The host that [`Gate`] resolves to the upstream.
@@ -225,13 +234,20 @@ impl World {
 
     /// A request that waits; each round's body differs, so that none collapses into another.
     pub(crate) async fn pause(&self, round: usize) -> TxnId {
-        let request = Request::post("/forward")
+        self.pause_because(round, "").await
+    }
+
+    /// The same with the agent's reason.
+    pub(crate) async fn pause_because(&self, round: usize, reason: &str) -> TxnId {
+        let mut request = Request::post("/forward")
             .header("x-px-key", &self.key)
             .header("x-px-credential", "api")
             .header("x-px-target", self.upstream.url("/act"))
-            .header("x-px-method", "POST")
-            .body(Body::from(format!("round {round}")))
-            .unwrap();
+            .header("x-px-method", "POST");
+        if !reason.is_empty() {
+            request = request.header("x-px-reason", reason);
+        }
+        let request = request.body(Body::from(format!("round {round}"))).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::ACCEPTED);
         let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -92,4 +92,77 @@ both_engines! {
         assert_eq!((&shown["card"], &shown["fingerprint"]), (&told["card"], &told["fingerprint"]));
         assert_eq!(stage.get("/admin/models/groups").await, json!({ "groups": [] }));
     }
+
+    async fn what_was_stored_is_scored_whatever_came_between(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let [good, _] = files(&stage);
+        let (good, bad) = (good.to_str().unwrap(), app.directory().join("bad.csv"));
+        std::fs::write(&bad, "who,what\n").unwrap();
+        // A later file that fails.
+        app.cli(&["activity", "import", good, bad.to_str().unwrap()]).await.expect(1);
+        let first = aggregate(&stage, 1).await;
+        assert!(first >= 0.0, "{first}");
+        app.cli(&["activity", "import", good]).await.expect(3);
+        // An end in the middle of the computation, and one before it began.
+        for left in ["UPDATE activity_state SET mark = ''", "DELETE FROM activity_state"] {
+            app.sql(&format!("DELETE FROM activity_wallets; {left}"));
+            assert!(aggregate(&stage, 1).await < 0.0);
+            let done = app.cli_json(&["activity", "import", good]).await;
+            assert_eq!((&done["changed"], &done["files"][0]["new"]), (&json!(12), &json!(false)));
+            assert_eq!(aggregate(&stage, 1).await.to_bits(), first.to_bits());
+            app.cli(&["activity", "import", good]).await.expect(3);
+        }
+        // Rows that an earlier release wrote, and rows that are damaged.
+        app.sql("UPDATE activity_wallets SET digest = 0; UPDATE activity_state SET mark = 'of other features'");
+        assert_eq!(app.cli_json(&["activity", "import", good]).await["changed"], json!(12));
+        app.sql("UPDATE activity_wallets SET features = address");
+        stage.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(500);
+        assert_eq!(app.cli_json(&["activity", "rebuild"]).await["changed"], json!(12));
+        assert_eq!(aggregate(&stage, 1).await.to_bits(), first.to_bits());
+    }
+
+    async fn suspected_groups_are_shown_as_a_table_and_drawn(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let [moves, bridged] = farm(&stage);
+        app.cli_json(&["activity", "import", moves.as_str(), bridged.as_str()]).await;
+        let plots = app.directory().join("groups");
+        let table = app.cli(&["models", "clusters", "--plots", plots.to_str().unwrap()]).await.expect(0).stdout;
+        for shown in ["SHARED FUNDER", "SAME DAY", &address(98).to_string(), &address(99).to_string()] {
+            assert!(table.contains(shown), "{shown}: {table}");
+        }
+        let groups = app.cli_json(&["models", "clusters"]).await;
+        let group = &groups[0];
+        assert_eq!((&group["users"], &group["transfers_within"]), (&json!(12), &json!(0)));
+        assert_eq!((&group["shared_funder"], &group["funded"]), (&json!(address(98)), &json!(12)));
+        assert_eq!((&group["shared_sink"], &group["collected"]), (&json!(address(99)), &json!(12)));
+        assert_eq!((&group["same_day"], group["members"].as_array().unwrap().len()), (&json!(12), 12));
+        let drawn = std::fs::read_to_string(plots.join(format!("{}.svg", address(1)))).unwrap();
+        assert!(drawn.starts_with("<svg"));
+        assert_eq!(app.cli_json(&["models", "clusters", "--limit", "0"]).await, json!([]));
+        assert_eq!(stage.get("/admin/models/groups").await["groups"][0]["id"], json!(address(1)));
+    }
+}
+
+async fn aggregate(stage: &Stage, number: u8) -> f64 {
+    let path = format!("/v2/models/score/{}", address(number));
+    let answer = stage.api.get(&path).send().await.expect(200).json();
+    answer["details"]["models"]["aggregate"]["score"].as_f64().unwrap()
+}
+
+/// Twelve users with one funder and one sink that first bridged within seconds and never met.
+fn farm(stage: &Stage) -> [String; 2] {
+    let (mut moves, mut bridged) =
+        ("chain,from,to\n".to_owned(), "address,first_bridge_unix,bridge_volume_usd\n".to_owned());
+    for number in 1..=12_u8 {
+        let own = address(number);
+        writeln!(moves, "polygon,{},{own}\npolygon,{own},{}", address(98), address(99)).unwrap();
+        writeln!(bridged, "{own},{},100", 1_640_000_000 + i64::from(number)).unwrap();
+    }
+    [("moves.csv", moves), ("bridged.csv", bridged)].map(|(name, text)| {
+        let path = stage.app.directory().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    })
 }

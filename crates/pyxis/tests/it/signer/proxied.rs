@@ -4,11 +4,15 @@ use serde_json::json;
 
 use super::process::Signer;
 use super::verifier;
-use crate::support::{Setup, World};
+use crate::support::{Setup, World, both_engines};
 
 /// A world with the sidecar credential `my-app`, whose requests the verifying upstream gets.
 async fn world(signer: &Signer, hosts: &[String]) -> World {
-    let world = World::bare(Setup::new()).await;
+    world_on(Setup::new(), signer, hosts).await
+}
+
+async fn world_on(setup: Setup, signer: &Signer, hosts: &[String]) -> World {
+    let world = World::bare(setup).await;
     let fields = json!({
         "connector": "sidecar", "api_base": signer.url(), "allowed_hosts": hosts, "secret": "sesame",
     });
@@ -91,4 +95,21 @@ async fn a_failure_of_the_signer_is_one_of_the_proxy_and_never_looks_like_an_ans
     let outcome = world.agent.outcome(&txn).await;
     assert_eq!((&outcome["error"], &outcome["upstream_status"]), (&json!("upstream_error"), &json!(null)));
     assert!(upstream.requests().is_empty());
+}
+
+both_engines! {
+    async fn a_sidecar_serves_the_entrance_for_base_urls_and_the_probe(setup: Setup) {
+        let (signer, upstream) = (Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]), verifier::upstream().await);
+        let world = world_on(setup, &signer, &[upstream.addr().to_string()]).await;
+        let bearer = format!("Bearer {}", world.agent.key);
+        let call = world.app.anonymous().get("/p/my-app/2/users?b=2&a=1%20").header("authorization", &bearer);
+        assert_eq!(call.send().await.forwarded(200).text(), "verified");
+        let probe = json!({"url": upstream.url("/2/users/me")});
+        let told = world.owner.client.post("/admin/credentials/my-app/verify", &probe).send().await.expect(200);
+        assert_eq!(told.json(), json!({"status": 200, "ok": true}));
+        let requests = upstream.received(2).await;
+        let seen: Vec<_> = requests.iter().map(|request| request.target.as_str()).collect();
+        assert_eq!(seen, ["/2/users?b=2&a=1%20", "/2/users/me"]);
+        assert_eq!(requests[1].header("user-agent"), Some("pyxis"));
+    }
 }

@@ -1,0 +1,84 @@
+//! Why an approved call was not completed, beyond the one word: kept in the place of the answer that there is
+//! not, sealed like it and for as long.
+
+use http::{HeaderMap, StatusCode};
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_http::Problem;
+use pyxis_store::approvals;
+use pyxis_store::cipher::Sealed;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::state::State;
+use crate::stored::StoredResponse;
+
+/// What there is to say about a failure.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Failure {
+    /// The code that the same failure has without an approval.
+    code: String,
+    /// One sentence.
+    pub(super) detail: Option<String>,
+    /// Where a person does something about it.
+    pub(super) url: Option<String>,
+}
+
+impl Failure {
+    fn of(error: &Error) -> Self {
+        let problem = Problem::from(error);
+        Self {
+            code: problem.code().to_owned(),
+            detail: Some(problem.detail().to_owned()),
+            url: problem.member("url").and_then(|url| url.as_str()).map(str::to_owned),
+        }
+    }
+
+    /// What an answer that was kept for a failed call says.
+    pub(super) fn read(kept: &StoredResponse) -> Self {
+        serde_json::from_slice(&kept.body).unwrap_or_default()
+    }
+
+    /// The failures of fetching a token, as whoever waits for the answer is told them; the other ones have
+    /// said all with their word.
+    pub(super) fn into_error(self) -> Option<Error> {
+        match (self.code.as_str(), self.url, self.detail) {
+            ("reauthorization_required", Some(url), _) => Some(Error::ReauthorizationRequired { url }),
+            ("token_error", _, Some(detail)) => {
+                let why = detail.strip_prefix("no access token: ").unwrap_or(&detail);
+                Some(Error::TokenEndpoint(why.to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// As it is stored.
+pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Error) -> Sealed {
+    let kept = StoredResponse {
+        status: StatusCode::BAD_GATEWAY,
+        headers: HeaderMap::new(),
+        body: serde_json::to_vec(&Failure::of(error)).unwrap_or_default().into(),
+        truncated: false,
+    };
+    let aad = approvals::response_aad(workspace, txn);
+    state.keyring.seal(&*state.entropy, &aad, kept.encode().expose())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_can_do_about_it_survives_and_other_failures_have_their_word() {
+        let url = "https://pyxis.example/app/credentials/api";
+        let told = Failure::of(&Error::ReauthorizationRequired { url: url.to_owned() });
+        assert_eq!(told.url.as_deref(), Some(url));
+        assert!(
+            matches!(told.into_error(), Some(Error::ReauthorizationRequired { url: kept }) if kept == url)
+        );
+        let told = Failure::of(&Error::TokenEndpoint("it answered 401".to_owned()));
+        assert_eq!(told.detail.as_deref(), Some("no access token: it answered 401"));
+        assert!(matches!(told.into_error(), Some(Error::TokenEndpoint(why)) if why == "it answered 401"));
+        assert!(Failure::of(&Error::UpstreamTimeout).into_error().is_none());
+    }
+}

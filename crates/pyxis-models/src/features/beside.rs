@@ -1,0 +1,146 @@
+//! What an indexer knows of a wallet, beside what was imported of it.
+//!
+//! An indexer is asked for whole chains: of these it knows better, and of every other chain the import does.
+//! Of what was imported there are numbers and no transfers, so the numbers of all chains together are put
+//! together from those of its parts. Counts, sums and extremes are then exact but for counterparties and days
+//! that two parts have in common, which count twice; means are weighted by what they are means of.
+
+use super::scope::{self, Event};
+use super::{Features, SCOPE, chains, to_float};
+use crate::chain::{Chain, Scope};
+use crate::graph::Node;
+
+type Numbers = [f32; SCOPE];
+
+// Places of `scope::NAMES`.
+const OUT: usize = 0;
+const IN: usize = 1;
+const OUT_PARTIES: usize = 2;
+const IN_PARTIES: usize = 3;
+const PARTIES: usize = 4;
+const REPEAT: usize = 16;
+const NFT: usize = 18;
+const AGE: usize = 21;
+const SPAN: usize = 22;
+const ACTIVE: usize = 23;
+const BURST: usize = 26;
+const FUNDER: usize = 27;
+/// The place of the first bridging's age among the numbers of a wallet.
+const BRIDGED: usize = SCOPE + 1;
+/// That of the users it deals with.
+const PEERS: usize = SCOPE + 3;
+
+impl Features {
+    /// Whether a first bridging is known.
+    pub fn bridged(&self) -> bool {
+        !self.wallet[BRIDGED].is_nan()
+    }
+
+    /// Whether the wallet's company is known: whom else it deals with, and who came together with it.
+    pub fn knows_company(&self) -> bool {
+        !self.wallet[PEERS].is_nan()
+    }
+
+    /// The features of a wallet whose transfers on the chains that were asked are these, and of which `self`
+    /// was imported; `None` where there is too little in every scope.
+    pub fn beside(
+        &self,
+        events: &[Event],
+        popularity: &impl Fn(Node) -> f32,
+        latest: Option<u32>,
+        is_asked: &impl Fn(Chain) -> bool,
+    ) -> Option<Self> {
+        let found = Self::of_events(events, popularity, latest, self.bridged());
+        let found = found.map_or_else(Vec::new, |found| found.scopes);
+        let asked = |scope: Scope| matches!(scope, Scope::Chain(chain) if is_asked(chain));
+        let others: Vec<(Scope, Numbers)> =
+            self.scopes.iter().filter(|(scope, _)| *scope != Scope::Nft && !asked(*scope)).copied().collect();
+        let nfts_on_asked: f32 = self
+            .scopes
+            .iter()
+            .filter(|(scope, numbers)| asked(*scope) && transfers(numbers) > 0.0)
+            .map(|(_, numbers)| numbers[NFT] * transfers(numbers))
+            .sum();
+        let nfts = nfts(of_nfts(&found), of_nfts(&self.scopes), nfts_on_asked);
+        let mut wallet = self.wallet.clone();
+        if !events.is_empty() {
+            let own = scope::measure(events, popularity, latest);
+            let parts: Vec<&Numbers> =
+                std::iter::once(&own).chain(others.iter().map(|(_, numbers)| numbers)).collect();
+            wallet[..SCOPE].copy_from_slice(&together(&parts));
+            let more = others.iter().filter(|(_, numbers)| transfers(numbers) > 0.0).count();
+            wallet[SCOPE] = to_float(chains(events)) + super::count(more);
+        }
+        let mut scopes: Vec<(Scope, Numbers)> =
+            found.into_iter().filter(|(scope, _)| asked(*scope)).collect();
+        scopes.extend(others);
+        scopes.extend(nfts.map(|numbers| (Scope::Nft, numbers)));
+        scopes.sort_by_key(|(scope, _)| *scope);
+        (!scopes.is_empty()).then_some(Self { wallet, scopes })
+    }
+}
+
+fn of_nfts(scopes: &[(Scope, Numbers)]) -> Option<&Numbers> {
+    scopes.iter().find(|(scope, _)| *scope == Scope::Nft).map(|(_, numbers)| numbers)
+}
+
+/// One-of-a-kind tokens on every chain: those that were imported of chains that were asked are among those found,
+/// too.
+fn nfts(found: Option<&Numbers>, local: Option<&Numbers>, on_asked: f32) -> Option<Numbers> {
+    let Some(local) = local else { return found.copied() };
+    // Counts went through shares.
+    let elsewhere = transfers(local) - on_asked > 0.5;
+    match found {
+        None => elsewhere.then_some(*local),
+        Some(found) if !elsewhere => Some(*found),
+        Some(found) if on_asked < 0.5 => Some(together(&[found, local])),
+        // They overlap, and nobody knows where: whoever saw more.
+        Some(found) if transfers(local) > transfers(found) => Some(*local),
+        Some(found) => Some(*found),
+    }
+}
+
+fn transfers(numbers: &Numbers) -> f32 {
+    numbers[OUT] + numbers[IN]
+}
+
+/// The numbers of several parts of a wallet's activity together.
+fn together(parts: &[&Numbers]) -> Numbers {
+    let parts: Vec<&Numbers> = parts.iter().copied().filter(|part| transfers(part) > 0.0).collect();
+    let known = |place: usize| parts.iter().map(move |part| part[place]).filter(|number| !number.is_nan());
+    let most = |place: usize| known(place).fold(f32::NAN, f32::max);
+    let least = |place: usize| known(place).fold(f32::NAN, f32::min);
+    let sum = |place: usize| known(place).sum::<f32>();
+    let mean = |place: usize, weight: &dyn Fn(&Numbers) -> f32| {
+        let (mut sum, mut whole) = (0.0, 0.0);
+        for part in parts.iter().copied().filter(|part| !part[place].is_nan()) {
+            sum += part[place] * weight(part);
+            whole += weight(part);
+        }
+        if whole > 0.0 { sum / whole } else { f32::NAN }
+    };
+    let all: f32 = parts.iter().map(|part| transfers(part)).sum();
+    let mut numbers = [f32::NAN; SCOPE];
+    for (place, number) in numbers.iter_mut().enumerate() {
+        *number = match place {
+            OUT..=5 => sum(place),
+            7 | 10 | AGE => most(place),
+            8 | 11 => least(place),
+            6 | 12 | 14 => mean(place, &|part| part[OUT_PARTIES]),
+            9 | 13 | 15 => mean(place, &|part| part[IN_PARTIES]),
+            _ => mean(place, &transfers),
+        };
+    }
+    numbers[REPEAT] = if all > 0.0 { (all - numbers[PARTIES]).max(0.0) / all } else { f32::NAN };
+    // Ages are counted from now; the newest transfer is as old as the age is longer than the span.
+    let newest = parts.iter().map(|part| part[AGE] - part[SPAN]).filter(|days| !days.is_nan());
+    numbers[SPAN] = numbers[AGE] - newest.fold(f32::NAN, f32::min);
+    let days = if known(ACTIVE).next().is_some() { sum(ACTIVE) } else { f32::NAN };
+    numbers[ACTIVE] = days.min(numbers[SPAN].floor() + 2.0);
+    let busiest = parts.iter().map(|part| part[BURST] * transfers(part)).filter(|count| !count.is_nan());
+    numbers[BURST] = busiest.fold(f32::NAN, f32::max) / all;
+    let funded = parts.iter().filter(|part| !part[FUNDER].is_nan() && !part[AGE].is_nan());
+    let first = funded.max_by(|one, other| one[AGE].total_cmp(&other[AGE]));
+    numbers[FUNDER] = first.map_or(f32::NAN, |part| part[FUNDER]);
+    numbers
+}

@@ -1,0 +1,151 @@
+//! Decisions, Credentials: a token is good for the configuration that it was fetched under, and whoever waits for
+//! an approved call is told why there was none.
+
+use pyxis_testkit::upstream::{Received, Reply, Upstream};
+use serde_json::{Value, json};
+
+use crate::support::{Setup, World, both_engines, until};
+
+fn granted(token: &str, refresh_token: Option<&str>) -> Reply {
+    let body = json!({
+        "access_token": token, "refresh_token": refresh_token, "token_type": "Bearer", "expires_in": 3600,
+    });
+    Reply::json(&body.to_string())
+}
+
+fn refused(status: u16, code: &str) -> Reply {
+    let body = json!({"error": code}).to_string();
+    Reply::new(status).header("content-type", "application/json").body(body)
+}
+
+/// A parameter of the last form that a token endpoint got.
+fn last(tokens: &Upstream, name: &str) -> Option<String> {
+    let form = tokens.requests().pop().expect("a request").text().to_owned();
+    let value = |pair: &str| pair.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+    form.split('&').find_map(value)
+}
+
+async fn configure(world: &World, auth: &Value) {
+    let patch = json!({"auth": auth});
+    world.owner.client.patch("/admin/credentials/api", &patch).send().await.expect(200);
+}
+
+/// What the upstream gets next.
+async fn sent(world: &World) -> String {
+    let before = world.upstream.requests().len();
+    world.forward("GET", "/").send().await.forwarded(200);
+    let seen: Received = world.upstream.received(before + 1).await.remove(before);
+    seen.header("authorization").unwrap_or_default().to_owned()
+}
+
+both_engines! {
+    async fn another_scope_or_endpoint_gets_another_token(setup: Setup) {
+        let mut world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        let auth = |scope: &str, path: &str| {
+            json!({"kind": "oauth2_client_credentials", "token_url": tokens.url(path), "scope": scope})
+        };
+        let secret = json!({"client_id": "me", "client_secret": "s"});
+        world.credential("api", &json!({"auth": auth("read", "/one"), "secret": secret})).await;
+        for (number, (scope, path)) in [("read", "/one"), ("write", "/one"), ("write", "/two")].into_iter().enumerate() {
+            configure(&world, &auth(scope, path)).await;
+            tokens.reply(granted(&format!("t{number}"), None));
+            assert_eq!(sent(&world).await, format!("Bearer t{number}"));
+            assert_eq!((last(&tokens, "scope").as_deref(), tokens.requests()[number].target.as_str()), (Some(scope), path));
+        }
+        // What is stored is of the last one; nothing else about the credential matters.
+        world.owner.client.patch("/admin/credentials/api", &json!({"description": "other"})).send().await.expect(200);
+        world.app.restart().await;
+        assert_eq!(sent(&world).await, "Bearer t2");
+        assert_eq!(tokens.requests().len(), 3);
+    }
+
+    async fn a_stored_refresh_token_goes_only_to_the_endpoint_that_gave_it(setup: Setup) {
+        let world = World::bare(setup).await;
+        let (tokens, other) = (Upstream::http().await, Upstream::http().await);
+        let auth = |at: &Upstream, scope: &str| {
+            json!({"kind": "oauth2_refresh", "token_url": at.url("/token"), "scope": scope})
+        };
+        let secret = json!({"client_id": "me", "refresh_token": "r0"});
+        world.credential("api", &json!({"auth": auth(&tokens, "a"), "secret": secret})).await;
+        tokens.reply(granted("t1", Some("r1")));
+        assert_eq!(sent(&world).await, "Bearer t1");
+        // Another scope: another token, by the refresh token that is good now.
+        configure(&world, &auth(&tokens, "b")).await;
+        tokens.reply(granted("t2", Some("r2")));
+        assert_eq!(sent(&world).await, "Bearer t2");
+        assert_eq!((last(&tokens, "refresh_token").as_deref(), last(&tokens, "scope").as_deref()), (Some("r1"), Some("b")));
+        // Another endpoint gets what the secret says, and nothing that the first one gave.
+        configure(&world, &auth(&other, "b")).await;
+        other.reply(granted("u1", Some("v1")));
+        assert_eq!(sent(&world).await, "Bearer u1");
+        assert_eq!(last(&other, "refresh_token").as_deref(), Some("r0"));
+    }
+
+    async fn a_token_that_the_api_rejects_is_not_used_again(setup: Setup) {
+        let mut world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        let auth = json!({"kind": "oauth2_refresh", "token_url": tokens.url("/token")});
+        world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "refresh_token": "r0"}})).await;
+        tokens.reply(granted("t1", Some("r1")));
+        world.upstream.reply(Reply::new(401).body("revoked"));
+        // The agent gets the answer as it is; nothing is sent twice.
+        world.forward("GET", "/").send().await.forwarded(401);
+        assert_eq!(world.upstream.requests().len(), 1);
+        tokens.reply(granted("t2", Some("r2")));
+        assert_eq!(sent(&world).await, "Bearer t2");
+        assert_eq!(last(&tokens, "refresh_token").as_deref(), Some("r1"));
+        // Another refusal says nothing about the token, and the store has the new one.
+        world.upstream.reply(Reply::new(403).body("not yours"));
+        world.forward("GET", "/").send().await.forwarded(403);
+        world.app.restart().await;
+        assert_eq!(sent(&world).await, "Bearer t2");
+        assert_eq!(tokens.requests().len(), 2);
+    }
+
+    async fn an_approved_call_without_a_token_says_why_and_where_to_connect_again(setup: Setup) {
+        let world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        tokens.reply_with(|_| refused(400, "invalid_grant"));
+        let auth = json!({"kind": "oauth2_refresh", "token_url": tokens.url("/token")});
+        world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "refresh_token": "r0"}})).await;
+        let txn = world.pause("/x").await;
+        world.owner.approve(&txn).await;
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!((&outcome["error"], &outcome["response"]), (&json!("upstream_error"), &Value::Null), "{outcome}");
+        assert!(outcome["url"].as_str().unwrap().ends_with("/app/credentials/api"), "{outcome}");
+        assert!(outcome["detail"].as_str().unwrap().contains("connected again"), "{outcome}");
+        // Whoever holds the connection hears what a request without an approval hears.
+        let held = world.forward("POST", "/y").header("prefer", "wait=30").body("{}");
+        let waiting = tokio::spawn(held.send());
+        let txn = until("a pending approval", async || {
+            let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+            list["approvals"][0]["txn_id"].as_str().map(str::to_owned)
+        })
+        .await;
+        world.owner.approve(&txn).await;
+        let problem = waiting.await.unwrap().problem(502, "reauthorization_required");
+        assert_eq!(problem["url"], outcome["url"]);
+        assert_eq!(world.upstream.requests().len(), 0);
+    }
+
+    async fn an_approved_call_whose_token_endpoint_refuses_says_so(setup: Setup) {
+        let world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        tokens.reply_with(|_| refused(401, "invalid_client"));
+        let auth = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/token")});
+        world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "client_secret": "s"}})).await;
+        let txn = world.pause("/x").await;
+        world.owner.approve(&txn).await;
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!((&outcome["error"], &outcome["url"]), (&json!("upstream_error"), &Value::Null));
+        assert!(outcome["detail"].as_str().unwrap().contains("invalid_client"), "{outcome}");
+        // A call that was answered has neither.
+        tokens.reply(granted("t", None));
+        let txn = world.pause("/z").await;
+        world.owner.approve(&txn).await;
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!(outcome["response"]["status"], 200, "{outcome}");
+        assert!(outcome.get("detail").is_none() && outcome.get("url").is_none(), "{outcome}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Where a word was given stands in the record of every decision.
+
+use pyxis_core::grant::Surface;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_store::audit::{self, AuditFilter};
+use serde_json::Value;
+
+use crate::races::world::{World, both_engines};
+
+both_engines! {
+    async fn every_decision_is_on_record_with_the_surface_where_it_was_given(world: &World) {
+        for (round, surface) in Surface::ALL.iter().enumerate() {
+            let approver = world.approver(0, *surface);
+            for (word, kinds) in [
+                (Word::Approve(None), &["approval.vote", "approval.approved"][..]),
+                (Word::Deny(None), &["approval.denied"][..]),
+            ] {
+                let denial = usize::from(matches!(word, Word::Deny(_)));
+                let txn = world.pause(2 * round + denial).await;
+                decide(&world.state, &approver, txn, word).await.unwrap();
+                for kind in kinds {
+                    let filter = AuditFilter { kinds: vec![(*kind).to_owned()], ..AuditFilter::default() };
+                    let found = audit::search(&world.state.store, world.workspace, &filter).await.unwrap();
+                    let record = &found[0].record.record;
+                    let detail: Value = serde_json::from_str(&record.detail).unwrap();
+                    assert_eq!((record.txn_id, &detail["surface"]), (Some(txn), &Value::from(surface.as_str())));
+                    // Where the request was routed is something else.
+                    assert_eq!(detail["channel"], "agent_reflected");
+                }
+            }
+        }
+    }
+}
