@@ -307,3 +307,40 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
     assert_eq!(browser.get(&beyond).await.location(), "/app/inbox");
     assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 that wait"));
 }
+
+#[tokio::test]
+async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let typed = serde_json::json!({
+        "types": {"Transfer": [{"name": "to", "type": "address"}, {"name": "amount", "type": "uint256"}]},
+        "primaryType": "Transfer", "domain": {"name": "Bank <1>", "chainId": 1},
+        "message": {"to": "0x00000000000000000000000000000000000000ff", "amount": "1000000000000000000000"},
+    });
+    let body = serde_json::json!({
+        "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
+        "description": "Pay the rent",
+    });
+    let txn = world.ask_to_sign(&team, &body).await;
+    for page in [format!("/app/approvals/{txn}"), format!("/approve/{txn}"), "/app/inbox".to_owned()] {
+        let text = browser.get(&page).await.text;
+        for shown in [
+            "Will be signed",
+            "Ethereum typed data (EIP-712)",
+            "Pay the rent",
+            "domain.name",
+            "Bank &lt;1&gt;",
+            "amount",
+            "uint256",
+            "1000000000000000000000",
+            "0x00000000000000000000000000000000000000ff",
+        ] {
+            assert!(text.contains(shown), "{page}: {shown}");
+        }
+        assert!(!text.contains("Only a hash"), "{page}");
+    }
+    let blind = serde_json::json!({"payload": "ab".repeat(32), "algorithm": "secp256k1"});
+    let txn = world.ask_to_sign(&team, &blind).await;
+    let text = browser.get(&format!("/app/approvals/{txn}")).await.text;
+    assert!(text.contains("Only a hash") && text.contains(&"ab".repeat(32)), "{text}");
+}

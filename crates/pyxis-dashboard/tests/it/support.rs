@@ -10,7 +10,7 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
@@ -197,6 +197,38 @@ impl World {
             .header("x-px-method", "POST")
             .header("x-px-reason", reason.as_bytes())
             .body(Body::from(body.to_owned()))
+            .unwrap();
+        let answer = self.proxy.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::ACCEPTED);
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        value["txn_id"].as_str().unwrap().to_owned()
+    }
+}
+
+impl World {
+    /// A key that signs, and an agent's payload that waits for it; the transaction.
+    pub(crate) async fn ask_to_sign(&self, team: &Team, body: &serde_json::Value) -> String {
+        let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
+        let input = CredentialInput {
+            name: "treasury".to_owned(),
+            description: String::new(),
+            connector: Connector::Direct,
+            api_base: None,
+            auth: Some(Auth::SigningKey(key)),
+            allowed_hosts: Vec::new(),
+            allow_http: false,
+            options: CredentialOptions::default(),
+            secret: None,
+        };
+        if credentials::get(&self.gateway, team.id, "treasury").await.is_err() {
+            credentials::create(&self.gateway, &Actor::cli(team.id), input).await.unwrap();
+        }
+        let request = Request::post("/sign")
+            .header("x-px-key", &team.agent_key)
+            .header("x-px-credential", "treasury")
+            .header(CONTENT_TYPE, "application/json")
+            .body(Body::from(body.to_string()))
             .unwrap();
         let answer = self.proxy.clone().oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
