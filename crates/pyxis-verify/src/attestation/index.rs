@@ -148,7 +148,7 @@ async fn all(state: &State, url: &str, address: EvmAddress) -> Result<Vec<Attest
             // Nobody ever attested anything to this address.
             return if number == 1 { Ok(rows) } else { Err("the index lost the address half way".into()) };
         };
-        if page.page.is_some_and(|told| told != number) {
+        if page.number.is_some_and(|told| told != number) {
             return Err("the index gave another page than was asked for".into());
         }
         let read = page.rows.len() as u64;
@@ -180,8 +180,8 @@ struct Page {
     total: Option<u64>,
     #[serde(default, deserialize_with = "count")]
     size: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    page: Option<u64>,
+    #[serde(default, rename = "page", deserialize_with = "count")]
+    number: Option<u64>,
     rows: Vec<Attestation>,
 }
 

@@ -30,7 +30,7 @@ async fn is_remembered(database: DatabaseUrl) {
     let attestation = attestation::Config {
         scan_url: Some(server.url("")),
         attester: Some(ATTESTER),
-        remember: Duration::from_secs(60),
+        remember: Duration::from_mins(1),
         ..attestation::Config::default()
     };
     let (state, _) = verification(database, &clock, Config { attestation, ..Config::default() }).await;
