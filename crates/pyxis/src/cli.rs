@@ -443,7 +443,7 @@ pub struct AddCredential {
     /// Take hosts and kind from the preset of this name; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
-    /// Fill a part of the preset's kind that differs for everybody, for example app_id=12; repeat for several.
+    /// Fill a part of the preset's kind that differs for everybody, for example `app_id=12`; repeat for several.
     #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with_all = ["auth", "auth_json"])]
     pub set: Vec<String>,
     /// Header name (header), parameter (query) or cookie name (cookie).
