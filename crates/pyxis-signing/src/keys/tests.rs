@@ -80,7 +80,7 @@ fn ecdsa_takes_digests_only() {
 /// Signer and verifier are different libraries.
 #[test]
 fn ring_verifies_what_is_signed_with_ed25519_and_p256() {
-    use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey};
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
     for seed in 0..50_u64 {
         let message = seed.to_be_bytes().repeat(usize::try_from(seed).unwrap());
         let digest: [u8; 32] = Sha256::digest(&message).into();
@@ -93,16 +93,10 @@ fn ring_verifies_what_is_signed_with_ed25519_and_p256() {
             let signed = SigningKey::new(algorithm, secret.expose()).unwrap().sign(&what).unwrap();
             let (public, signature) =
                 (from_hex(&signed.public_key).unwrap(), from_hex(&signed.signature).unwrap());
-            let (verified, forged) = match algorithm {
-                Algorithm::Ed25519 => {
-                    let key = UnparsedPublicKey::new(&ED25519, public);
-                    (key.verify(&message, &signature), key.verify(b"another", &signature))
-                }
-                _ => {
-                    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public);
-                    (key.verify(&message, &signature), key.verify(b"another", &signature))
-                }
-            };
+            let how: &dyn VerificationAlgorithm =
+                if algorithm == Algorithm::Ed25519 { &ED25519 } else { &ECDSA_P256_SHA256_FIXED };
+            let key = UnparsedPublicKey::new(how, public);
+            let (verified, forged) = (key.verify(&message, &signature), key.verify(b"another", &signature));
             assert!(verified.is_ok() && forged.is_err(), "{algorithm:?} {seed}");
         }
     }

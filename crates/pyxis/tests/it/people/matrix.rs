@@ -59,10 +59,10 @@ fn refusal(door: Door, who: Who) -> Option<(u16, &'static str)> {
         (Door::Approving, W::AdminToken) | (Door::Editing | Door::Managers, W::ApproveToken) => {
             Some((403, "insufficient_scope"))
         }
-        (Door::Session, W::ApproveToken | W::AdminToken)
-        | (Door::Managers, W::Member | W::Granted | W::Editor) => Some((403, "forbidden")),
         // Names of nothing are 404 for members, too; of `api` they need the grant.
-        (Door::Editing, W::Member) => Some((403, "forbidden")),
+        (Door::Session, W::ApproveToken | W::AdminToken)
+        | (Door::Managers, W::Member | W::Granted | W::Editor)
+        | (Door::Editing, W::Member) => Some((403, "forbidden")),
         _ => None,
     }
 }

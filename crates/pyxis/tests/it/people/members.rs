@@ -109,8 +109,8 @@ both_engines! {
             let admin = world.app.admin(&email).await;
             let txn = world.pause(&format!("/{how}")).await;
             assert_eq!(admin.approve(&txn).await["approvals"], 1);
-            let path = format!("/admin/members/{}", id_of(&world.app, &email).await);
-            let patch = |body: Value| world.owner.client.patch(&path, &body).send();
+            let door = format!("/admin/members/{}", id_of(&world.app, &email).await);
+            let patch = |body: Value| world.owner.client.patch(&door, &body).send();
             match how {
                 "demoted" => drop(patch(json!({"role": "member"})).await.expect(200)),
                 "disabled" => drop(patch(json!({"enabled": false})).await.expect(200)),

@@ -102,7 +102,7 @@ both_engines! {
         let mut lines: Vec<String> = (1..=1001).map(|number| one_of_many(&issuer, number, 10)).collect();
         // One that is refused on each side of the first batch's end.
         lines[499] = to_json(&key(9).sign(Statement::Register(registration(1, Kind::GovId, 1)))).to_string();
-        lines[500] = "nonsense".to_owned();
+        "nonsense".clone_into(&mut lines[500]);
         let import = async |name: &str, lines: &[String]| {
             std::fs::write(app.directory().join(name), lines.join("\n")).unwrap();
             app.cli(&["proofs", "import", name, "--json"]).await.expect(1).json()
