@@ -69,7 +69,7 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token() {
         (count[0].parse::<usize>().ok()? == CALLS + 2).then_some(())
     })
     .await;
-    assert_eq!(tokens.requests().len(), 3, "one of them asks, the others wait");
+    assert_eq!(tokens.received(3).await.len(), 3, "one of them asks, the others wait");
     drop(release);
     for call in calls {
         call.await.unwrap().forwarded(200);

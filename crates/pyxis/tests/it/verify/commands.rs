@@ -91,7 +91,7 @@ both_engines! {
             all.clone().find(|row| row["public_key"] == key["public_key"]).unwrap_or_else(|| panic!("{listed}")).clone()
         };
         assert!(find(&rotated[0])["retired_at"].is_string() && find(&again[0])["retired_at"].is_null(), "{listed}");
-        app.cli(&["proofs", "keys", "rotate", "rsa"]).await.expect(1);
+        app.cli(&["proofs", "keys", "rotate", "rsa"]).await.expect(2);
     }
 
     async fn an_import_of_several_batches_goes_on_where_it_was_interrupted(setup: Setup) {
