@@ -9,6 +9,7 @@
 #   PX_BENCH_ROUNDS=3          interleaved rounds
 #   PX_BENCH_SECONDS=5         seconds of each
 #   PX_BENCH_CONNECTIONS=64    keep-alive connections
+#   PX_BENCH_CONTRACTS=300     requests about contracts, and by hand
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3).
 set -euo pipefail
@@ -18,6 +19,7 @@ proofs=${PX_BENCH_PROOFS:-1000000}
 rounds=${PX_BENCH_ROUNDS:-3}
 seconds=${PX_BENCH_SECONDS:-5}
 connections=${PX_BENCH_CONNECTIONS:-64}
+contracts=${PX_BENCH_CONTRACTS:-300}
 require wrk curl python3
 build
 
@@ -81,4 +83,4 @@ mkdir "$work/contracts-pyxis"
 "$pyxis" bootstrap --json --data-dir "$work/contracts-pyxis" >/dev/null
 export PX_NETWORKS=$networks
 start contracts "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$work/contracts-pyxis"
-python3 "$bench/verify_evm.py" measure "$node" "http://$address" "$height" "$networks" 40
+python3 "$bench/verify_evm.py" measure "$node" "http://$address" "$height" "$networks" "$contracts"

@@ -6,7 +6,8 @@
 //!
 //! Reading is a WHATWG URL parse (which resolves dot segments, also percent-encoded ones), followed
 //! by RFC 3986 section 6.2.2 for the escapes of the path: those of unreserved characters are decoded,
-//! the others upper-cased. What WHATWG repairs silently (a backslash, a tab, `https:/host`) is refused
+//! the others upper-cased. A text to which none of this does anything, as to nearly all, is told by its
+//! characters alone ([`plain`]), to the same result. What WHATWG repairs silently (a backslash, a tab, `https:/host`) is refused
 //! instead: a repaired text is one that somebody else may have read otherwise.
 
 mod escape;

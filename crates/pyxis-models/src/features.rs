@@ -65,6 +65,23 @@ pub fn digest(model: Model) -> String {
     hex::encode(&Sha256::digest(names.join("\n")))
 }
 
+/// The place of a name, found while this is compiled: a name that is not there does not compile.
+pub(crate) const fn place(names: &[(&str, &str)], wanted: &str) -> usize {
+    let mut place = 0;
+    while !is_same(names[place].0.as_bytes(), wanted.as_bytes()) {
+        place += 1;
+    }
+    place
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
 /// Rises when numbers are computed in another way under the same names, so that stored ones are computed anew.
 pub const COMPUTED: u32 = 1;
 

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use pyxis_http::Problem;
-use pyxis_signing::oauth1::Reserved;
+use pyxis_signing::oauth1::{Reserved, Unclear};
 
 /// Every failure of the signer. Variants are what the caller can act on.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,16 @@ impl From<pyxis_net::Error> for Error {
             E::RequestBody(_) => Self::IncompleteBody,
             E::TooLarge { .. } => Self::Upstream("the host's answer is too large"),
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
+        }
+    }
+}
+
+impl From<Unclear> for Error {
+    fn from(why: Unclear) -> Self {
+        match why {
+            Unclear::TwoTypes => Self::DuplicateHeader("Content-Type"),
+            Unclear::NoText => Self::InvalidHeader("Content-Type"),
+            Unclear::EncodedForm => Self::EncodedForm,
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -81,10 +81,8 @@ fn read<'a>(state: &'a State, method: &http::Method, headers: &HeaderMap) -> Res
         .credentials
         .find(credential)
         .ok_or_else(|| Error::UnknownCredential { known: state.credentials.names() })?;
-    let form = headers::content_type(headers)?.is_some_and(oauth1::is_form);
-    if form && headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
-        return Err(Error::EncodedForm);
-    }
+    let values = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING))?;
     Ok(Asked { tokens, method, target, form })
 }
 

@@ -1,6 +1,6 @@
 //! Which headers go to the target, and which come back.
 
-use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONNECTION, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::headers::never_forwarded;
 
@@ -19,11 +19,6 @@ pub(crate) fn once<'a>(
     }
     let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Error::InvalidHeader(shown))?;
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
-}
-
-/// The type of the body. Two of them would let signer and target disagree on what is a form.
-pub(crate) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Error> {
-    once(headers, &CONTENT_TYPE, "Content-Type")
 }
 
 /// What goes to the target: everything but the signer's own headers, those of the connection, and what

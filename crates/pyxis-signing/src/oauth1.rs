@@ -136,10 +136,35 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 20] {
     mac.finalize().into_bytes().into()
 }
 
-/// Whether a `Content-Type` says that the body is a form, whose parameters are signed.
-pub fn is_form(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+/// Why a request is not signed: signer and host could read its body differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unclear {
+    /// More than one `Content-Type`.
+    TwoTypes,
+    /// A `Content-Type` that is no text.
+    NoText,
+    /// A form with a `Content-Encoding`: its parameters cannot be seen.
+    EncodedForm,
+}
+
+/// Whether a body is a form, whose parameters are signed, by the values of all its `Content-Type` and
+/// `Content-Encoding` headers.
+pub fn is_form<'h>(
+    types: impl IntoIterator<Item = &'h [u8]>,
+    codings: impl IntoIterator<Item = &'h [u8]>,
+) -> Result<bool, Unclear> {
+    let mut types = types.into_iter();
+    let Some(kind) = types.next() else { return Ok(false) };
+    if types.next().is_some() {
+        return Err(Unclear::TwoTypes);
+    }
+    let kind = std::str::from_utf8(kind).map_err(|_| Unclear::NoText)?;
+    let essence = kind.split(';').next().unwrap_or_default();
+    let is_form = essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded");
+    if is_form && codings.into_iter().any(|coding| coding != b"identity") {
+        return Err(Unclear::EncodedForm);
+    }
+    Ok(is_form)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ async fn show(
         accent,
         draft,
         logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
-        telegram_logo: has_logo && state.gateway.config.base_url.starts_with("https://"),
+        telegram_logo: has_logo && brand::is_public(&state.gateway),
         problems,
     })
 }

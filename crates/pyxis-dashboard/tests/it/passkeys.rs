@@ -51,6 +51,23 @@ type Lie = fn(&mut Authenticator);
 /// Fields of a form.
 type Fields = &'static [(&'static str, &'static str)];
 
+const EDITOR: &str = "/app/policies/billing";
+
+/// A member who may propose policies of `billing`, and their passkey.
+async fn proposer(world: &World, team: &Team) -> (Browser, Authenticator) {
+    let mut member = world.with_person(team, "mem@example.com", Role::Member).await;
+    world.grant(team, "mem@example.com", false, true).await;
+    let mut key = Authenticator::new(ORIGIN_URL, 4);
+    register(&mut member, &mut key, "mem").await;
+    (member, key)
+}
+
+/// Proposes that two people approve; where the proposal stands.
+async fn propose(member: &mut Browser) -> String {
+    let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
+    member.submit(EDITOR, EDITOR, &fields).await.location().to_owned()
+}
+
 /// A team whose credential asks for a passkey, its owner with one registered, and a request that waits.
 struct Scene {
     world: World,
@@ -385,13 +402,8 @@ both_engines! {
     async fn a_proposed_policy_applies_by_its_makers_passkey_only() {
         let scene = Scene::new().await;
         let (world, team, mut owner) = (scene.world, scene.team, scene.owner);
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        world.grant(&team, "mem@example.com", false, true).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 4);
-        register(&mut member, &mut key, "mem").await;
-        let editor = "/app/policies/billing";
-        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
-        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let (mut member, mut key) = proposer(&world, &team).await;
+        let staged = propose(&mut member).await;
         assert!(staged.starts_with("/app/staged/"), "{staged}");
         let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
@@ -409,7 +421,7 @@ both_engines! {
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         let given = key.get(&begun["options"]);
         let applied = finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
-        assert_eq!(applied.location(), editor);
+        assert_eq!(applied.location(), EDITOR);
         assert_eq!(stored().await.min_approvals, 2);
         assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "it is gone");
     }
@@ -417,13 +429,8 @@ both_engines! {
     async fn a_proposal_is_not_applied_once_the_right_is_gone_or_a_day_has_passed() {
         let scene = Scene::new().await;
         let (world, team) = (scene.world, scene.team);
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        world.grant(&team, "mem@example.com", false, true).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 4);
-        register(&mut member, &mut key, "mem").await;
-        let editor = "/app/policies/billing";
-        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
-        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let (mut member, mut key) = proposer(&world, &team).await;
+        let staged = propose(&mut member).await;
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         let given = key.get(&begun["options"]);
         world.grant(&team, "mem@example.com", true, false).await;
@@ -431,7 +438,7 @@ both_engines! {
         let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "the right is gone");
         world.grant(&team, "mem@example.com", false, true).await;
-        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let staged = propose(&mut member).await;
         world.later(Duration::from_hours(24));
         member.sign_in("mem@example.com", PASSWORD).await;
         assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "a day has passed");
@@ -443,13 +450,8 @@ both_engines! {
     async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied() {
         let scene = Scene::new().await;
         let (world, team) = (scene.world, scene.team);
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        world.grant(&team, "mem@example.com", false, true).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 4);
-        register(&mut member, &mut key, "mem").await;
-        let editor = "/app/policies/billing";
-        let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
-        let staged = member.submit(editor, editor, &fields).await.location().to_owned();
+        let (mut member, mut key) = proposer(&world, &team).await;
+        let staged = propose(&mut member).await;
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         set_policy(&world, &team, r#"{"min_approvals":3}"#).await;
         let given = key.get(&begun["options"]);

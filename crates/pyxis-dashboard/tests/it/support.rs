@@ -198,15 +198,20 @@ impl World {
             .header("x-px-reason", reason.as_bytes())
             .body(Body::from(body.to_owned()))
             .unwrap();
+        self.accepted(request).await
+    }
+}
+
+impl World {
+    /// The transaction of a request that waits.
+    async fn accepted(&self, request: Request<Body>) -> String {
         let answer = self.proxy.clone().oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         value["txn_id"].as_str().unwrap().to_owned()
     }
-}
 
-impl World {
     /// A key that signs, and an agent's payload that waits for it; the transaction.
     pub(crate) async fn ask_to_sign(&self, team: &Team, body: &serde_json::Value) -> String {
         let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
@@ -230,11 +235,7 @@ impl World {
             .header(CONTENT_TYPE, "application/json")
             .body(Body::from(body.to_string()))
             .unwrap();
-        let answer = self.proxy.clone().oneshot(request).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::ACCEPTED);
-        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        value["txn_id"].as_str().unwrap().to_owned()
+        self.accepted(request).await
     }
 }
 

@@ -95,7 +95,8 @@ impl Card {
         Ok(Some(Self {
             state: row.state,
             nonce: nonce(state, message.id),
-            logo: logo(state, message.workspace_id, &brand),
+            logo: (brand.has_logo && brand::is_public(state))
+                .then(|| brand::logo_url(state, message.workspace_id)),
             accent: brand.accent.as_deref().and_then(Accent::parse),
             url,
             passkey,
@@ -176,12 +177,6 @@ fn ending(seen: &View) -> Vec<String> {
 
 fn grant_line(lately: &str) -> String {
     format!("A grant of 30 min: {}", one_line(lately))
-}
-
-/// The logo's address, where a platform's servers can be expected to reach it.
-fn logo(state: &State, workspace: WorkspaceId, brand: &Brand) -> Option<String> {
-    let public = state.config.base_url.starts_with("https://");
-    (brand.has_logo && public).then(|| brand::logo_url(state, workspace))
 }
 
 /// Text as HTML that says the same, blanks included.

@@ -14,7 +14,7 @@ use pyxis_core::entropy;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
-use pyxis_signing::oauth1::{self, Stamp, Tokens};
+use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
@@ -148,8 +148,9 @@ async fn oauth1(
     secret: &SecretValue,
     attached: &mut Attached,
 ) -> Result<()> {
-    let form =
-        if is_form(&attached.headers)? { Some(body::take(state, &mut attached.body).await?) } else { None };
+    let values = |name| attached.headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let is_form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING)).map_err(unclear)?;
+    let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
     let stamp = Stamp::new(state.now(), &*state.entropy);
     let (method, target) = (outbound.method.as_str(), outbound.target);
     let text = oauth1::authorization(&oauth1_tokens(secret)?, method, target, form.as_deref(), &stamp)
@@ -158,21 +159,12 @@ async fn oauth1(
     Ok(())
 }
 
-/// Whether the body is a form, whose parameters are signed. Refuses what signer and host could read
-/// differently, as the sidecar does.
-fn is_form(headers: &HeaderMap) -> Result<bool> {
-    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
-    let kind = kinds.next();
-    if kinds.next().is_some() {
-        return Err(Error::DuplicateHeader("Content-Type"));
+fn unclear(why: Unclear) -> Error {
+    match why {
+        Unclear::TwoTypes => Error::DuplicateHeader("Content-Type"),
+        Unclear::NoText => Error::InvalidHeader { name: "Content-Type", detail: "must be text" },
+        Unclear::EncodedForm => Error::EncodedForm,
     }
-    let kind = kind.map(|value| std::str::from_utf8(value.as_bytes())).transpose();
-    let kind = kind.map_err(|_| Error::InvalidHeader { name: "Content-Type", detail: "must be text" })?;
-    let is_form = kind.is_some_and(oauth1::is_form);
-    if is_form && headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
-        return Err(Error::EncodedForm);
-    }
-    Ok(is_form)
 }
 
 /// The four parts of an OAuth 1.0a secret; `access_token` and `access_token_secret` are other names of

@@ -69,6 +69,11 @@ pub fn logo_url(state: &State, workspace: WorkspaceId) -> String {
     format!("{}/brand/{workspace}/logo.png", state.config.base_url)
 }
 
+/// Whether servers of others can be expected to reach what stands here, such as the logo.
+pub fn is_public(state: &State) -> bool {
+    state.config.base_url.starts_with("https://")
+}
+
 /// What a form with these fields would make; empty fields mean none.
 pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
     let display_name = brand::display_name(display_name).map_err(|why| Error::field("display_name", why))?;

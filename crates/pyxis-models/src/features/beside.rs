@@ -5,30 +5,45 @@
 //! together from those of its parts. Counts, sums and extremes are then exact but for counterparties and days
 //! that two parts have in common, which count twice; means are weighted by what they are means of.
 
-use super::scope::{self, Event};
-use super::{Features, SCOPE, chains, to_float};
+use super::scope::{self, Event, PARTIES};
+use super::{Features, SCOPE, chains, place, to_float, wallet};
 use crate::chain::{Chain, Scope};
 use crate::graph::Node;
 
 type Numbers = [f32; SCOPE];
 
-// Places of `scope::NAMES`.
-const OUT: usize = 0;
-const IN: usize = 1;
-const OUT_PARTIES: usize = 2;
-const IN_PARTIES: usize = 3;
-const PARTIES: usize = 4;
-const REPEAT: usize = 16;
-const NFT: usize = 18;
-const AGE: usize = 21;
-const SPAN: usize = 22;
-const ACTIVE: usize = 23;
-const BURST: usize = 26;
-const FUNDER: usize = 27;
-/// The place of the first bridging's age among the numbers of a wallet.
-const BRIDGED: usize = SCOPE + 1;
-/// That of the users it deals with.
-const PEERS: usize = SCOPE + 3;
+const OUT: usize = place(&scope::NAMES, "out_transfers");
+const IN: usize = place(&scope::NAMES, "in_transfers");
+const OUT_PARTIES: usize = place(&scope::NAMES, "out_parties");
+const IN_PARTIES: usize = place(&scope::NAMES, "in_parties");
+const REPEAT: usize = place(&scope::NAMES, "repeat_share");
+const NFT: usize = place(&scope::NAMES, "nft_share");
+const AGE: usize = place(&scope::NAMES, "age_days");
+const SPAN: usize = place(&scope::NAMES, "span_days");
+const ACTIVE: usize = place(&scope::NAMES, "active_days");
+const BURST: usize = place(&scope::NAMES, "burst_share");
+const FUNDER: usize = place(&scope::NAMES, "funder_popularity");
+const BRIDGED: usize = SCOPE + place(&wallet::NAMES, "first_bridge_age_days");
+const PEERS: usize = SCOPE + place(&wallet::NAMES, "peers");
+
+// How the numbers of several parts become one; all others are means over transfers.
+const SUMS: [usize; 6] = [OUT, IN, OUT_PARTIES, IN_PARTIES, PARTIES, place(&scope::NAMES, "mutual_parties")];
+const MOST: [usize; 3] =
+    [AGE, place(&scope::NAMES, "out_popularity_max"), place(&scope::NAMES, "in_popularity_max")];
+const LEAST: [usize; 2] =
+    [place(&scope::NAMES, "out_popularity_min"), place(&scope::NAMES, "in_popularity_min")];
+/// Means over those sent to.
+const OF_OUT: [usize; 3] = [
+    place(&scope::NAMES, "out_popularity_mean"),
+    place(&scope::NAMES, "out_quiet_share"),
+    place(&scope::NAMES, "out_hub_share"),
+];
+/// Means over those received from.
+const OF_IN: [usize; 3] = [
+    place(&scope::NAMES, "in_popularity_mean"),
+    place(&scope::NAMES, "in_quiet_share"),
+    place(&scope::NAMES, "in_hub_share"),
+];
 
 impl Features {
     /// Whether a first bridging is known.
@@ -122,13 +137,18 @@ fn together(parts: &[&Numbers]) -> Numbers {
     let all: f32 = parts.iter().map(|part| transfers(part)).sum();
     let mut numbers = [f32::NAN; SCOPE];
     for (place, number) in numbers.iter_mut().enumerate() {
-        *number = match place {
-            OUT..=5 => sum(place),
-            7 | 10 | AGE => most(place),
-            8 | 11 => least(place),
-            6 | 12 | 14 => mean(place, &|part| part[OUT_PARTIES]),
-            9 | 13 | 15 => mean(place, &|part| part[IN_PARTIES]),
-            _ => mean(place, &transfers),
+        *number = if SUMS.contains(&place) {
+            sum(place)
+        } else if MOST.contains(&place) {
+            most(place)
+        } else if LEAST.contains(&place) {
+            least(place)
+        } else if OF_OUT.contains(&place) {
+            mean(place, &|part| part[OUT_PARTIES])
+        } else if OF_IN.contains(&place) {
+            mean(place, &|part| part[IN_PARTIES])
+        } else {
+            mean(place, &transfers)
         };
     }
     numbers[REPEAT] = if all > 0.0 { (all - numbers[PARTIES]).max(0.0) / all } else { f32::NAN };

@@ -58,6 +58,9 @@ pub const NAMES: [(&str, &str); 28] = [
     ("funder_popularity", "popularity of the first sender"),
 ];
 
+/// The place of the number of counterparties: how popular whoever has them is.
+pub const PARTIES: usize = super::place(&NAMES, "parties");
+
 /// At most this popular (logarithm of 1 + 3 counterparties) is quiet.
 const QUIET: f32 = 1.3863;
 /// At least this popular (logarithm of 1 + 1,000 counterparties) is a hub.

@@ -13,7 +13,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
 use pyxis_models::chain::{Chain, Kind};
 use pyxis_models::features::Features;
-use pyxis_models::features::scope::Event;
+use pyxis_models::features::scope::{Event, PARTIES};
 use pyxis_models::graph::Node;
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
@@ -40,8 +40,6 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// Wallets that are kept, and for how long.
 const KEPT: u64 = 10_000;
 const FRESH: Duration = Duration::from_mins(10);
-/// Where a wallet's own place among its neighbours' numbers is: distinct counterparties on all chains.
-const PARTIES: usize = 4;
 
 /// The lists of an account, and what moves in them.
 const LISTS: [(&str, Kind); 4] = [

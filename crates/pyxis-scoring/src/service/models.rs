@@ -15,9 +15,6 @@ use super::{Error, Result};
 use crate::models::{Local, Source, SourceError, Told, tell};
 use crate::state::State;
 
-/// Groups that are shown.
-const GROUPS: i64 = 200;
-
 /// The models in force and what is known of them.
 #[derive(Clone, Debug)]
 pub struct Overview {
@@ -53,7 +50,7 @@ pub async fn overview(state: &State) -> Result<Overview> {
 
 /// The largest suspected groups.
 pub async fn groups(state: &State) -> Result<Vec<Group>> {
-    let stored = models::groups(&state.store, 1, GROUPS).await?;
+    let stored = models::groups(&state.store, 1, i64::MAX).await?;
     let read = |(_, document): (i64, String)| serde_json::from_str(&document);
     stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
 }

@@ -141,11 +141,24 @@ fn protocol_parameters_of_the_request_are_refused_in_every_spelling() {
 
 #[test]
 fn only_the_form_type_is_a_form_whatever_its_parameters() {
-    assert!(is_form("application/x-www-form-urlencoded"));
-    assert!(is_form("Application/X-WWW-Form-Urlencoded ; charset=utf-8"));
-    assert!(!is_form("multipart/form-data; boundary=application/x-www-form-urlencoded"));
-    assert!(!is_form("application/x-www-form-urlencoded2"));
-    assert!(!is_form(""));
+    let of = |kind: &str| is_form([kind.as_bytes()], []).unwrap();
+    assert!(of("application/x-www-form-urlencoded"));
+    assert!(of("Application/X-WWW-Form-Urlencoded ; charset=utf-8"));
+    assert!(!of("multipart/form-data; boundary=application/x-www-form-urlencoded"));
+    assert!(!of("application/x-www-form-urlencoded2"));
+    assert!(!of(""));
+    assert_eq!(is_form([], [&b"gzip"[..]]), Ok(false));
+}
+
+#[test]
+fn a_body_that_signer_and_host_could_read_differently_is_no_body_to_sign() {
+    const FORM: &[u8] = b"application/x-www-form-urlencoded";
+    assert_eq!(is_form([FORM, FORM], []), Err(Unclear::TwoTypes));
+    assert_eq!(is_form([&b"text/\xff"[..]], []), Err(Unclear::NoText));
+    let coded: [&[u8]; 2] = [b"identity", b"gzip"];
+    assert_eq!(is_form([FORM], coded), Err(Unclear::EncodedForm));
+    assert_eq!(is_form([FORM], [coded[0]]), Ok(true));
+    assert_eq!(is_form([&b"application/json"[..]], coded), Ok(false));
 }
 
 fn normalized(query: &[u8]) -> String {

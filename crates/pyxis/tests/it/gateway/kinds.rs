@@ -40,13 +40,7 @@ async fn free(world: &World, name: &str) {
 
 #[tokio::test]
 async fn oauth1_signs_here_as_the_sidecar_does() {
-    let mut world = World::bare(Setup::new()).await;
-    world.upstream = verifier::upstream().await;
-    let secret = json!({
-        "consumer_key": verifier::CONSUMER_KEY, "consumer_secret": verifier::CONSUMER_SECRET,
-        "token": verifier::TOKEN, "token_secret": verifier::TOKEN_SECRET,
-    });
-    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    let world = verifier::world().await;
     free(&world, "x").await;
     let url = |path: &str| world.upstream.url(path);
     let answer = world.agent.forward("x", "GET", &url("/a?b=%20c&b=+d")).send().await.forwarded(200);

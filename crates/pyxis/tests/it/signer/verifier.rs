@@ -9,7 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
+use serde_json::json;
 use sha1::Sha1;
+
+use crate::support::{Setup, World};
 
 pub(crate) const CONSUMER_KEY: &str = "consumer&key";
 pub(crate) const CONSUMER_SECRET: &str = "consumer secret+%&=";
@@ -26,6 +29,18 @@ pub(crate) async fn upstream() -> Upstream {
         Err(reason) => Reply::new(401).body(reason),
     });
     upstream
+}
+
+/// A proxy with this upstream and the credential above as `x`, of the kind that signs in the proxy.
+pub(crate) async fn world() -> World {
+    let mut world = World::bare(Setup::new()).await;
+    world.upstream = upstream().await;
+    let secret = json!({
+        "consumer_key": CONSUMER_KEY, "consumer_secret": CONSUMER_SECRET,
+        "token": TOKEN, "token_secret": TOKEN_SECRET,
+    });
+    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    world
 }
 
 fn verify(request: &Received, nonces: &mut HashSet<String>) -> Result<(), String> {

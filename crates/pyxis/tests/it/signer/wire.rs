@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::process::Signer;
 use super::verifier;
-use crate::support::{Setup, World};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -96,13 +95,7 @@ async fn hundreds_of_generated_requests_are_verified_as_they_arrive() {
 
 #[tokio::test]
 async fn the_kind_that_signs_in_the_proxy_agrees() {
-    let mut world = World::bare(Setup::new()).await;
-    world.upstream = verifier::upstream().await;
-    let secret = json!({
-        "consumer_key": verifier::CONSUMER_KEY, "consumer_secret": verifier::CONSUMER_SECRET,
-        "token": verifier::TOKEN, "token_secret": verifier::TOKEN_SECRET,
-    });
-    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    let world = verifier::world().await;
     world.owner.set_policy("x", &json!({"auto_approve_methods": METHODS})).await;
     let mut dice = Dice(0x0a17);
     for _ in 0..150 {
