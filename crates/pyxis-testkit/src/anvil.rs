@@ -64,6 +64,25 @@ impl Anvil {
         let _ = self.process.wait();
     }
 
+    /// Stops the node where it is: it takes connections and requests and does nothing with them.
+    pub fn pause(&self) {
+        let done = Command::new("kill").args(["-STOP", &self.process.id().to_string()]).status();
+        assert!(done.is_ok_and(|status| status.success()), "the node is there");
+    }
+
+    /// Bytes that were sent to the node and that it has not read (Linux only).
+    pub fn unread(&self) -> usize {
+        let own = format!(":{:04X}", self.address.port());
+        let table = std::fs::read_to_string("/proc/net/tcp").expect("the sockets of this machine");
+        let of = |line: &str| {
+            let mut fields = line.split_ascii_whitespace().skip(1);
+            let here = fields.next()?.ends_with(&own);
+            let (_, unread) = fields.nth(2)?.split_once(':')?;
+            here.then(|| usize::from_str_radix(unread, 16).ok())?
+        };
+        table.lines().filter_map(of).sum()
+    }
+
     /// Calls a method; its result.
     pub async fn rpc(&self, method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();

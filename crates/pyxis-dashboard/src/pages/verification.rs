@@ -188,3 +188,25 @@ async fn issuer_lines(verify: &verify::State) -> Served<Vec<ProofIssuerLine>> {
     };
     Ok(all.into_iter().map(line).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_for_a_no_is_told_in_words_of_its_own() {
+        let told = [
+            (Reason::None, "never proved"),
+            (Reason::Expired, "has expired"),
+            (Reason::Revoked, "was revoked"),
+            (Reason::Rebound, "another address"),
+            (Reason::OtherAction, "another action"),
+            (Reason::OtherIssuer, "issuer who is not believed"),
+            (Reason::Blocked, "is blocked"),
+        ];
+        for (reason, words) in told {
+            let said: Vec<_> = told.iter().filter(|(other, _)| because(*other).contains(words)).collect();
+            assert_eq!(said, [&(reason, words)]);
+        }
+    }
+}

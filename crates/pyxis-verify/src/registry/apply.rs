@@ -395,6 +395,9 @@ fn check_place(
     let Some(network) = networks.named(network.as_str()) else {
         return Err(field("network", "there is no such network"));
     };
+    if !network.registry {
+        return Err(field("network", "takes no proofs: its answers come from contracts"));
+    }
     match (network.takes(kind, subject), network.checks(kind)) {
         (true, _) => Ok(()),
         (false, true) => Err(field("subject", "is not an address of this network")),

@@ -368,9 +368,19 @@ impl World {
 
     /// Does all that happens, and compares every answer about every block with the log.
     async fn lives_through(mut self, steps: &[Step]) {
+        let mut log: Vec<LogRow> = Vec::new();
         for step in steps {
             self.go(step).await;
             self.has_nobody_twice().await;
+            let grown = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
+            let (before, new) = grown.split_at_checked(log.len()).expect("the log only grows");
+            assert_eq!(before, log, "what was written stands");
+            let head = self.head().await;
+            for row in new {
+                assert_eq!(row.at, self.clock.now(), "{row:?}");
+                assert!((1..=head + 1).contains(&row.height), "{row:?}, and the newest is {head}");
+            }
+            log = grown;
         }
         self.clock.advance(Duration::from_secs(3));
         let log = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();

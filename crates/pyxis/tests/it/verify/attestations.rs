@@ -88,9 +88,22 @@ both_engines! {
         assert_eq!(stage.ask(&format!("{path}?page=2")).await["data"]["rows"], json!([]));
         stage.get(&format!("{path}?page=0")).await.expect(400);
         stage.get("/api/scan/addresses/0x1/attestations").await.expect(400);
+        // Another installation whose index this one is believes it.
+        let itself = format!("http://{}", stage.app.address());
+        let reading = Setup::new()
+            .env("PX_ATTESTATION_SCAN_URL", &itself)
+            .env("PX_AUTHORIZED_ATTESTER", ATTESTER)
+            .env("PX_ATTESTATION_CACHE_SECS", "0");
+        let reader = Stage::with(reading).await;
+        let asked = format!("/attestation/clean-hands/{}", address(1));
+        let found = reader.ask(&asked).await;
+        assert_eq!((&found["result"], &found["validUntil"]), (&json!(true), &json!(expires_at)));
+        assert_eq!(found["attestationId"], row["attestationId"]);
         let body = json!({"address": address(1).to_string(), "reason": "sold"});
         stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
         assert_eq!(stage.ask(&path).await["data"]["rows"][0]["revoked"], true);
+        let gone = async || (reader.ask(&asked).await == json!({"result": false})).then_some(());
+        crate::support::until("what was found to be forgotten", gone).await;
     }
 }
 
@@ -133,10 +146,10 @@ async fn an_evm_attestation_recovers_to_the_published_address() {
     let signer = pyxis_evm::recover(&hash, &signature).unwrap();
     assert_eq!(attested["signer"], signer.to_string());
     // Never longer than the proof.
-    let short = registration(3, Kind::Phone, 8);
+    let short = registration(3, Kind::CleanHands, 8);
     let until = short.issued_at + 600;
     stage.register(Registration { expires_at: until, ..short }).await;
-    let path = format!("/attestation/evm/phone/optimism?user={}&action-id={ACTION}", address(3));
+    let path = format!("/attestation/evm/clean-hands/optimism?user={}&action-id={ACTION}", address(3));
     assert_eq!(stage.ask(&path).await["message"]["expiresAt"], until);
     let other = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(2));
     assert_eq!(stage.ask(&other).await, json!({"isUnique": false}));

@@ -28,9 +28,24 @@ both_engines! {
         ] {
             assert_eq!(stage.ask(&path).await, json!({"result": false}), "{path}");
         }
-        let upper = format!("0x{}", user.to_string()[2..].to_uppercase());
-        let path = format!("/sybil-resistance/gov-id/optimism?user={upper}&action-id={ACTION}");
-        assert_eq!(stage.ask(&path).await["result"], true);
+        // A second action is another proof of the same human.
+        let second = Registration {
+            action_id: "5".parse().unwrap(),
+            expires_at: expires_at - 1000,
+            ..registration(1, Kind::GovId, 8)
+        };
+        stage.register(second).await;
+        for (action, until) in [(ACTION, expires_at), ("5", expires_at - 1000)] {
+            let answer = stage.ask(&asked("gov-id", "optimism", action)).await;
+            assert_eq!(answer, json!({"result": true, "expirationDate": until}), "{action}");
+        }
+        // An address is looked up by its value, whatever a checksum would say of its spelling.
+        stage.register(registration(0xab, Kind::GovId, 9)).await;
+        for digits in ["ab", "AB", "aB", "Ab"] {
+            let spelled = format!("0x{}", digits.repeat(20));
+            let path = format!("/sybil-resistance/gov-id/optimism?user={spelled}&action-id={ACTION}");
+            assert_eq!(stage.ask(&path).await["result"], true, "{spelled}");
+        }
         let explained = stage.ask(&format!("{}&explain=true", asked("gov-id", "optimism", "1"))).await;
         assert_eq!(explained, json!({"result": false, "reason": "other_action"}));
     }

@@ -3,6 +3,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
+use pyxis_core::proof::Statement;
 use pyxis_evm::{Word, abi};
 use pyxis_signing::eip712::words;
 use pyxis_testkit::anvil::{Anvil, compile};
@@ -133,8 +134,27 @@ both_engines! {
     async fn contracts_are_asked_at_old_heights_through_multicall(setup: Setup) {
         let Some(chain) = Chain::start("contracts through Multicall3").await else { return };
         let multicall = json!(chain.multicall.to_string());
+        let before = chain.anvil.height().await - 1;
         let stage = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
         old_heights(&chain, &stage).await;
+        assert_eq!(scores(&stage, before, 1..5).await, [0; 4], "there was no Multicall3 in that block yet");
+        // Where something else stands in its place, several cannot be asked at once; one goes without.
+        let wrong = json!(chain.proofs.to_string());
+        let misled = chain.stage(|network| network["multicall"] = wrong).await;
+        let height = chain.mint(9, 10_000, action(), ISSUER).await;
+        let refused = misled.get(&asked(&height.to_string(), 8..10)).await.expect(503).json();
+        assert!(refused.get("score").is_none(), "{refused}");
+        assert_eq!(scores(&misled, height, 9..10).await, [1]);
+    }
+
+    async fn where_contracts_alone_are_asked_no_proof_is_registered(setup: Setup) {
+        let Some(chain) = Chain::start("contracts alone").await else { return };
+        let stage = chain.stage_on(setup, |network| network["sources"] = json!(["evm"])).await;
+        let height = chain.mint(1, 10_000, action(), ISSUER).await;
+        let said = Statement::Register(registration(2, pyxis_core::proof::Kind::GovId, 7));
+        let refused = stage.submit(said).await.expect(422).json();
+        assert!(refused["detail"].as_str().unwrap().contains("its answers come from contracts"), "{refused}");
+        assert_eq!(scores(&stage, height, 1..4).await, [1, 0, 0]);
     }
 
     async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both(setup: Setup) {
@@ -182,6 +202,14 @@ async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() 
     };
     assert_eq!(stage.ask(&at(ACTION)).await["score"][0]["score"], 1);
     assert_eq!(stage.ask(&at("5")).await["score"][0]["score"], 0);
+    let resident = async |height: u64| {
+        let path = format!(
+            "/snapshot-strategies/residence/country/us?network=10&snapshot={height}&addresses={}",
+            address(1)
+        );
+        stage.ask(&path).await["score"][0]["score"].clone()
+    };
+    assert_eq!((resident(first).await, resident(chain.anvil.height().await).await), (json!(0), json!(1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

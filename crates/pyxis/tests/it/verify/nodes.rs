@@ -29,6 +29,26 @@ async fn a_final_answer_outlives_the_node_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_killed_in_the_middle_of_a_batch_gives_no_scores() {
+    let Some(mut chain) = Chain::start("killed in the middle of a batch").await else { return };
+    let stage = chain.stage(|network| network["rpc_timeout_ms"] = json!(60_000)).await;
+    let early = chain.mint(1, 10_000, action(), ISSUER).await;
+    let late = chain.mint(2, 10_000, action(), ISSUER).await;
+    // The newest block and the time of the early one are known from now on: what is left to ask is the batch.
+    assert_eq!(scores(&stage, late, 1..4).await, [1, 1, 0]);
+    assert_eq!(scores(&stage, early, 1..4).await, [1, 0, 0]);
+    chain.anvil.pause();
+    let path = asked(&early.to_string(), 4..154);
+    let (answer, ()) = tokio::join!(stage.get(&path), async {
+        let batch_is_there = async || (chain.anvil.unread() > 10_000).then_some(());
+        crate::support::until("a batch before the node", batch_is_there).await;
+        chain.anvil.kill();
+    });
+    let refused = answer.expect(503).json();
+    assert!(refused["error"].is_string() && refused.get("score").is_none(), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_timestamp_of_a_block_is_kept_only_once_it_is_final() {
     let Some(chain) = Chain::start("a chain that forks").await else { return };
     let stage = chain.stage(|network| network["confirmations"] = json!(2)).await;
