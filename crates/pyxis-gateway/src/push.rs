@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
-use futures_util::StreamExt;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use p256::{PublicKey, SecretKey};
@@ -24,6 +23,7 @@ use pyxis_store::Tx;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
 use serde_json::json;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::approvals::voters::eligible_among;
@@ -37,13 +37,11 @@ const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
 const TOPIC: HeaderName = HeaderName::from_static("topic");
 
-/// Messages claimed in one round.
-const ROUND: u32 = 64;
 /// Messages under way at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 32;
 /// Longest time for one message.
 const CALL: Duration = Duration::from_secs(10);
-/// How long a claim holds.
+/// How long a claim holds: a message that is claimed starts at once.
 const CLAIM: Duration = Duration::from_secs(30);
 /// Longest sleep, in case another process stored something.
 const NAP: Duration = Duration::from_secs(2);
@@ -93,10 +91,11 @@ pub(crate) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
     Ok(push::enqueue(tx, &new).await?)
 }
 
-/// Sends until told to stop.
+/// Sends until told to stop; what is under way then is finished.
 pub(crate) async fn run(state: State, mut stop: Stop) {
+    let mut under_way = JoinSet::new();
     loop {
-        let nap = match tick(&state).await {
+        let nap = match start_due(&state, &mut under_way).await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(%error, "notifications could not be read; they will be tried again");
@@ -106,24 +105,41 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
         tokio::select! {
             () = state.work.push().notified() => {}
             () = tokio::time::sleep(nap) => {}
-            _ = stop.wait_for(|stop| *stop) => return,
+            _ = stop.wait_for(|stop| *stop) => break,
         }
     }
+    while under_way.join_next().await.is_some() {}
 }
 
-/// One round: what is due is sent. How long nothing more can be due.
-pub async fn tick(state: &State) -> Result<Duration> {
-    let now = state.now();
-    let due = push::claim(&state.store, now, now.plus(CLAIM), ROUND).await?;
-    let more = due.len() == ROUND as usize;
-    let serving = futures_util::stream::iter(due).for_each_concurrent(AT_ONCE, |message| async move {
-        if let Err(error) = serve(state, &message).await {
-            tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
-        }
-    });
-    serving.await;
+/// Sends whatever is due now, and returns when each has been attempted.
+pub async fn send_due(state: &State) -> Result<()> {
+    let mut under_way = JoinSet::new();
+    while start_due(state, &mut under_way).await?.is_zero() {}
+    while under_way.join_next().await.is_some() {}
+    Ok(())
+}
+
+/// Starts what is due beside what is under way, for which it waits only where there is no room: others are
+/// told while a push service does not answer. How long nothing more can be due.
+async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duration> {
+    if under_way.len() == AT_ONCE {
+        under_way.join_next().await;
+    }
+    while under_way.try_join_next().is_some() {}
+    let (now, free) = (state.now(), AT_ONCE - under_way.len());
+    let most = u32::try_from(free).unwrap_or(1);
+    let due = push::claim(&state.store, now, now.plus(CLAIM), most).await?;
+    let more = due.len() == free;
+    for message in due {
+        let state = state.clone();
+        under_way.spawn(async move {
+            if let Err(error) = serve(&state, &message).await {
+                tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
+            }
+        });
+    }
     if more {
-        return Ok(Duration::from_millis(1));
+        return Ok(Duration::ZERO);
     }
     let next = push::next_due(&state.store, now).await?;
     Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
@@ -176,6 +192,8 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
             let doublings = u32::try_from(message.attempts).unwrap_or(u32::MAX).min(9);
             let wait = wait.unwrap_or(Duration::from_secs(1 << doublings).min(LONGEST_WAIT));
             push::failed(&state.store, message, state.now().plus(wait)).await?;
+            // It may be due before the sender meant to look again.
+            state.work.push().notify_one();
         }
     }
     Ok(())

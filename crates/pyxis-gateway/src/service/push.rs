@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::push::read_keys;
 use crate::state::State;
 
-pub use crate::push::tick;
+pub use crate::push::send_due;
 
 /// Longest endpoint, in bytes.
 const MAX_ENDPOINT: usize = 2048;

@@ -10,9 +10,11 @@ use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::service::push::{self, Subscription};
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::{brand, people};
+use pyxis_gateway::workers;
 use pyxis_testkit::push::{Browser, claims};
-use pyxis_testkit::upstream::{Reply, Upstream};
+use pyxis_testkit::upstream::{Release, Reply, Upstream};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::races::world::{World, both_engines, dot};
 
@@ -53,7 +55,7 @@ both_engines! {
         subscribe(world, &service, &browser).await;
         brand::put(&world.state, &world.actor(), "Acme", "").await.unwrap();
         let txn = world.pause(1).await;
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         let [sent] = service.received(1).await.try_into().unwrap();
         assert_eq!((sent.method.as_str(), sent.target.as_str()), ("POST", "/send/abc"));
         assert_eq!(sent.header("content-encoding"), Some("aes128gcm"));
@@ -70,7 +72,7 @@ both_engines! {
             "tag": txn.to_string(),
             "icon": null,
         }));
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 1, "it is told once");
     }
 
@@ -79,7 +81,7 @@ both_engines! {
         subscribe(world, &service, &browser).await;
         let icon = async |round: usize| {
             world.pause(round).await;
-            push::tick(&world.state).await.unwrap();
+            push::send_due(&world.state).await.unwrap();
             let sent = service.received(round).await.remove(round - 1);
             serde_json::from_slice::<Value>(&browser.decrypt(&sent.body)).unwrap()["icon"].clone()
         };
@@ -111,7 +113,7 @@ both_engines! {
         }
         let told = async |round: usize, count: usize| {
             world.pause(round).await;
-            push::tick(&world.state).await.unwrap();
+            push::send_due(&world.state).await.unwrap();
             let mut all: Vec<String> = service.received(count).await.into_iter().map(|sent| sent.target).collect();
             all.sort();
             all
@@ -125,10 +127,10 @@ both_engines! {
         world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["granted@example.com"]}"#).await;
         service.reply(Reply::new(503));
         world.pause(3).await;
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         rights::set(&world.state, &world.actor(), granted, "api", Right::default()).await.unwrap();
         world.advance(Duration::from_mins(1));
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 5, "the one that failed was the last");
     }
 
@@ -137,11 +139,11 @@ both_engines! {
         subscribe(world, &service, &browser).await;
         service.reply(Reply::new(503));
         let txn = world.pause(1).await;
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         let approver = world.approver(0, Surface::Dashboard);
         decide(&world.state, &approver, txn, Word::Deny(None)).await.unwrap();
         world.advance(Duration::from_mins(1));
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 1);
     }
 
@@ -152,13 +154,63 @@ both_engines! {
         world.pause(1).await;
         for (wait, count) in [(0, 1), (1, 2), (29, 2), (1, 3)] {
             world.advance(Duration::from_secs(wait));
-            push::tick(&world.state).await.unwrap();
+            push::send_due(&world.state).await.unwrap();
             assert_eq!(service.requests().len(), count, "{wait}");
         }
         assert_eq!(browsers(world).await, 0);
         world.pause(2).await;
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 3);
+    }
+
+    async fn a_push_service_that_does_not_answer_delays_no_decision_and_no_other_browser(world: &World) {
+        let (stuck, browser) = (service(world).await, Browser::new());
+        subscribe(world, &stuck, &browser).await;
+        let (late, never) = Reply::new(201).held();
+        stuck.reply(late);
+        let (stop, stopping) = watch::channel(false);
+        let mut loops = workers::start(&world.state, &stopping).await.unwrap();
+        let txn = world.pause(1).await;
+        stuck.received(1).await;
+        let approver = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+        world.upstream.received(1).await;
+        // A browser of another service, and a request that it alone is told of.
+        let quick = service(world).await;
+        subscribe_as(world, &quick, &browser, world.approver(1, Surface::Dashboard).user, "/second").await;
+        world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["b@example.com"]}"#).await;
+        world.pause(2).await;
+        quick.received(1).await;
+        never.go();
+        stop.send_replace(true);
+        while loops.join_next().await.is_some() {}
+        let first = push::list(&world.state, world.workspace, owner(world)).await.unwrap().remove(0);
+        assert!(first.last_success_at.is_some(), "the first was under way all the time, and is finished");
+    }
+
+    async fn a_crowd_is_told_side_by_side_and_not_all_at_once(world: &World) {
+        const AT_ONCE: usize = 32;
+        let (service, browser) = (service(world).await, Browser::new());
+        for (voter, n) in (0..40).map(|n| (n % 2, n)) {
+            let user = world.approver(voter, Surface::Dashboard).user;
+            subscribe_as(world, &service, &browser, user, &format!("/{n}")).await;
+        }
+        let hold = || {
+            let (late, release) = Reply::new(201).held();
+            service.reply(late);
+            release
+        };
+        let releases: Vec<Release> = std::iter::repeat_with(hold).take(AT_ONCE).collect();
+        world.pause(1).await;
+        let state = world.state.clone();
+        let sending = tokio::spawn(async move { push::send_due(&state).await });
+        service.received(AT_ONCE).await;
+        let now = world.clock_now();
+        let untouched = pyxis_store::push::claim(&world.state.store, now, now, 100).await.unwrap();
+        assert_eq!(untouched.len(), 40 - AT_ONCE);
+        drop(releases);
+        sending.await.unwrap().unwrap();
+        assert_eq!(service.requests().len(), 40);
     }
 
     async fn only_requests_that_are_announced_in_the_dashboard_are_told(world: &World) {
@@ -166,7 +218,7 @@ both_engines! {
         subscribe(world, &service, &browser).await;
         world.policy(r#"{"channel": "agent_reflected"}"#).await;
         world.pause(1).await;
-        push::tick(&world.state).await.unwrap();
+        push::send_due(&world.state).await.unwrap();
         assert!(service.requests().is_empty());
     }
 
