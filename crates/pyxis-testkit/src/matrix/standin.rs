@@ -1,4 +1,5 @@
-//! A stand-in for a homeserver, for what a real one does not do on command: be down, limit, forget nothing.
+//! A stand-in for a homeserver, for what a real one does not do on command: be down or slow, limit, forget
+//! nothing.
 //!
 //! It follows <https://spec.matrix.org/v1.11/client-server-api/> as far as a bot goes: the same key sends an
 //! event once, an edit is an event that replaces another, a look waits until somebody does something or its
@@ -49,6 +50,8 @@ struct Inner {
     strange: BTreeSet<String>,
     limited: VecDeque<u64>,
     down: bool,
+    /// How many events arrived to be sent.
+    sends: usize,
     events: u64,
 }
 
@@ -62,6 +65,7 @@ pub struct StandIn {
 struct Shared {
     inner: Mutex<Inner>,
     down: watch::Sender<bool>,
+    slow: watch::Sender<bool>,
     changed: watch::Sender<()>,
     said: watch::Sender<()>,
 }
@@ -80,6 +84,7 @@ impl StandIn {
         let shared = Arc::new(Shared {
             inner: Mutex::default(),
             down: watch::Sender::new(false),
+            slow: watch::Sender::new(false),
             changed: watch::Sender::new(()),
             said: watch::Sender::new(()),
         });
@@ -113,6 +118,16 @@ impl StandIn {
     pub fn set_down(&self, down: bool) {
         self.shared.inner().down = down;
         self.shared.down.send_replace(down);
+    }
+
+    /// Keeps what is sent waiting for its answer while it is slow.
+    pub fn set_slow(&self, slow: bool) {
+        self.shared.slow.send_replace(slow);
+    }
+
+    /// How many events arrived to be sent, answered or not.
+    pub fn sends(&self) -> usize {
+        self.shared.inner().sends
     }
 
     /// Answers the next events that are sent with 429 and these milliseconds to wait, one each.
@@ -194,6 +209,10 @@ async fn answer(
         ("POST", ["join", room]) => (200, json!({ "room_id": room })),
         ("GET", ["rooms", room, "state", "m.room.encryption"]) => shared.inner().encryption(room),
         ("PUT", ["rooms", room, "send", kind, key]) => {
+            shared.inner().sends += 1;
+            shared.changed.send_replace(());
+            // The sender lives as long as the stand-in.
+            let _ = shared.slow.subscribe().wait_for(|slow| !*slow).await;
             let answer = shared.inner().send(room, kind, key, body);
             shared.changed.send_replace(());
             answer

@@ -1,4 +1,4 @@
-//! Spec 3, Approval channels: the second chat platform, against a real homeserver.
+//! Spec 3, Approval channels: the second chat platform, against a real homeserver and a stand-in for one.
 
 use std::time::Duration;
 
@@ -20,33 +20,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::races::world::World;
+use crate::races::world::{World, both_engines};
 use crate::support::client::Address;
 use crate::support::{Client, until};
-
-/// Expands a test to one for each engine.
-macro_rules! both_engines {
-    ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body($url: DatabaseUrl) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                let dir = tempfile::tempdir().unwrap();
-                body(DatabaseUrl::sqlite(dir.path().join("chat.db"))).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
-                body(database.url()).await;
-                database.remove().await;
-            }
-        }
-    )+};
-}
 
 /// Somebody on the homeserver.
 struct User {
@@ -415,6 +391,43 @@ both_engines! {
         decide(&world.state, &owner, txn, Word::Deny(None)).await.unwrap();
         show_due(&world.state).await.unwrap();
         assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
+    }
+
+    async fn messages_go_to_the_policys_room_else_to_the_workspaces(url: DatabaseUrl) {
+        let (world, homeserver) = quiet(url, r#"{"channel": "chat_secondary"}"#).await;
+        let rooms = async |round: usize| -> Vec<String> {
+            world.pause(round).await;
+            show_due(&world.state).await.unwrap();
+            let text = format!("│ round {round}");
+            let asks = homeserver.messages().into_iter().filter(|message| message.text.contains(&text));
+            asks.map(|message| message.room).collect()
+        };
+        assert!(rooms(1).await.is_empty(), "nowhere to ask");
+        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::Matrix, ROOM).await.unwrap();
+        assert_eq!(rooms(2).await, [ROOM]);
+        world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!pay:px.test"}"#).await;
+        assert_eq!(rooms(3).await, ["!pay:px.test"]);
+    }
+
+    async fn a_homeserver_that_answers_slowly_delays_nothing_else(url: DatabaseUrl) {
+        let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
+        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let working = Working::start(&world).await;
+        homeserver.set_slow(true);
+        let slow = world.pause(1).await;
+        homeserver.until(|server| (server.sends() > 0).then_some(())).await;
+        let owner = world.approver(0, Surface::Dashboard);
+        decide(&world.state, &owner, slow, Word::Approve(None)).await.unwrap();
+        world.upstream.received(1).await;
+        world.policy(r#"{"channel": "agent_reflected"}"#).await;
+        let other = world.pause(2).await;
+        let denied = decide(&world.state, &owner, other, Word::Deny(None)).await.unwrap();
+        assert_eq!(denied.state, ApprovalState::Denied);
+        assert!(homeserver.messages().is_empty(), "it hangs all the time");
+        // The message that came too late tells how it ended.
+        homeserver.set_slow(false);
+        homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
+        working.end().await;
     }
 
     async fn what_was_said_during_an_outage_is_heard_however_much_it_was(url: DatabaseUrl) {

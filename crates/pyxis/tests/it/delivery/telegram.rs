@@ -419,6 +419,30 @@ both_engines! {
         assert!(scene.rows(txn).await.is_empty());
     }
 
+    async fn every_message_about_a_request_tells_the_decision_whoever_got_it(scene: &mut Scene) {
+        const BO: i64 = 77;
+        scene.link(ADA).await;
+        let second = scene.world.approver(1, Surface::Dashboard);
+        scene.link_to(BO, second.user, &second.email).await;
+        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
+        let txn = scene.world.pause(1).await;
+        let asking = |telegram: &Telegram| -> Option<[Shown; 2]> {
+            let all = telegram.messages().into_iter().filter(|shown| shown.text.contains("│ round 1"));
+            all.collect::<Vec<_>>().try_into().ok()
+        };
+        let both = scene.telegram.until(asking).await;
+        let of = |account: i64| both.iter().find(|shown| shown.chat == account.to_string()).unwrap();
+        let (adas, bos) = (of(ADA), of(BO));
+        assert_ne!(adas.button("Deny"), bos.button("Deny"), "each has a button of its own");
+        scene.telegram.press(adas, "Approve", ADA);
+        for message in &both {
+            assert!(scene.edited(message, "Approved by a@example.com").await.buttons.is_empty());
+        }
+        scene.telegram.press(bos, "Deny", BO);
+        scene.heard("Too late", 1).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Approved);
+    }
+
     async fn a_limit_is_waited_for_as_long_as_the_platform_says(scene: &mut Scene) {
         scene.telegram.limit(&[7]);
         let txn = scene.world.pause(1).await;

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::Surface;
-use pyxis_core::id::{TxnId, WebhookId};
+use pyxis_core::id::{NodeId, TxnId, WebhookId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::webhook::signature;
+use pyxis_gateway::Config;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::service::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::webhooks::deliver_due;
@@ -71,17 +73,30 @@ fn assert_signed(request: &Received, secrets: &[&SecretString]) {
     assert_eq!(request.header("px-signature"), Some(expected.as_str()));
 }
 
-async fn deny(world: &World, round: usize) -> TxnId {
+/// A request that the first owner decided.
+async fn decided(world: &World, round: usize, said: Word) -> TxnId {
     let txn = world.pause(round).await;
-    let owner = world.approver(0, Surface::Dashboard);
-    decide(&world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+    decide(&world.state, &world.approver(0, Surface::Dashboard), txn, said).await.unwrap();
     txn
+}
+
+/// Delivers, and checks that all that was told is one approval without a status, which failed for this.
+async fn assert_told_without_status(world: &World, hook: &Hook, txn: TxnId, error: &str) {
+    deliver_due(&world.state).await.unwrap();
+    let [only] = hook.receiver.received(1).await.try_into().unwrap();
+    let approved = json!({
+        "event": "approval.decided", "txn_id": txn.to_string(), "outcome": "approved",
+        "approver": "a@example.com", "channel": "agent_reflected", "upstream_status": null,
+    });
+    assert_eq!(told(&only), approved);
+    let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+    assert_eq!(row.error.as_deref(), Some(error));
 }
 
 both_engines! {
     async fn the_three_events_are_posted_with_their_fields_and_headers(world: &World) {
         let hook = hook(world, "hooks.example.com", &[]).await;
-        let denied = deny(world, 1).await;
+        let denied = decided(world, 1, Word::Deny(None)).await;
         let approved = world.pause(2).await;
         let owner = world.approver(1, Surface::Api);
         decide(&world.state, &owner, approved, Word::Approve(None)).await.unwrap();
@@ -132,14 +147,24 @@ both_engines! {
     async fn what_could_not_be_sent_upstream_is_decided_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
         world.upstream.reply_with(|_| Reply::abort());
-        let txn = world.pause(1).await;
-        let owner = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &owner, txn, Word::Approve(None)).await.unwrap();
+        let txn = decided(world, 1, Word::Approve(None)).await;
         assert!(stored(world, &hook).await.is_empty(), "it is told when the outcome is on record");
         workers::send_all(&world.state).await.unwrap();
-        deliver_due(&world.state).await.unwrap();
-        let sent = told(&hook.receiver.received(1).await[0]);
-        assert_eq!((&sent["outcome"], &sent["upstream_status"]), (&json!("approved"), &Value::Null));
+        assert_told_without_status(world, &hook, txn, "upstream_error").await;
+    }
+
+    async fn what_a_node_died_over_is_decided_once_and_without_a_status(world: &World) {
+        let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
+        let txn = decided(world, 1, Word::Approve(None)).await;
+        let (store, workspace, now) = (&world.state.store, world.workspace, world.clock_now());
+        let (dead, until) = (NodeId::new(now, &OsEntropy), now.plus(Duration::from_secs(30)));
+        assert!(approvals::claim(store, workspace, txn, dead, now, until).await.unwrap());
+        assert!(approvals::begin_attempt(store, workspace, txn, dead, now).await.unwrap());
+        for _ in 0..2 {
+            workers::recover(&world.state).await.unwrap();
+        }
+        assert_told_without_status(world, &hook, txn, "outcome_unknown").await;
+        assert!(world.upstream.requests().is_empty());
     }
 
     async fn the_approver_is_whose_vote_completed_the_quorum(world: &World) {
@@ -158,16 +183,10 @@ both_engines! {
 
     async fn what_is_no_longer_allowed_when_it_was_approved_is_decided_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
-        let txn = world.pause(1).await;
-        let owner = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &owner, txn, Word::Approve(None)).await.unwrap();
+        let txn = decided(world, 1, Word::Approve(None)).await;
         world.policy(r#"{"deny_methods": ["POST"]}"#).await;
         workers::send_all(&world.state).await.unwrap();
-        deliver_due(&world.state).await.unwrap();
-        let sent = told(&hook.receiver.received(1).await[0]);
-        assert_eq!((&sent["outcome"], &sent["upstream_status"]), (&json!("approved"), &Value::Null));
-        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
-        assert_eq!(row.error.as_deref(), Some("no_longer_allowed"));
+        assert_told_without_status(world, &hook, txn, "no_longer_allowed").await;
         assert!(world.upstream.requests().is_empty());
     }
 
@@ -275,7 +294,7 @@ both_engines! {
     async fn an_endpoint_hears_only_what_it_subscribed_to(world: &World) {
         let all = hook(world, "all.example.com", &[]).await;
         let some = hook(world, "some.example.com", &["approval.requested", "approval.expired"]).await;
-        let txn = deny(world, 1).await;
+        let txn = decided(world, 1, Word::Deny(None)).await;
         let events = async |hook: &Hook| -> Vec<&'static str> {
             let mut events: Vec<_> = stored(world, hook).await.iter().map(|row| row.event.as_str()).collect();
             events.sort_unstable();
@@ -380,6 +399,20 @@ both_engines! {
         stop.send_replace(true);
         while loops.join_next().await.is_some() {}
         assert_eq!(about(world, &stuck, first).await.status, DeliveryStatus::Delivered, "what was under way is finished");
+    }
+}
+
+both_engines! {
+    async fn what_the_upstream_did_not_answer_in_time_is_decided_without_a_status(url: DatabaseUrl) {
+        let config = Config { forward_timeout: Duration::from_millis(100), ..Config::default() };
+        let world = World::with_config(url, config).await;
+        let hook = hook(&world, "hooks.example.com", &["approval.decided"]).await;
+        let (late, _never) = Reply::ok("late").held();
+        world.upstream.reply(late);
+        let txn = decided(&world, 1, Word::Approve(None)).await;
+        workers::send_all(&world.state).await.unwrap();
+        assert_told_without_status(&world, &hook, txn, "upstream_timeout").await;
+        assert_eq!(world.upstream.requests().len(), 1);
     }
 }
 

@@ -101,8 +101,29 @@ impl Resolve for Gate {
     }
 }
 
-/// Expands a test to one for each engine.
+/// Expands a test to one for each engine: with a world, or with the database for a world of its own settings.
 macro_rules! both_engines {
+    ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            async fn body($url: pyxis_store::DatabaseUrl) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let dir = tempfile::tempdir().unwrap();
+                body(pyxis_store::DatabaseUrl::sqlite(dir.path().join("own.db"))).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let database = crate::postgres::Database::create(stringify!($name)).await;
+                let Some(database) = database else { return };
+                body(database.url()).await;
+                database.remove().await;
+            }
+        }
+    )+};
     ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
         mod $name {
             use super::*;
