@@ -190,16 +190,34 @@ mod tests {
 
     #[test]
     fn nothing_that_came_with_the_file_is_kept() {
+        const CANARY: &[u8] = b"canary-in-the-file";
+        let has_canary = |bytes: &[u8]| bytes.windows(CANARY.len()).any(|window| window == CANARY);
+        // As cameras write it, behind the first marker: a directory without fields, and whatever they like.
+        let exif = [b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0", CANARY].concat();
+        let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
+        let mut jpeg = encoded(8, ImageFormat::Jpeg);
+        jpeg.splice(2..2, [&[0xff, 0xe1], length.as_slice(), exif.as_slice()].concat());
+        for file in [commented(CANARY), jpeg] {
+            assert!(has_canary(&file));
+            assert!(!has_canary(&draw(&file).unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_file_of_256_kilobytes_is_taken_and_one_byte_more_is_not() {
+        let of = |size: usize| commented(&vec![b'x'; size - commented(b"").len()]);
+        draw(&of(256 * 1024)).unwrap();
+        let refused = draw(&of(256 * 1024 + 1)).unwrap_err();
+        assert_eq!(refused.to_string(), "invalid field logo: at most 256 KB");
+    }
+
+    /// A picture with a text chunk behind its header: length, kind, text, checksum.
+    fn commented(comment: &[u8]) -> Vec<u8> {
         let mut png = encoded(8, ImageFormat::Png);
-        // A text chunk behind the header: length, kind, text, checksum.
-        let mut chunk = b"tEXtComment\0canary-in-the-file".to_vec();
-        let mut framed = u32::try_from(chunk.len() - 4).unwrap().to_be_bytes().to_vec();
-        let checksum = crc(&chunk);
-        framed.append(&mut chunk);
-        framed.extend(checksum.to_be_bytes());
-        png.splice(33..33, framed);
-        let drawn = draw(&png).unwrap();
-        assert!(!drawn.windows(6).any(|window| window == b"canary"));
+        let chunk = [b"tEXtComment\0", comment].concat();
+        let length = u32::try_from(chunk.len() - 4).unwrap().to_be_bytes();
+        png.splice(33..33, [length.as_slice(), &chunk, &crc(&chunk).to_be_bytes()].concat());
+        png
     }
 
     fn crc(data: &[u8]) -> u32 {
@@ -225,7 +243,6 @@ mod tests {
             b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>".to_vec(),
             b"GIF89a\x01\x00\x01\x00\x00\x00\x00;".to_vec(),
             b"\x89PNG\r\n\x1a\nrubbish".to_vec(),
-            vec![0; MAX_LOGO + 1],
             bomb,
             cut,
         ] {
