@@ -346,6 +346,16 @@ mod tests {
     }
 
     #[test]
+    fn a_token_alone_makes_a_telegram_bot_that_polls_for_half_a_minute_at_a_time() {
+        let of = |vars: &[(&str, &str)]| load(vars, &[]).unwrap().chats.telegram;
+        assert!(of(&[]).is_none());
+        let telegram = of(&[("PX_TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();
+        assert_eq!(telegram.poll, Duration::from_secs(30));
+        assert_eq!(telegram.api_base, "https://api.telegram.org");
+        assert!(telegram.webhook_secret.is_none());
+    }
+
+    #[test]
     fn a_key_on_the_command_line_is_refused() {
         let error = load(&[], &[("encryption_key", "00ff")]).map(drop).unwrap_err();
         assert!(format!("{error:#}").contains("env:NAME"));

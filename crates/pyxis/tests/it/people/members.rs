@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{App, Person, Setup, World, both_engines};
+use crate::support::{App, Person, Setup, World, both_engines, until};
 
 /// Somebody added by the owner over the API; the answer has `id` and `link`.
 async fn invite(owner: &Person, body: &Value) -> Value {
@@ -13,6 +13,18 @@ async fn id_of(app: &App, email: &str) -> String {
     let all = app.owner().client.get("/admin/members").send().await.expect(200).json();
     let members = all["members"].as_array().unwrap();
     members.iter().find(|one| one["email"] == email).unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+/// The owner denies all from the only agent; what came of it.
+async fn deny_all(world: &World) -> Value {
+    let agents = world.owner.client.get("/admin/agents").send().await.expect(200).json();
+    let path = format!("/admin/agents/{}/deny-all", agents["agents"][0]["id"].as_str().unwrap());
+    world.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json()
+}
+
+/// A request as its approvers see it.
+async fn shown(world: &World, txn: &str) -> Value {
+    world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
 }
 
 both_engines! {
@@ -137,8 +149,8 @@ both_engines! {
         world.owner.approve(&txn).await;
         let refused = puppet.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
         assert!(refused["detail"].as_str().unwrap().contains("count as one person"), "{refused}");
-        let shown = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
-        assert_eq!(shown["votes"].as_array().unwrap().len(), 1, "a refused vote leaves nothing");
+        let votes = shown(&world, &txn).await["votes"].as_array().unwrap().len();
+        assert_eq!(votes, 1, "a refused vote leaves nothing");
         // Each of them alone counts, and a third person completes the quorum.
         let third = world.app.admin("cleo@people.example").await;
         assert_eq!(third.approve(&txn).await["status"], "approved");
@@ -180,6 +192,20 @@ both_engines! {
         other.problem(403, "forbidden");
     }
 
+    async fn what_an_owner_or_an_admin_writes_is_the_policy_at_once(setup: Setup) {
+        let world = World::with(setup).await;
+        let admin = world.app.admin("bo@people.example").await;
+        let managers = [(&world.owner, "auto_approve_methods", 200), (&admin, "deny_methods", 403)];
+        for (version, (manager, field, then)) in (1..).zip(managers) {
+            manager.client.put("/admin/policies/api", &json!({field: ["POST"]})).send().await.expect(200);
+            let stored = manager.client.get("/admin/policies/api").send().await.expect(200).json();
+            assert_eq!((&stored[field], &stored["version"]), (&json!(["POST"]), &json!(version)));
+            let waiting = manager.client.get("/admin/policies/api/staged").send().await.expect(200).json();
+            assert_eq!(waiting["staged"], json!([]), "nothing waits for a passkey");
+            assert_eq!(world.forward("POST", "/x").body("x").send().await.status, then);
+        }
+    }
+
     async fn two_owners_cannot_leave_past_each_other(setup: Setup) {
         let world = World::with(setup).await;
         world.app.cli(&["user", "add", "--email", "two@people.example", "--role", "owner"]).await.expect(0);
@@ -201,15 +227,31 @@ both_engines! {
     async fn deny_all_disables_the_agent_and_denies_what_waits(setup: Setup) {
         let world = World::with(setup).await;
         let (one, two) = (world.pause("/a").await, world.pause("/b").await);
-        let agents = world.owner.client.get("/admin/agents").send().await.expect(200).json();
-        let path = format!("/admin/agents/{}/deny-all", agents["agents"][0]["id"].as_str().unwrap());
-        let done = world.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json();
-        assert_eq!(done, json!({"denied": 2, "left": 0}));
+        assert_eq!(deny_all(&world).await, json!({"denied": 2, "left": 0}));
         for txn in [one, two] {
-            let shown = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+            let shown = shown(&world, &txn).await;
             assert_eq!((&shown["status"], &shown["deny_reason"]), (&json!("denied"), &json!("astray")));
         }
         world.forward("GET", "/x").send().await.problem(401, "invalid_key");
+    }
+
+    async fn deny_all_leaves_what_one_approved_oneself_which_is_not_sent_either(setup: Setup) {
+        let world = World::with(setup).await;
+        world.policy(&json!({"min_approvals": 2})).await;
+        let admin = world.app.admin("bo@people.example").await;
+        let (approved, other) = (world.pause("/a").await, world.pause("/b").await);
+        world.owner.approve(&approved).await;
+        assert_eq!(deny_all(&world).await, json!({"denied": 1, "left": 1}));
+        assert_eq!(shown(&world, &other).await["status"], "denied");
+        assert_eq!(shown(&world, &approved).await["status"], "pending");
+        // While the agent is off, enough approvals do not help.
+        assert_eq!(admin.approve(&approved).await["status"], "approved");
+        let over = until("the request's end", async || {
+            let shown = shown(&world, &approved).await;
+            (!shown["error"].is_null()).then_some(shown)
+        });
+        assert_eq!(over.await["error"], "no_longer_allowed");
+        assert!(world.upstream.requests().is_empty());
     }
 }
 
