@@ -11,6 +11,7 @@ use pyxis_core::window;
 use pyxis_store::usage::{self, Surface};
 use pyxis_store::{Store, StoreError};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::Budget;
 use super::lane::{Batch, Lane, Place};
@@ -82,10 +83,11 @@ impl Limiter {
     }
 
     fn enter(&self, key: LaneKey, now: UnixMillis) -> Place {
+        let at = Instant::now();
         match self.0.lock().entry(key) {
-            Entry::Occupied(mut busy) => busy.get_mut().enter(key.limit, now),
+            Entry::Occupied(mut busy) => busy.get_mut().enter(key.limit, now, at),
             Entry::Vacant(idle) => {
-                let place = idle.insert(Lane::default()).enter(key.limit, now);
+                let place = idle.insert(Lane::default()).enter(key.limit, now, at);
                 // A task of its own: the request that came first may be given up.
                 drop(tokio::spawn(Arc::clone(&self.0).count(key)));
                 place
@@ -105,11 +107,12 @@ impl Shared {
             let LaneKey { api_key, surface, window_start, limit } = key;
             let (requests, now) = (batch.len(), batch.latest);
             let all = usage::Batch { key: api_key, surface, window_start, requests, limit, now };
+            let at = Instant::now();
             let counted = usage::count(&self.store, &all).await;
             if let Err(error) = &counted {
                 tracing::warn!(%error, "requests could not be counted");
             }
-            let patient = self.end(key, &counted);
+            let patient = self.end(key, &counted, at);
             let pause = if counted.is_ok() { PAUSE } else { AFTER_FAILURE };
             batch.tell(&counted);
             if patient {
@@ -124,10 +127,15 @@ impl Shared {
     }
 
     /// Closes the lane if it is empty; else, whether the next batch may wait.
-    fn end(&self, key: LaneKey, counted: &std::result::Result<usage::Counted, StoreError>) -> bool {
+    fn end(
+        &self,
+        key: LaneKey,
+        counted: &std::result::Result<usage::Counted, StoreError>,
+        at: Instant,
+    ) -> bool {
         let mut lanes = self.lock();
         let Entry::Occupied(mut lane) = lanes.entry(key) else { return false };
-        lane.get_mut().end(counted);
+        lane.get_mut().end(counted, at);
         if lane.get().is_idle() {
             lane.remove();
             return false;
