@@ -5,6 +5,7 @@ mod changes;
 mod commands;
 mod front;
 mod indexers;
+mod limits;
 mod models;
 mod own_models;
 mod quickstart;

@@ -278,12 +278,16 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    pub(crate) fn anonymous(&self) -> Client {
+        Client::new(self.address.clone())
+    }
+
     pub(crate) fn agent(&self, key: &str) -> Agent {
-        Agent::new(Client::new(self.address.clone()), key)
+        Agent::new(self.anonymous(), key)
     }
 
     pub(crate) fn person(&self, token: &str) -> Person {
-        Person::new(Client::new(self.address.clone()), token)
+        Person::new(self.anonymous(), token)
     }
 }
 
