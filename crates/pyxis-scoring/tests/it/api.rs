@@ -1,6 +1,7 @@
 //! Scoring as its clients see it (Spec 1; decisions, identity scoring): requests to the real router, over a
 //! real database of either engine, with a clock that stands still until it is moved.
 
+mod bulk;
 mod catalogue;
 mod changes;
 mod damage;

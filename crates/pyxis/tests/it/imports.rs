@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 use pyxis_core::address::EvmAddress;
@@ -10,7 +11,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use crate::support::{App, Setup, both_engines};
+use crate::support::{App, Setup, both_engines, until};
 
 /// Wallet number `n`.
 fn wallet(n: u32) -> EvmAddress {
@@ -149,6 +150,40 @@ both_engines! {
         std::fs::write(&note, "{").expect("a file");
         let damaged = desk.app.cli(&["stamps", "import", name]).await.expect(1);
         assert!(damaged.stderr.contains("--restart begins anew"), "{}", damaged.stderr);
+    }
+
+    async fn an_import_that_is_killed_stores_every_line_once_when_it_is_run_again(setup: Setup) {
+        let desk = Desk::open(setup).await;
+        // Long lines fill the first block, so that most of the work is still to do when it is stored.
+        let long = "x".repeat(70_000);
+        let is_good = |n: u32| if n < 100 { n.is_multiple_of(4) } else { !n.is_multiple_of(50) };
+        let line = |n| if is_good(n) { desk.credential(n, "Google", 1) } else { long.clone() };
+        let lines: Vec<String> = (0..1200).map(line).collect();
+        let file = desk.file("stamps.jsonl", &lines.join("\n"));
+        let name = file.to_str().expect("text");
+        let note = PathBuf::from(format!("{name}.import.json"));
+        let good = (0..1200).filter(|n| is_good(*n)).count();
+
+        let mut importing = desk.app.command(&["stamps", "import", name, "--threads", "3"]);
+        let mut importing = importing.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+        until("the first block to be stored", async || note.exists().then_some(())).await;
+        importing.kill().expect("a process that runs");
+        importing.wait().expect("its end");
+        let left: Value = serde_json::from_slice(&std::fs::read(&note).expect("a note")).expect("JSON");
+        let (read, stored) = (left["progress"]["lines"].as_u64(), left["progress"]["accepted"].as_u64());
+        assert!(read.is_some_and(|lines| lines < 1200) && stored > Some(0), "{left}");
+
+        let ran = desk.app.cli(&["stamps", "import", name, "--threads", "2", "--json"]).await.expect(1);
+        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        let done = ran.json();
+        assert_eq!((&done["lines"], &done["rejected"]), (&json!(1200), &json!(1200 - good)));
+        // The last block before the end may have been stored without a note of it.
+        let stored = ["accepted", "unchanged"].map(|what| done[what].as_u64().expect("a number"));
+        assert_eq!(stored.iter().sum::<u64>(), good as u64);
+        assert_eq!(desk.stored(), [good.to_string()]);
+        let bad = (0..1200).filter(|n| !is_good(*n)).map(|n| (u64::from(n) + 1, "too_large".to_owned()));
+        assert_eq!(rejects(&format!("{name}.rejects.jsonl")), bad.collect::<Vec<_>>());
+        assert!(!note.exists());
     }
 
     async fn an_imported_stamp_counts_at_once(setup: Setup) {

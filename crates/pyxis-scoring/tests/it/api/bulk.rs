@@ -1,0 +1,90 @@
+//! Files of credentials (decisions, Credentials in): on threads, block by block, from where it stopped.
+
+use std::io::Cursor;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_scoring::import::{Options, Progress, import};
+use serde_json::Value;
+
+use super::world::{START, World, both_engines, day, wallet};
+
+/// Lines of the file: two blocks of 512 and the rest.
+const LINES: u64 = 1300;
+/// Lines with something to say about one wallet: the newer credential, the older one, the newer one again.
+const NEWER: u64 = 3;
+const OLDER: u64 = 700;
+const AGAIN: u64 = 1100;
+const BLANK: u64 = 1250;
+
+/// Whether a line is a credential of its own wallet. The first block has many, so that with several threads
+/// the others are checked before it.
+fn is_good(line: u64) -> bool {
+    line <= 96 || line.is_multiple_of(40)
+}
+
+/// The file, of wallets from `first` on.
+fn file(world: &World, first: u64) -> String {
+    let shared = |from: i64| {
+        world.credential_from(wallet(first), "A", &format!("n:{first}"), UnixMillis(START.0 + from), day(9))
+    };
+    let line = |line: u64| match line {
+        NEWER | AGAIN => shared(1),
+        OLDER => shared(0),
+        BLANK => String::new(),
+        _ if is_good(line) => world.credential(wallet(first + line), "A", &format!("n:{}", first + line), 9),
+        _ => "not json".to_owned(),
+    };
+    (1..=LINES).map(|number| line(number) + "\n").collect()
+}
+
+/// Imports a file, in runs that are each ended after so many blocks. How far each block brought it, the lines
+/// that were refused and the last result.
+async fn run(world: &World, text: &str, threads: usize, ends: &[usize]) -> (Vec<u64>, Vec<Value>, Progress) {
+    let options = Options { workspace: world.workspace, threads };
+    let (mut told, mut rejects, mut done) = (Vec::new(), Vec::new(), Progress::default());
+    for end in ends {
+        let rest = text[usize::try_from(done.bytes).unwrap()..].to_owned();
+        let mut blocks = 0;
+        let go_on = |progress: &Progress| {
+            told.push(progress.lines);
+            blocks += 1;
+            blocks < *end
+        };
+        let (books, clock) = (&world.state.books, &*world.clock);
+        done = import(books, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
+    }
+    let rejects = String::from_utf8(rejects).unwrap();
+    (told, rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), done)
+}
+
+both_engines! {
+    async fn a_file_is_stored_in_its_order_on_any_number_of_threads_and_in_any_number_of_runs(world: &World) {
+        world.on_day(1);
+        let good = (1..=LINES).filter(|line| is_good(*line)).count() as u64;
+        let refused: Vec<u64> =
+            (1..=LINES).filter(|line| !is_good(*line) && ![NEWER, AGAIN, BLANK].contains(line)).collect();
+        let end = usize::MAX;
+        let rounds = [(0, 1, &[end][..]), (1, 4, &[end]), (2, 3, &[1, end]), (3, 2, &[1, 1, end])];
+        for (round, threads, ends) in rounds {
+            let text = file(world, round * 10_000);
+            let (told, rejects, done) = run(world, &text, threads, ends).await;
+            assert_eq!(told, [512, 1024, LINES], "{threads} threads");
+            let numbers: Vec<u64> = rejects.iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
+            assert_eq!(numbers, refused, "{threads} threads");
+            for reject in rejects {
+                let code = if reject["line"] == OLDER { "superseded" } else { "malformed_json" };
+                assert_eq!(reject["code"], code);
+            }
+            let expected = Progress {
+                lines: LINES,
+                bytes: text.len() as u64,
+                accepted: good,
+                replaced: 0,
+                unchanged: 1,
+                rejected: refused.len() as u64,
+            };
+            assert_eq!(done, expected, "{threads} threads");
+            assert_eq!(world.count("stamps").await, (round + 1) * good);
+        }
+    }
+}
