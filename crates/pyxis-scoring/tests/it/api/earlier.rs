@@ -144,6 +144,7 @@ both_engines! {
             format!("/registry/stamps/{}", wallet(1)),
             "/registry/stamp-metadata".to_owned(),
             "/registry/submit-passport".to_owned(),
+            format!("/passport/analysis/{}", wallet(1)),
         ] {
             assert_eq!(node.get(&world.key, &path).await.status, StatusCode::NOT_FOUND, "{path}");
         }

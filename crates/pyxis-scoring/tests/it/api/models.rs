@@ -180,6 +180,8 @@ both_engines! {
         assert_eq!(old.header("deprecation"), "@1793491200");
         let successor = format!("</v2/models/score/{}>; rel=\"successor-version\"", wallet(5));
         assert_eq!(old.header("link"), successor);
+        let left = |answer: &Answer| answer.header("ratelimit-remaining").parse::<u32>().unwrap();
+        assert_eq!(left(&old), left(&new) - 1, "one counter");
     }
 
     async fn what_was_served_is_counted(world: &World) {
