@@ -1,6 +1,9 @@
 // The developer portal: weights, keys, the explorer, issuers and the catalogue, in a browser.
 
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 
 import { Issuer } from "./support/issuer.mjs";
@@ -24,11 +27,16 @@ async function score(address, key) {
   return answer.json();
 }
 
-async function bring(address, provider, nullifier) {
-  const body = JSON.stringify([issuer.issue(address, provider, nullifier)]);
+/** Brings a credential in; what became of it. */
+async function outcome(by, address, provider, nullifier) {
+  const body = JSON.stringify([by.issue(address, provider, nullifier)]);
   const answer = await api(`/v2/stamps/${address}`, { method: "POST", body });
-  const text = await answer.text();
-  assert.match(text, /"status":\s*"(accepted|replaced)"/, text);
+  const [item] = (await answer.json()).items;
+  return item.error?.code ?? item.status;
+}
+
+async function bring(address, provider, nullifier) {
+  assert.match(await outcome(issuer, address, provider, nullifier), /^(accepted|replaced)$/);
 }
 
 function editor() {
@@ -173,6 +181,62 @@ test("every platform of the catalogue has a picture", async () => {
     })));
     assert.ok(sizes.length > 20 && sizes.every((width) => width > 0), sizes.join());
   });
+});
+
+test("the catalogue says what its editor saved, until the built-in one is taken back", async () => {
+  const discord = async () => {
+    const platforms = await (await api("/v2/stamps/metadata")).json();
+    const { connectMessage, groups } = platforms.find(({ id }) => id === "Discord");
+    return [connectMessage, groups[0].stamps[0].description];
+  };
+  const builtIn = await discord();
+  await world.asOwner(async (page) => {
+    await page.goto("/app/catalogue");
+    await page.getByText("This is the built-in catalogue").waitFor();
+    await page.getByRole("link", { name: /^Discord/ }).click();
+    await page.getByLabel("What to ask of a person who starts").fill("Show us that you talk to people.");
+    await page.getByLabel("Row 1, what it says").fill("Talks to people");
+    assert.deepEqual(await discord(), builtIn, "typing saves nothing");
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await page.getByText("Saved. Programs read the new catalogue from now on.").waitFor();
+    assert.deepEqual(await discord(), ["Show us that you talk to people.", "Talks to people"]);
+    await page.getByText("This workspace has a catalogue of its own").waitFor();
+    await page.getByText("Go back…").click();
+    await page.getByRole("button", { name: "Use the built-in catalogue" }).click();
+    await page.getByText("The built-in catalogue is in force again.").waitFor();
+  });
+  assert.deepEqual(await discord(), builtIn);
+});
+
+test("an issuer that is removed is believed no more, and what it signed before counts on", async () => {
+  const [another, address] = [new Issuer(), `0x${"4d".repeat(20)}`];
+  await world.admin("POST", "/admin/issuers", { did: another.did, name: "Another issuer" });
+  assert.equal(await outcome(another, address, "Lens", "v1:before"), "accepted");
+  await world.asOwner(async (page) => {
+    await page.goto("/app/issuers");
+    const row = page.getByRole("row", { name: /Another issuer/ });
+    await row.getByText("Remove…").click();
+    await row.getByRole("button", { name: "Remove the issuer" }).click();
+    await page.getByText("Removed. New credentials of this issuer are refused.").waitFor();
+    assert.equal(await row.count(), 0);
+    assert.equal(await page.getByRole("row", { name: /Our own issuer/ }).count(), 1);
+  });
+  assert.equal(await outcome(another, address, "Discord", "v1:after"), "unknown_issuer");
+  assert.deepEqual(Object.keys((await score(address)).stamps), ["Lens"]);
+});
+
+test("an import of credentials shows at a terminal how far it is", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "px-stamps-"));
+  try {
+    const file = join(directory, "stamps.jsonl");
+    const stamp = (digit) => issuer.issue(`0x${digit.repeat(40)}`, "Lens", `v1:lens-${digit}`);
+    await writeFile(file, [..."789"].map((digit) => JSON.stringify(stamp(digit))).join("\n"));
+    const shown = await world.server.atTerminal("stamps", "import", file);
+    assert.match(shown, / (\d[\d.]*) KiB\/\1 KiB/);
+    assert.match(shown, /3 lines: 3 stored, 0 replaced/);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 test("on a phone nothing is wider than the window, in the middle of work too", async () => {

@@ -37,13 +37,6 @@ export class Server {
     return server;
   }
 
-  /** Runs a command of the program on this installation; what it printed. */
-  async command(...args) {
-    const options = { cwd: this.#directory, env: this.#env };
-    const { stdout } = await promisify(execFile)(PROGRAM, args, options);
-    return stdout;
-  }
-
   async #bootstrap() {
     const options = { cwd: this.#directory, env: this.#env };
     const { stdout } = await promisify(execFile)(PROGRAM, ["bootstrap", "--json"], options);
@@ -54,6 +47,14 @@ export class Server {
   async command(...args) {
     const options = { cwd: this.#directory, env: this.#env };
     const { stdout } = await promisify(execFile)(PROGRAM, args, options);
+    return stdout;
+  }
+
+  /** The same at a terminal: all that is to be seen there, also what is overwritten. */
+  async atTerminal(...args) {
+    const script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
+    const options = { cwd: this.#directory, env: { ...this.#env, PATH: process.env.PATH, TERM: "xterm" } };
+    const { stdout } = await promisify(execFile)("python3", ["-c", script, PROGRAM, ...args], options);
     return stdout;
   }
 
