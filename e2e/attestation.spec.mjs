@@ -24,11 +24,18 @@ const OTHER = `0x${"2b".repeat(20)}`;
 const CHAIN = "10";
 /** The first account of the node: it signs for whoever asks. */
 const SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
-/** The fields of a registration as wallets sign them. */
-const REGISTER = [
-  ["kind", "string"], ["network", "string"], ["subject", "string"], ["actionId", "uint256"],
-  ["nullifier", "uint256"], ["issuedAt", "uint64"], ["expiresAt", "uint64"], ["nonce", "string"],
-].map(([name, type]) => ({ name, type }));
+/** What wallets sign, by name: docs/verification.md. */
+const TYPES = Object.fromEntries([
+  "Register(string kind,string network,string subject,uint256 actionId,uint256 nullifier,"
+    + "uint64 issuedAt,uint64 expiresAt,string nonce)",
+  "Revoke(string kind,string network,string subject,uint256 actionId,string reason,"
+    + "uint64 issuedAt,string nonce)",
+  "Rebind(string kind,string from,string to,uint256 actionId,uint256 nullifier,uint64 issuedAt,string nonce)",
+].map((text) => {
+  const [name, fields] = text.slice(0, -1).split("(");
+  const field = (said) => (([type, name]) => ({ name, type }))(said.split(" "));
+  return [name, fields.split(",").map(field)];
+}));
 const { PX_TEST_ANVIL: ANVIL, PX_TEST_SOLC: SOLC, PX_TEST_STRICT: STRICT } = process.env;
 
 if (!ANVIL && STRICT) throw new Error("PX_TEST_ANVIL is not set: run ci/chain.sh");
@@ -85,31 +92,52 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     assert.match(wrong.error, /400.*Invalid user address/);
   });
 
-  test("a wallet signs typed data as an issuer, and its proof counts", async () => {
+  test("a wallet signs typed data as an issuer: its proof counts, moves and ends", async () => {
     const { privateKeyToAccount } = createRequire(join(ROOT, "examples", "viem", "package.json"))("viem/accounts");
     const account = privateKeyToAccount(`0x${"42".repeat(32)}`);
     await server.command("proofs", "issuer", "add", account.address, "--kinds", "phone", "--name", "A wallet");
-    const issuedAt = Math.floor(Date.now() / 1000);
-    const message = {
-      kind: "phone", network: "optimism", subject: OTHER, actionId: 123456789n, nullifier: 99n,
-      issuedAt: BigInt(issuedAt), expiresAt: BigInt(issuedAt + 3600), nonce: "first",
+    const now = BigInt(Math.floor(Date.now() / 1000));
+    /** Signs a statement and sends it, or another one than was signed: status and answer. */
+    const say = async (primaryType, message, other = {}) => {
+      const [domain, type] = [{ name: "Pyxis Registry", version: "1" }, primaryType.toLowerCase()];
+      const signature = await account.signTypedData({ domain, types: TYPES, primaryType, message });
+      const statement = Object.entries({ ...message, ...other }).map(([name, value]) => [
+        name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        name.endsWith("At") ? Number(value) : String(value),
+      ]);
+      const answer = await fetch(server.url("/registry/proofs"), {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...Object.fromEntries(statement), type, issuer: account.address, signature }),
+      });
+      return [answer.status, (await answer.json()).error];
     };
-    const signature = await account.signTypedData({
-      domain: { name: "Pyxis Registry", version: "1" }, types: { Register: REGISTER }, primaryType: "Register", message,
-    });
-    const statement = {
-      issuer: account.address, signature, kind: "phone", network: "optimism", subject: OTHER,
-      action_id: "123456789", nullifier: "99", issued_at: issuedAt, expires_at: issuedAt + 3600, nonce: "first",
+    const check = async (address) => {
+      const path = `/sybil-resistance/phone/optimism?user=${address}&action-id=123456789`;
+      return (await fetch(server.url(path))).json();
     };
-    const post = (body) => fetch(server.url("/registry/proofs"), {
-      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
-    });
-    const forged = await post({ ...statement, subject: PROVED });
-    assert.deepEqual([forged.status, (await forged.json()).error], [403, "bad_signature"]);
-    const registered = await post(statement);
-    assert.equal(registered.status, 201, await registered.text());
-    const asked = await fetch(server.url(`/sybil-resistance/phone/optimism?user=${OTHER}&action-id=123456789`));
-    assert.deepEqual(await asked.json(), { result: true, expirationDate: issuedAt + 3600 });
+    const proof = { kind: "phone", actionId: 123456789n, nullifier: 99n };
+    const forged = [403, "bad_signature"];
+    const until = { result: true, expirationDate: Number(now) + 3600 };
+
+    const first = { network: "optimism", subject: OTHER, issuedAt: now - 20n, nonce: "first" };
+    const registered = { ...proof, ...first, expiresAt: now + 3600n };
+    assert.deepEqual(await say("Register", registered, { subject: PROVED }), forged);
+    assert.deepEqual(await say("Register", registered), [201, undefined]);
+    assert.deepEqual(await check(OTHER), until);
+
+    const moved = { ...proof, from: OTHER, to: PROVED, issuedAt: now - 10n, nonce: "second" };
+    assert.deepEqual(await say("Rebind", moved, { to: `0x${"3c".repeat(20)}` }), forged);
+    assert.deepEqual(await say("Rebind", moved), [201, undefined]);
+    assert.deepEqual([(await check(OTHER)).result, await check(PROVED)], [false, until]);
+
+    const { nullifier, ...what } = proof;
+    const third = { network: "optimism", subject: PROVED, issuedAt: now, nonce: "third" };
+    const ended = { ...what, ...third, reason: "lost" };
+    assert.deepEqual(await say("Revoke", ended, { reason: "sold" }), forged);
+    assert.equal((await check(PROVED)).result, true);
+    assert.deepEqual(await say("Revoke", ended), [201, undefined]);
+    assert.equal((await check(PROVED)).result, false);
   });
 
   test("the Rust client tells yes, no and an error apart", async () => {

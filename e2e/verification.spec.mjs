@@ -20,6 +20,15 @@ const NETWORKS = {
   "base-sepolia": { rpc: ["http://127.0.0.1:1"], contracts: { unique: { phone: `0x${"cc".repeat(20)}` } } },
 };
 
+/** Everything that an address is asked for, in the order of the page. */
+const ASKED = {
+  "optimism": ["Government ID", "Electronic passport", "Phone", "Biometrics", "US residence", "Clean hands"],
+  "base-sepolia": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
+  "optimism-goerli": ["US residence", "Clean hands"],
+};
+/** What the terminal showed of the import. */
+let imported;
+
 const world = World.forThisFile({ PX_NETWORKS: JSON.stringify(NETWORKS) }, prepare);
 
 /** An issuer, proofs that it signs, and what becomes of them. */
@@ -38,7 +47,7 @@ async function prepare() {
       ));
     }
     await writeFile(join(directory, "proofs.jsonl"), lines.join("\n"));
-    await world.server.command("proofs", "import", join(directory, "proofs.jsonl"));
+    imported = await world.server.atTerminal("proofs", "import", join(directory, "proofs.jsonl"));
     await world.server.command("proofs", "revoke", REVOKED, ...what, "--reason", "forged");
     await world.server.command("proofs", "block", BLOCKED, "--network", "optimism", "--reason", "sold");
   } finally {
@@ -81,6 +90,13 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     const checked = page.getByRole("region", { name: "What it has proved" });
     await checked.getByRole("row", { name: /Government ID optimism Yes It expires/ }).waitFor();
     await checked.getByRole("row", { name: /Phone optimism No It never proved this/ }).waitFor();
+    await checked.getByRole("row", { name: /US residence optimism No It never proved this/ }).waitFor();
+    await checked.getByRole("row", { name: /Clean hands optimism No It never proved this/ }).waitFor();
+    const asked = await checked.getByRole("row").evaluateAll((rows) => (
+      rows.map(({ cells }) => `${cells[0].textContent} ${cells[1].textContent}`)
+    ));
+    const on = ([network, kinds]) => kinds.map((kind) => `${kind} ${network}`);
+    assert.deepEqual(asked, ["Kind Network", ...Object.entries(ASKED).flatMap(on)]);
 
     await page.getByLabel("Action id").fill("5");
     await page.getByRole("button", { name: "Check" }).click();
@@ -113,4 +129,9 @@ test("the owner sees which node is dead, and every reason for a no", async () =>
     await tells("The address is blocked").waitFor();
     do await check(EXPIRED); while (await tells("Its proof has expired").count() === 0);
   });
+});
+
+test("an import of proofs shows at a terminal how far it is", () => {
+  assert.match(imported, / (\d[\d.]*) KiB\/\1 KiB/);
+  assert.match(imported, / lines: 3 registered, 0 were so already, 0 rejected/);
 });
