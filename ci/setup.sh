@@ -18,6 +18,8 @@ need() {
 need build-essential cc         # the linker, and the C of SQLite, zstd and ring
 need iproute2 ip                # tests that dial inside a network namespace
 need procps ps
+need binutils strip             # packaging/
+need umoci umoci
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)
 fi

@@ -19,3 +19,5 @@ strip -o "$root/usr/bin/pyxis" "$binary"
 ldd "$binary" | grep -oE '/[^ ]+' | while read -r library; do
     install -D "$(realpath "$library")" "$root$library"
 done
+# Whoever runs it in there is not who made it.
+chmod -R u=rwX,go=rX "$root"

@@ -1,9 +1,10 @@
 //! The signing sidecar, as a process, in front of an upstream that verifies signatures.
 
 mod answers;
+mod image;
 mod process;
 mod proxied;
 mod requests;
 mod start;
 pub(crate) mod verifier;
-mod wire;
+pub(crate) mod wire;

@@ -1,6 +1,6 @@
 //! A running `pyxis signer`.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::process::{Child, Command, Stdio};
 
 use pyxis_testkit::upstream::Upstream;
@@ -48,16 +48,24 @@ impl Signer {
 
     pub(super) fn start_with(env: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let command = command(&directory, env);
-        Self::run(command, directory)
+        let mut command = command(&directory, env);
+        Self::run(&mut command, directory)
     }
 
     /// Starts `command`, a signer with `--json`.
-    pub(super) fn run(mut command: Command, directory: TempDir) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    pub(super) fn run(command: &mut Command, directory: TempDir) -> Self {
+        let mut log = tempfile::tempfile().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log.try_clone().unwrap()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let greeting: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("first line: {line:?}"));
+        let greeting: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+            // Mostly it has ended by itself, and says why below.
+            let _ = child.kill();
+            let (ended, mut said) = (child.wait().unwrap(), String::new());
+            log.rewind().unwrap();
+            log.read_to_string(&mut said).unwrap();
+            panic!("first line {line:?}, then {ended}; log: {said}")
+        });
         let address = greeting["address"].as_str().unwrap().parse().unwrap();
         Self { child, greeting, directory, client: Client::new(Address::new(address)) }
     }

@@ -1,7 +1,5 @@
 //! Spec 3, Signer credentials: what a start needs and what stops it.
 
-use std::process::Command;
-
 use super::process::{Signer, command, my_app};
 use super::verifier::CONSUMER_SECRET;
 use crate::support::app::run;
@@ -12,31 +10,6 @@ async fn a_signer_starts_without_a_database_or_data_directory_and_leaves_none() 
     assert!(signer.greeting["address"].as_str().unwrap().starts_with("127.0.0.1:"));
     signer.client().get("/health").send().await.expect(200);
     assert_eq!(std::fs::read_dir(signer.directory.path()).unwrap().count(), 0);
-}
-
-#[tokio::test]
-async fn a_signer_starts_where_there_is_nothing_but_the_program_and_its_libraries() {
-    // Changing the root takes a privilege, or a namespace in which one has it.
-    let inside = ["--user", "--map-root-user", "/usr/sbin/chroot"];
-    let may = Command::new("/usr/bin/unshare").args(inside).args(["/", "/usr/bin/true"]).status();
-    if !may.is_ok_and(|status| status.success()) {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped the root of an image: no user namespaces here");
-        }
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path().join("root");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/rootfs.sh");
-    let made = Command::new(script).arg(env!("CARGO_BIN_EXE_pyxis")).arg(&root).status().unwrap();
-    assert!(made.success());
-    let mut command = Command::new("/usr/bin/unshare");
-    command.args(inside).arg(&root).args(["/usr/bin/pyxis", "signer", "--json"]);
-    command.env_clear().env("OAUTH_SIGNER_PORT", "0").envs(my_app());
-    let signer = Signer::run(command, directory);
-    let health = signer.client().get("/health").send().await.expect(200).json();
-    assert_eq!(health["credentials"], serde_json::json!(["my-app"]));
 }
 
 #[tokio::test]

@@ -1,0 +1,105 @@
+//! Spec 3, Signer: what packaging/ makes. A root with the program and its libraries, and an image of that.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::process::{Signer, my_app};
+use crate::support::app::run;
+
+/// Runs a script of packaging/ on the program. Its maker's habits are strict.
+async fn package(script: &str, into: &Path) {
+    let script = format!("{}/../../packaging/{script}", env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "umask 077; exec \"$@\"", "sh", &script, env!("CARGO_BIN_EXE_pyxis")]).arg(into);
+    run(command).await.expect(0);
+}
+
+/// What runs with this root as this user of a namespace, where that takes no privilege.
+fn rooted(root: &Path, user: &Value) -> Command {
+    let mut command = Command::new("/usr/bin/unshare");
+    let map = |whose: &str, id: &str| format!("--map-{whose}={}", user[id]);
+    command.args(["--user", &map("user", "uid"), &map("group", "gid"), "--root"]).arg(root).env_clear();
+    command
+}
+
+/// Starts a signer there. Its token keeps others off while it listens.
+fn start(mut command: Command, arguments: &[&str], directory: TempDir) -> Signer {
+    command.args(arguments).arg("--json").env("OAUTH_SIGNER_PORT", "0").env("OAUTH_SIGNER_TOKEN", "t0ken");
+    Signer::run(command.envs(my_app()), directory)
+}
+
+async fn assert_signs(signer: &Signer) {
+    let health = signer.client().get("/health").header("authorization", "Bearer t0ken").send().await;
+    assert_eq!(health.expect(200).json()["credentials"], json!(["my-app"]));
+}
+
+/// Whether there are user namespaces.
+async fn may_change_root() -> bool {
+    let mut command = rooted(Path::new("/"), &json!({"uid": 0, "gid": 0}));
+    command.arg("/usr/bin/true");
+    let ran = run(command).await;
+    skipped_unless(ran.code == Some(0), &format!("no user namespaces here: {}", ran.stderr))
+}
+
+/// Whether umoci is here; under `PX_TEST_STRICT` it must be.
+fn has_umoci() -> bool {
+    let has = Command::new("umoci").arg("--version").output().is_ok();
+    #[expect(clippy::disallowed_methods, reason = "the gate says in this way that nothing may be missing")]
+    let strict = std::env::var("PX_TEST_STRICT").is_ok();
+    assert!(has || !strict, "umoci is missing: run ci/setup.sh");
+    skipped_unless(has, "umoci is missing, see ci/setup.sh")
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn skipped_unless(holds: bool, why: &str) -> bool {
+    if !holds {
+        eprintln!("skipped what packaging/ makes: {why}");
+    }
+    holds
+}
+
+#[tokio::test]
+async fn a_signer_starts_where_there_is_nothing_but_the_program_and_its_libraries() {
+    if !may_change_root().await {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    package("rootfs.sh", &root).await;
+    let command = rooted(&root, &json!({"uid": 0, "gid": 0}));
+    let signer = start(command, &["/usr/bin/pyxis", "signer"], directory);
+    assert_signs(&signer).await;
+}
+
+#[tokio::test]
+async fn the_image_runs_the_signer_as_nobody_by_its_own_command() {
+    if !has_umoci() || !may_change_root().await {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (image, bundle) = (directory.path().join("image"), directory.path().join("bundle"));
+    package("image.sh", &image).await;
+    let mut unpack = Command::new("umoci");
+    unpack.args(["unpack", "--rootless", "--image"]).arg(&image).arg(&bundle);
+    run(unpack).await.expect(0);
+
+    let config: Value = serde_json::from_slice(&std::fs::read(bundle.join("config.json")).unwrap()).unwrap();
+    let process = &config["process"];
+    assert_eq!(process["user"], json!({"uid": 65532, "gid": 65532}));
+    assert_eq!(config["annotations"]["org.opencontainers.image.exposedPorts"], "8080");
+    let root = bundle.join("rootfs");
+    for path in ["", "usr", "usr/bin", "usr/bin/pyxis"] {
+        let mode = std::fs::metadata(root.join(path)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755, "nobody may read and run {path:?}");
+    }
+
+    let arguments: Vec<&str> =
+        process["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap()).collect();
+    let signer = start(rooted(&root, &process["user"]), &arguments, directory);
+    assert_eq!(signer.greeting["host"], "0.0.0.0", "reachable from outside the container");
+    assert_signs(&signer).await;
+}
