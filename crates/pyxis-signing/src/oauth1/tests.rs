@@ -14,9 +14,9 @@ fn secret(text: &str) -> SecretString {
     SecretString::new(text.to_owned())
 }
 
-/// RFC 5849, section 3.4.1.1.
+/// RFC 5849, section 3.4.1.1, and the signature of erratum 2550: what the RFC prints is of another request.
 #[test]
-fn the_base_string_of_the_rfc_comes_out() {
+fn the_base_string_of_the_rfc_and_its_corrected_signature_come_out() {
     let protocol = [
         ("oauth_consumer_key", "9djdj82h48djs9d2"),
         ("oauth_token", "kkk9d7dh3k39sjv7"),
@@ -32,6 +32,8 @@ fn the_base_string_of_the_rfc_comes_out() {
          %26c%2540%3D%26c2%3D%26oauth_consumer_key%3D9djdj82h48djs9d2%26oauth_nonce%3D7d8f3e4a\
          %26oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D137131201%26oauth_token%3Dkkk9d7dh3k39sjv7"
     );
+    let signature = sign(&base, &secret("j49sk3j29djd"), &secret("dh893hdasih9"));
+    assert_eq!(signature, "r6/TJjbCOr97/+UU0NsvSne7s5g=");
 }
 
 /// RFC 5849, section 3.4.1.2.
@@ -98,9 +100,9 @@ fn the_signature_of_oauth_core_comes_out() {
     );
 }
 
-/// The example "Creating a signature" of the X API's documentation.
+/// The example "Creating a signature" of the X API's documentation, in each of its editions.
 #[test]
-fn the_signature_of_the_x_api_comes_out() {
+fn the_signatures_of_the_x_api_come_out() {
     let tokens = Tokens {
         consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
         consumer_secret: secret("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw"),
@@ -109,10 +111,120 @@ fn the_signature_of_the_x_api_comes_out() {
     };
     let stamp =
         Stamp { timestamp: 1_318_622_958, nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg".to_owned() };
-    let url = target("https://api.twitter.com/1.1/statuses/update.json?include_entities=true");
     let form = b"status=Hello%20Ladies%20%2b%20Gentlemen%2c%20a%20signed%20OAuth%20request%21";
-    let header = authorization(&tokens, "POST", &url, Some(form), &stamp).unwrap();
-    assert!(header.ends_with("oauth_signature=\"hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D\""), "{header}");
+    for (api, signature) in [
+        ("https://api.twitter.com/1", "tnnArxj06cWHq44gCs1OSKk%2FjLY%3D"),
+        ("https://api.twitter.com/1.1", "hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D"),
+        ("https://api.x.com/1.1", "Ls93hJiZbQ3akF3HF3x1Bz8%2FzU4%3D"),
+    ] {
+        let url = target(&format!("{api}/statuses/update.json?include_entities=true"));
+        let header = authorization(&tokens, "POST", &url, Some(form), &stamp).unwrap();
+        assert!(header.ends_with(&format!("oauth_signature=\"{signature}\"")), "{api}: {header}");
+    }
+}
+
+/// The walk through OAuth in Twitter's first documentation: both steps to a token, and a form in Japanese.
+#[test]
+fn the_signatures_of_twitters_walkthrough_come_out() {
+    let form = "status=setting%20up%20my%20twitter%20%E7%A7%81%E3%81%AE%E3%81%95%E3%81%88%E3%81%9A%E3%82%8A\
+                %E3%82%92%E8%A8%AD%E5%AE%9A%E3%81%99%E3%82%8B";
+    for (url, form, protocol, token_secret, expected) in [
+        (
+            "https://api.twitter.com/oauth/request_token",
+            None,
+            &[
+                ("oauth_callback", "http://localhost:3005/the_dance/process_callback?service_provider_id=11"),
+                ("oauth_nonce", "QP70eNmVz8jvdPevU3oJD2AfF7R7odC2XJcn4XlZJqk"),
+                ("oauth_timestamp", "1272323042"),
+            ][..],
+            "",
+            "8wUi7m5HFQy76nowoCThusfgB+Q=",
+        ),
+        (
+            "https://api.twitter.com/oauth/access_token",
+            None,
+            &[
+                ("oauth_token", "8ldIZyxQeVrFZXFOZH5tAwj6vzJYuLQpl0WUEYtWc"),
+                ("oauth_verifier", "pDNg57prOHapMbhv25RNf75lVRd6JDsni1AJJIDYoTY"),
+                ("oauth_nonce", "9zWH6qe0qG7Lc1telCn7FhUbLyVdjEaL3MO5uHxn8"),
+                ("oauth_timestamp", "1272323047"),
+            ],
+            "x6qpRnlEmW9JbQn4PQVVeVG8ZLPEx6A0TOebgwcuA",
+            "PUw/dHA4fnlJYM6RhXk5IU/0fCc=",
+        ),
+        (
+            "http://api.twitter.com/1/statuses/update.json",
+            Some(form.as_bytes()),
+            &[
+                ("oauth_token", "819797-Jxq8aYUDRmykzVKrgoLhXSq67TEa5ruc4GJC2rWimw"),
+                ("oauth_nonce", "oElnnMTQIZvqvlfXM56aBLAf5noGD0AQR3Fmi7Q6Y"),
+                ("oauth_timestamp", "1272325550"),
+            ],
+            "J6zix3FfA9LofH0awS24M3HcBYXO5nI1iYe8EfBA",
+            "yOahq5m0YjDDjfjxHaXEsW9D+X0=",
+        ),
+    ] {
+        let always = [
+            ("oauth_consumer_key", "GDdmIQH6jhtmLUypg82g"),
+            ("oauth_signature_method", "HMAC-SHA1"),
+            ("oauth_version", "1.0"),
+        ];
+        let base = base_string("POST", &target(url), form, &[protocol, &always].concat()).unwrap();
+        let consumer_secret = secret("MCD8BKwGdgPHvAuvgvz4EQpqDAtx89grbuNMRd7Eh98");
+        assert_eq!(sign(&base, &consumer_secret, &secret(token_secret)), expected, "{base}");
+    }
+}
+
+/// The test cases of the OAuth wiki (wiki.oauth.net/TestCases): encoding (5.1), normalisation (9.1.1), base
+/// strings (9.1.3) and HMAC-SHA1 (9.2). The others are of PLAINTEXT and RSA-SHA1, which are not used here.
+#[test]
+fn the_test_cases_of_the_oauth_wiki_pass() {
+    for (raw, encoded) in [
+        ("abcABC123", "abcABC123"),
+        ("-._~", "-._~"),
+        ("%", "%25"),
+        ("+", "%2B"),
+        ("&=*", "%26%3D%2A"),
+        ("\n", "%0A"),
+        (" ", "%20"),
+        ("\u{7f}", "%7F"),
+        ("\u{80}", "%C2%80"),
+        ("\u{3001}", "%E3%80%81"),
+    ] {
+        assert_eq!(percent::encode(raw.as_bytes()), encoded);
+    }
+    for (query, expected) in [
+        ("name", "name="),
+        ("a=b", "a=b"),
+        ("a=b&c=d", "a=b&c=d"),
+        ("a=x!y&a=x+y", "a=x%20y&a=x%21y"),
+        ("x!y=a&x=a", "x=a&x%21y=a"),
+    ] {
+        assert_eq!(normalized(query.as_bytes()), expected);
+    }
+    for url in ["http://example.com/?n=v", "http://example.com?n=v"] {
+        let base = base_string("GET", &target(url), None, &[]).unwrap();
+        assert_eq!(base, "GET&http%3A%2F%2Fexample.com%2F&n%3Dv");
+    }
+    let request = [
+        ("oauth_version", "1.0"),
+        ("oauth_consumer_key", "dpf43f3p2l4k3l03"),
+        ("oauth_timestamp", "1191242090"),
+        ("oauth_nonce", "hsu94j3884jdopsl"),
+        ("oauth_signature_method", "PLAINTEXT"),
+    ];
+    let url = target("https://photos.example.net/request_token");
+    assert_eq!(
+        base_string("POST", &url, None, &request).unwrap(),
+        "POST&https%3A%2F%2Fphotos.example.net%2Frequest_token&oauth_consumer_key%3Ddpf43f3p2l4k3l03\
+         %26oauth_nonce%3Dhsu94j3884jdopsl%26oauth_signature_method%3DPLAINTEXT\
+         %26oauth_timestamp%3D1191242090%26oauth_version%3D1.0"
+    );
+    for (token_secret, expected) in
+        [("", "egQqG5AJep5sJ7anhXju1unge2I="), ("ts", "VZVjXceV7JgPq/dOTnNmEfO0Fv8=")]
+    {
+        assert_eq!(sign("bs", &secret("cs"), &secret(token_secret)), expected);
+    }
 }
 
 #[test]
