@@ -22,6 +22,7 @@ mod scrub;
 mod sessions;
 mod sign;
 mod sign_rules;
+mod sigv4;
 mod streaming;
 mod target;
 mod texts;

@@ -105,7 +105,7 @@ fn sign(base: &str) -> String {
     STANDARD.encode(mac.finalize().into_bytes())
 }
 
-fn encode(raw: &[u8]) -> String {
+pub(crate) fn encode(raw: &[u8]) -> String {
     raw.iter().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
             out.push(char::from(*byte));
@@ -116,7 +116,7 @@ fn encode(raw: &[u8]) -> String {
     })
 }
 
-fn decode(text: &str, plus: bool) -> Vec<u8> {
+pub(crate) fn decode(text: &str, plus: bool) -> Vec<u8> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
     while let Some(byte) = bytes.next() {

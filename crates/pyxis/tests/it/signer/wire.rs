@@ -15,10 +15,10 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const PATHS: [&str; 6] = ["/", "/a/b%20c", "/%C3%A9/x", "/~user/-._", "/a//b/", "/%E6%BC%A2=+&c"];
 
 /// The same numbers in every run (xorshift).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -29,7 +29,7 @@ impl Dice {
         of[self.below(of.len())]
     }
 
-    fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         u8::try_from(self.below(256)).unwrap()
     }
 
@@ -66,7 +66,7 @@ impl Dice {
     }
 
     /// Method, path with query, and perhaps a form.
-    fn request(&mut self) -> (&'static str, String, Option<String>) {
+    pub(crate) fn request(&mut self) -> (&'static str, String, Option<String>) {
         let (method, path) = (METHODS[self.below(METHODS.len())], self.one(&PATHS));
         let query = self.parameters();
         let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };

@@ -1,0 +1,91 @@
+//! Decisions, Credentials: `aws_sigv4`, in front of an upstream that verifies each signature.
+
+mod verifier;
+
+use serde_json::json;
+
+use super::kinds::{free, verified};
+use crate::signer::wire::Dice;
+use crate::support::{Setup, World};
+
+/// The keys of the verifier as `aws` and, with another secret, as `other`.
+async fn world(service: &'static str) -> World {
+    let mut world = World::bare(Setup::new()).await;
+    world.upstream = verifier::upstream(service).await;
+    for (name, secret) in [("aws", verifier::SECRET_ACCESS_KEY), ("other", "another secret")] {
+        let keys = json!({
+            "access_key_id": verifier::ACCESS_KEY_ID, "secret_access_key": secret, "session_token": "sess",
+        });
+        let auth = json!({"kind": "aws_sigv4", "region": verifier::REGION, "service": service});
+        world.credential(name, &json!({"auth": auth, "secret": keys})).await;
+        free(&world, name).await;
+    }
+    world
+}
+
+/// A type and a body, or neither.
+fn body(dice: &mut Dice, form: Option<String>) -> Option<(&'static str, Vec<u8>)> {
+    if let Some(form) = form {
+        return Some(("application/x-www-form-urlencoded", form.into_bytes()));
+    }
+    match dice.below(3) {
+        0 => Some(("application/json", json!({"n": dice.below(1000)}).to_string().into_bytes())),
+        1 => Some(("application/octet-stream", (0..dice.below(3000)).map(|_| dice.byte()).collect())),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn hundreds_of_generated_requests_are_verified_as_they_arrive() {
+    for service in ["execute-api", "s3"] {
+        let world = world(service).await;
+        let (mut dice, mut bodies) = (Dice(0x4a35), 0);
+        for _ in 0..150 {
+            let (method, target, form) = dice.request();
+            let mut call = world.agent.forward("aws", method, &world.upstream.url(&target));
+            let body = if method == "GET" { None } else { body(&mut dice, form) };
+            if let Some((kind, body)) = body.clone() {
+                bodies += 1;
+                call = call.header("content-type", kind).body(body);
+            }
+            if dice.below(2) == 0 {
+                call = call.header("x-amz-meta-note", "b   b").header("x-amz-meta-note", "a");
+            }
+            let answer = call.send().await;
+            let told = (answer.status, answer.text());
+            assert_eq!(told, (200, "verified".to_owned()), "{service}: {method} {target} {body:?}");
+        }
+        assert!(bodies > 60, "{bodies} bodies");
+    }
+}
+
+#[tokio::test]
+async fn another_secret_is_refused_and_the_probe_tells() {
+    let world = world("execute-api").await;
+    let url = world.upstream.url("/prod/items?b=2&a=1");
+    world.agent.forward("aws", "GET", &url).send().await.forwarded(200);
+    verified(&world, "aws", &url).await;
+    let answer = world.agent.forward("other", "GET", &url).send().await.forwarded(403);
+    assert!(answer.text().starts_with("SignatureDoesNotMatch"), "{}", answer.text());
+    let path = "/admin/credentials/other/verify";
+    let told = world.owner.client.post(path, &json!({"url": url})).send().await.expect(200).json();
+    assert_eq!(told, json!({"status": 403, "ok": false}));
+}
+
+#[tokio::test]
+async fn date_hash_and_token_are_those_of_the_signer_whatever_the_agent_says() {
+    let world = world("execute-api").await;
+    let mut call = world.agent.forward("aws", "POST", &world.upstream.url("/prod/items"));
+    for (name, value) in [
+        ("x-amz-date", "19700101T000000Z"),
+        ("x-amz-content-sha256", "UNSIGNED-PAYLOAD"),
+        ("x-amz-security-token", "mine"),
+        ("authorization", "AWS4-HMAC-SHA256 Credential=mine"),
+    ] {
+        call = call.header(name, value);
+    }
+    call.header("content-type", "application/json").body("{\"x\":1}").send().await.forwarded(200);
+    let request = world.upstream.received(1).await.remove(0);
+    assert_eq!(request.header("x-amz-security-token"), Some("sess"));
+    assert!(!request.header("x-amz-date").unwrap().starts_with("1970"));
+}
