@@ -61,6 +61,18 @@ pub struct AwsScope {
 }
 
 impl Auth {
+    /// The same kind with these values in its parts. Fails where it has no such part.
+    pub fn with_parts<'p>(
+        &self,
+        parts: impl IntoIterator<Item = (&'p str, &'p str)>,
+    ) -> Result<Self, serde_json::Error> {
+        let mut fields = serde_json::to_value(self)?;
+        for (name, value) in parts {
+            fields[name] = value.into();
+        }
+        serde_json::from_value(fields)
+    }
+
     /// Whether what is attached is made from the secret for each request or fetched with it, rather than
     /// being the secret.
     pub const fn is_derived(&self) -> bool {

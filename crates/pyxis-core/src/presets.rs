@@ -5,9 +5,11 @@ use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use zeroize::Zeroizing;
 
 use crate::auth::Auth;
 use crate::hosts::AllowedHosts;
+use crate::secret::SecretString;
 use crate::target::Target;
 
 /// What is known of an API.
@@ -34,6 +36,49 @@ pub struct Preset {
     /// Environment variables that usually hold the whole secret.
     #[serde(default)]
     pub env: Vec<String>,
+    /// Where more than one value is needed: what makes the `secret`, each part of it (`secret.username`), and
+    /// each part of the kind (`auth.app_id`).
+    #[serde(default)]
+    pub env_fields: BTreeMap<String, Template>,
+    /// The same for parts that do not have to be there.
+    #[serde(default)]
+    pub env_optional: BTreeMap<String, Template>,
+}
+
+impl Preset {
+    /// Every environment variable that usually holds the secret or something beside it.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let templates = self.env_fields.values().chain(self.env_optional.values());
+        self.env.iter().map(String::as_str).chain(templates.flat_map(Template::variables))
+    }
+}
+
+/// A text with the names of environment variables in braces, of which the first that is set goes in:
+/// `{ZENDESK_EMAIL|ZENDESK_USERNAME}/token`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Template(String);
+
+impl Template {
+    /// Every variable that it names.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.0.split(['{', '}']).skip(1).step_by(2).flat_map(|names| names.split('|'))
+    }
+
+    /// The text with values in place of names. Where there is none, the name that it usually has.
+    pub fn fill<'v>(&self, mut value: impl FnMut(&str) -> Option<&'v str>) -> Result<SecretString, &str> {
+        let mut text = Zeroizing::new(String::new());
+        for (place, piece) in self.0.split(['{', '}']).enumerate() {
+            if place % 2 == 0 {
+                text.push_str(piece);
+                continue;
+            }
+            let mut names = piece.split('|');
+            let usual = names.clone().next().unwrap_or_default();
+            text.push_str(names.find_map(&mut value).ok_or(usual)?);
+        }
+        Ok(SecretString::new(std::mem::take(&mut *text)))
+    }
 }
 
 static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
@@ -63,9 +108,9 @@ pub fn search(text: &str) -> Vec<&'static Preset> {
         .collect()
 }
 
-/// The preset whose secret usually stands in this environment variable.
+/// The preset whose secret, or a part of it, usually stands in this environment variable.
 pub fn of_variable(name: &str) -> Option<&'static Preset> {
-    ALL.iter().find(|preset| preset.env.iter().any(|known| known == name))
+    ALL.iter().find(|preset| preset.variables().any(|known| known == name))
 }
 
 /// The GET that tries a credential of this kind within these hosts, where a preset knows one. A preset of
@@ -125,13 +170,37 @@ mod tests {
 
     #[test]
     fn no_variable_belongs_to_two() {
-        let mut names: Vec<&str> = all().iter().flat_map(|preset| &preset.env).map(String::as_str).collect();
+        let mut names: Vec<&str> = all().iter().flat_map(Preset::variables).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
         assert_eq!(of_variable("OPENAI_API_KEY").unwrap().id, "openai");
+        assert_eq!(of_variable("AWS_SESSION_TOKEN").unwrap().id, "aws");
         assert!(of_variable("PATH").is_none());
+    }
+
+    #[test]
+    fn every_preset_has_variables_but_the_second_of_the_same_keys() {
+        let without = all().iter().filter(|preset| preset.variables().next().is_none());
+        assert_eq!(without.map(|preset| preset.id.as_str()).collect::<Vec<_>>(), ["aws-s3"]);
+        for preset in all().iter().filter(|preset| !preset.env_fields.is_empty()) {
+            assert!(preset.env.is_empty(), "{}: one variable or several", preset.id);
+        }
+    }
+
+    #[test]
+    fn the_first_variable_that_there_is_goes_into_a_template() {
+        let template = Template("{MAIL|USER}/token{END}".to_owned());
+        assert_eq!(template.variables().collect::<Vec<_>>(), ["MAIL", "USER", "END"]);
+        let fill = |values: &'static [(&str, &str)]| {
+            let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            template.fill(value).map(|text| text.expose().clone())
+        };
+        assert_eq!(fill(&[("USER", "{b}"), ("MAIL", "a"), ("END", "!")]), Ok("a/token!".to_owned()));
+        assert_eq!(fill(&[("USER", "{b}"), ("END", "")]), Ok("{b}/token".to_owned()));
+        assert_eq!(fill(&[("END", "!")]), Err("MAIL"));
+        assert_eq!(fill(&[("MAIL", "a")]), Err("END"));
     }
 
     #[test]

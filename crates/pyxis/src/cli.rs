@@ -363,7 +363,7 @@ pub enum CredentialCommand {
         /// Words that must stand in name or hosts.
         search: Vec<String>,
     },
-    /// Store a credential for every variable of a .env file that a preset knows.
+    /// Store a credential for each preset whose variables are in a .env file.
     ImportEnv {
         /// The file; - reads standard input.
         file: PathBuf,

@@ -36,7 +36,7 @@ fn shown(line: Line) -> ImportedLine {
         number: line.number,
         variable: line.variable.unwrap_or_default(),
         credential: line.credential.unwrap_or_default().to_owned(),
-        outcome: line.outcome.words().to_owned(),
+        outcome: line.outcome.words(),
         stored: line.outcome == Outcome::Stored,
     }
 }

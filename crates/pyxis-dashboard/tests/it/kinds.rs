@@ -261,8 +261,10 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
     let world = World::new().await;
     let (team, mut browser) = world.with_owner().await;
     let page = "/app/import/credentials";
-    let file =
-        format!("# ours\r\nexport OPENAI_API_KEY='{CANARY}'\r\nUNKNOWN_THING={CANARY}\r\nstray {CANARY}\r\n");
+    let file = format!(
+        "# ours\r\nexport OPENAI_API_KEY='{CANARY}'\r\nUNKNOWN_THING={CANARY}\r\nstray {CANARY}\r\n\
+         TWILIO_ACCOUNT_SID=AC1\r\nTWILIO_AUTH_TOKEN={CANARY}\r\nJIRA_TOKEN={CANARY}\r\n"
+    );
     let told = browser.submit(page, page, &[("env", &file)]).await;
     assert_eq!(told.status, StatusCode::OK, "{}", told.text);
     assert!(!told.text.contains(CANARY));
@@ -272,6 +274,8 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
         "UNKNOWN_THING",
         "no preset knows it",
         "sets no variable",
+        "href=\"/app/credentials/twilio\"",
+        "needs JIRA_EMAIL too",
     ] {
         assert!(told.text.contains(said), "{said}: {}", told.text);
     }

@@ -154,15 +154,15 @@ fn described(
 
 /// A preset's kind with the parts that were given.
 fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
-    let mut fields = serde_json::to_value(auth)?;
+    let mut parts = Vec::with_capacity(set.len());
     for given in set {
         let (name, value) = given.split_once('=').context("--set takes FIELD=VALUE")?;
         if name == "kind" {
             bail!("the kind is the preset's: --auth-json takes any");
         }
-        fields[name] = value.into();
+        parts.push((name, value));
     }
-    serde_json::from_value(fields).context("--set names a part that this kind does not have")
+    auth.with_parts(parts).context("--set names a part that this kind does not have")
 }
 
 /// A key to make here, or one that is imported.

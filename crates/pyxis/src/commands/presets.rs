@@ -26,12 +26,12 @@ fn shown(preset: &Preset) -> Value {
         "name": preset.name,
         "kind": auth["kind"],
         "hosts": preset.hosts,
-        "env": preset.env,
+        "env": preset.variables().collect::<Vec<_>>(),
         "probe": preset.probe,
     })
 }
 
-/// Stores a credential for each variable that a preset knows. Names that are taken are left alone.
+/// Stores a credential for each preset whose variables are there. Names that are taken are left alone.
 pub(super) async fn import(
     global: &Global,
     state: &gateway::State,

@@ -1,5 +1,8 @@
 //! Decisions, Credentials: `pyxis credential import-env` reads a `.env` file and repeats nothing of its values.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use crate::support::{App, Setup, both_engines};
@@ -15,7 +18,20 @@ a stray canary-line
 MIIEvcanary/AB==
 "#;
 
+/// Credentials of several variables, in any order; what is missing of them, and one too many.
+const PARTS: &str = "TWILIO_AUTH_TOKEN=canary-twilio
+ZENDESK_EMAIL=me@example.com
+TWILIO_ACCOUNT_SID=AC1
+ZENDESK_API_TOKEN=canary-zendesk
+ZENDESK_TOKEN=canary-older
+GITHUB_APP_ID=12
+MAILGUN_API_KEY=canary-mailgun
+JIRA_API_TOKEN=canary-jira
+JIRA_EMAIL=me@example.com
+";
+
 const CANARY: &str = "canary";
+const RSA: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
 fn outcomes(listed: &Value) -> Vec<(u64, Option<&str>, Option<&str>, &str)> {
     let rows = listed.as_array().unwrap().iter();
@@ -42,7 +58,7 @@ both_engines! {
             (3, Some("GITHUB_TOKEN"), Some("github"), "stored"),
             (4, Some("STRIPE_SECRET_KEY"), Some("stripe"), "stored"),
             (6, Some("DATABASE_URL"), None, "no preset knows it, left out"),
-            (7, Some("AWS_SECRET_ACCESS_KEY"), Some("aws"), "needs more than this variable"),
+            (7, Some("AWS_SECRET_ACCESS_KEY"), Some("aws"), "needs AWS_ACCESS_KEY_ID too"),
             (8, None, None, "sets no variable, left out"),
             (9, None, None, "sets no variable, left out"),
         ]);
@@ -58,25 +74,73 @@ both_engines! {
         let audit = app.audit().await;
         assert!(!audit.iter().any(|record| record.to_string().contains(CANARY)));
     }
+
+    async fn variables_that_belong_together_become_one_credential_and_missing_ones_are_named(setup: Setup) {
+        let app = App::start(setup).await;
+        let path = app.directory().join(".env");
+        let told = async |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            app.cli_json(&["credential", "import-env", path.to_str().unwrap()]).await
+        };
+        let first = told(PARTS).await;
+        assert_eq!(outcomes(&first), [
+            (1, Some("TWILIO_AUTH_TOKEN"), Some("twilio"), "stored"),
+            (2, Some("ZENDESK_EMAIL"), Some("zendesk"), "stored"),
+            (3, Some("TWILIO_ACCOUNT_SID"), Some("twilio"), "stored"),
+            (4, Some("ZENDESK_API_TOKEN"), Some("zendesk"), "stored"),
+            (5, Some("ZENDESK_TOKEN"), Some("zendesk"), "exists already, left as it is"),
+            (
+                6,
+                Some("GITHUB_APP_ID"),
+                Some("github-app"),
+                "needs GITHUB_APP_INSTALLATION_ID and GITHUB_APP_PRIVATE_KEY too",
+            ),
+            (7, Some("MAILGUN_API_KEY"), Some("mailgun"), "stored"),
+            (8, Some("JIRA_API_TOKEN"), Some("jira"), "stored"),
+            (9, Some("JIRA_EMAIL"), Some("jira"), "stored"),
+        ]);
+        let second = told(&format!(
+            "AWS_SESSION_TOKEN=canary\nAWS_ACCESS_KEY_ID=AKIA\nAWS_SECRET_ACCESS_KEY=canary\n\
+             GITHUB_APP_ID=12\nGITHUB_APP_INSTALLATION_ID=34\nGITHUB_APP_PRIVATE_KEY=\"{RSA}\"\n\
+             GOOGLE_PRIVATE_KEY=canary\nGOOGLE_CLIENT_EMAIL=me@example.com\n"
+        ))
+        .await;
+        let rows = outcomes(&second).into_iter().map(|(_, _, name, outcome)| (name.unwrap(), outcome));
+        let (aws, github) = (("aws", "stored"), ("github-app", "stored"));
+        let google = ("google-service-account", "does not fit, left out");
+        assert_eq!(rows.collect::<Vec<_>>(), [aws, aws, aws, github, github, github, google, google]);
+        let stored = app.owner().client.get("/admin/credentials/github-app").send().await.expect(200).json();
+        let auth = &stored["auth"];
+        assert_eq!((&auth["app_id"], &auth["installation_id"]), (&json!("12"), &json!("34")));
+        for printed in [first.to_string(), second.to_string(), app.logs()] {
+            assert!(!printed.contains(CANARY), "{printed}");
+        }
+    }
 }
 
 #[tokio::test]
 async fn the_imported_value_is_what_a_request_carries() {
-    use pyxis_testkit::upstream::Upstream;
     let app = App::start(Setup::new()).await;
     let path = app.directory().join(".env");
-    std::fs::write(&path, FILE).unwrap();
+    std::fs::write(&path, format!("{FILE}{PARTS}AWS_ACCESS_KEY_ID=AKIA1\n")).unwrap();
     app.cli(&["credential", "import-env", path.to_str().unwrap()]).await.expect(0);
     let upstream = Upstream::http().await;
-    for (name, header, value) in [
-        ("openai", "authorization", "Bearer sk-canary-openai"),
-        ("github", "authorization", "Bearer ghp_canary-github"),
-        ("stripe", "authorization", "Bearer sk_canary-stripe"),
+    let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
+    for (name, value) in [
+        ("openai", "Bearer sk-canary-openai"),
+        ("github", "Bearer ghp_canary-github"),
+        ("stripe", "Bearer sk_canary-stripe"),
+        ("twilio", &basic("AC1:canary-twilio")),
+        ("zendesk", &basic("me@example.com/token:canary-zendesk")),
+        ("mailgun", &basic("api:canary-mailgun")),
+        ("aws", "AWS4-HMAC-SHA256 Credential=AKIA1/"),
     ] {
         let elsewhere = json!({"allowed_hosts": [upstream.addr().to_string()], "allow_http": true});
         let path = format!("/admin/credentials/{name}");
         app.owner().client.patch(&path, &elsewhere).send().await.expect(200);
         app.default_agent().forward(name, "GET", &upstream.url("/")).send().await.forwarded(200);
-        assert_eq!(upstream.requests().pop().unwrap().header(header), Some(value), "{name}");
+        let sent = upstream.requests().pop().unwrap();
+        let told = sent.header("authorization").unwrap();
+        assert!(told.starts_with(value), "{name}: {told}");
     }
 }
