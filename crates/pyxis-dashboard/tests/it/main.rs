@@ -3,14 +3,19 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene should say so at once")]
 
 mod account;
+mod agents;
 mod approvals;
+mod audit;
 mod chats;
 mod doors;
+mod empty;
 mod everywhere;
+mod isolation;
 mod kinds;
 mod lists;
 mod members;
 mod pages;
 mod passkeys;
 mod scoring;
+mod settings;
 mod support;

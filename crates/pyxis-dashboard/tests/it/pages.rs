@@ -227,3 +227,9 @@ fn every_page_has_one_first_heading_and_a_language() {
         assert!(html.trim_start().starts_with("<!doctype html>"), "{path}");
     }
 }
+
+#[test]
+fn an_audit_log_without_events_says_how_to_watch_it() {
+    let (_, page) = pages("").into_iter().find(|(path, _)| *path == "/app/audit/empty").expect("a sample");
+    assert!(page.contains("data-copy-source>pyxis audit tail\npyxis audit verify</pre>"), "{page}");
+}

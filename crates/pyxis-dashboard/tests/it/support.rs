@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
 use pyxis_core::clock::{FixedClock, UnixMillis};
@@ -190,15 +190,23 @@ impl World {
 
     /// An agent's POST, which waits; its transaction.
     pub(crate) async fn ask(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
-        let request = Request::post("/forward")
-            .header("x-px-key", &team.agent_key)
-            .header("x-px-credential", "billing")
-            .header("x-px-target", format!("http://{UPSTREAM}{path}"))
-            .header("x-px-method", "POST")
-            .header("x-px-reason", reason.as_bytes())
-            .body(Body::from(body.to_owned()))
-            .unwrap();
+        let mut request = team.request("billing", "POST", &format!("http://{UPSTREAM}{path}"));
+        request.headers_mut().insert("x-px-reason", HeaderValue::from_bytes(reason.as_bytes()).unwrap());
+        *request.body_mut() = Body::from(body.to_owned());
         self.accepted(request).await
+    }
+}
+
+impl Team {
+    /// A request of its agent, without a body.
+    pub(crate) fn request(&self, credential: &str, method: &str, target: &str) -> Request<Body> {
+        Request::post("/forward")
+            .header("x-px-key", &self.agent_key)
+            .header("x-px-credential", credential)
+            .header("x-px-target", target)
+            .header("x-px-method", method)
+            .body(Body::empty())
+            .unwrap()
     }
 }
 

@@ -1,0 +1,95 @@
+//! The pages of agents: a key is shown once, and what is changed holds from then on.
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+
+use crate::support::{Browser, Page, World, both_engines};
+
+/// The key that the page shows.
+fn key(page: &Page) -> String {
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    let shown = page.text.split("aria-label=\"Agent key\" data-copy-source>").nth(1).expect("a key");
+    shown.split('<').next().unwrap().to_owned()
+}
+
+/// Adds an agent that may use `billing`, seven times an hour; its page and its key.
+async fn add(owner: &mut Browser) -> (String, String) {
+    let fields =
+        [("name", "bot"), ("rate_limit_per_hour", "7"), ("scope", "some"), ("credential", "billing")];
+    let made = owner.submit("/app/new/agent", "/app/agents", &fields).await;
+    let (_, id) = made.text.rsplit_once("href=\"/app/agents/").expect("a link to the agent");
+    (format!("/app/agents/{}", id.split('"').next().unwrap()), key(&made))
+}
+
+/// What the proxy says to a request with this key.
+async fn asks(world: &World, key: &str) -> StatusCode {
+    let request = Request::post("/forward")
+        .header("x-px-key", key)
+        .header("x-px-credential", "billing")
+        .header("x-px-target", "http://127.0.0.1:9/v1/items")
+        .header("x-px-method", "POST");
+    world.send(request.body(Body::empty()).unwrap()).await
+}
+
+both_engines! {
+    async fn the_key_of_a_new_agent_is_shown_once_and_works() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let (page, key) = add(&mut owner).await;
+        assert_eq!(asks(&world, &key).await, StatusCode::ACCEPTED);
+        let shown = owner.get(&page).await.text;
+        assert!(shown.contains("1 of 7 this hour"), "{shown}");
+        for path in [page.as_str(), "/app/agents", "/app/audit", "/app/audit/export.jsonl"] {
+            let text = owner.get(path).await.text;
+            assert!(text.contains("bot") && !text.contains(&key), "{path}");
+        }
+    }
+
+    async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let (page, key) = add(&mut owner).await;
+        let to = format!("{page}/edit");
+        let (name, all, some) = (("name", "robot"), ("scope", "all"), ("scope", "some"));
+        let changes: &[(&[(&str, &str)], StatusCode)] = &[
+            (&[name, ("rate_limit_per_hour", "1"), all], StatusCode::ACCEPTED),
+            (&[name, ("rate_limit_per_hour", "1"), all], StatusCode::TOO_MANY_REQUESTS),
+            (&[name, ("rate_limit_per_hour", ""), some], StatusCode::NOT_FOUND),
+            (&[name, ("rate_limit_per_hour", ""), some, ("credential", "billing")], StatusCode::ACCEPTED),
+        ];
+        for (fields, status) in changes {
+            let saved = owner.submit(&page, &to, fields).await;
+            let led = (saved.status, saved.location());
+            assert_eq!(led, (StatusCode::SEE_OTHER, page.as_str()), "{fields:?}");
+            assert_eq!(asks(&world, &key).await, *status, "{fields:?}");
+        }
+        let shown = owner.get(&page).await.text;
+        assert!(shown.contains("value=\"robot\"") && shown.contains("no limit"), "{shown}");
+
+        let wrong = [("name", "other"), ("rate_limit_per_hour", "many"), all];
+        let refused = owner.submit(&page, &to, &wrong).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(refused.text.contains("id=\"rate_limit_per_hour-problem\""), "{}", refused.text);
+        assert!(owner.get(&page).await.text.contains("value=\"robot\""), "nothing was changed");
+    }
+
+    async fn an_agent_whose_key_is_replaced_or_who_is_disabled_or_removed_is_refused() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let (page, old) = add(&mut owner).await;
+        let new = key(&owner.submit(&page, &format!("{page}/rotate"), &[]).await);
+        assert_eq!(asks(&world, &old).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(asks(&world, &new).await, StatusCode::ACCEPTED);
+        for (verb, status) in [("disable", StatusCode::UNAUTHORIZED), ("enable", StatusCode::ACCEPTED)] {
+            let done = owner.submit(&page, &format!("{page}/{verb}"), &[]).await;
+            assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, page.as_str()), "{verb}");
+            assert_eq!(asks(&world, &new).await, status, "{verb}");
+            assert_eq!(owner.get("/app/agents").await.text.contains("Disabled"), verb == "disable");
+        }
+        let removed = owner.submit(&page, &format!("{page}/remove"), &[]).await;
+        assert_eq!((removed.status, removed.location()), (StatusCode::SEE_OTHER, "/app/agents"));
+        assert_eq!(asks(&world, &new).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(owner.get(&page).await.status, StatusCode::NOT_FOUND);
+        assert!(!owner.get("/app/agents").await.text.contains(&page));
+    }
+}

@@ -1,0 +1,95 @@
+//! The page of the audit trail: search, filters and the chart.
+
+use std::time::Duration;
+
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::policy::Policy;
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::service::policies;
+use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+
+use crate::support::{Browser, CANARY, Team, World, both_engines};
+
+/// A request with `billing` that waits, and one with `mail` that the policy denies.
+async fn two_requests(world: &World, team: &Team) {
+    let actor = Actor::cli(team.id);
+    let input = CredentialInput {
+        name: "mail".to_owned(),
+        description: String::new(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(Auth::Bearer {}),
+        allowed_hosts: vec!["mail.example.com".to_owned()],
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: Some(SecretValue::Text(CANARY.to_owned())),
+    };
+    credentials::create(&world.gateway, &actor, input).await.unwrap();
+    let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
+    policies::put(&world.gateway, &actor, "mail", &policy).await.unwrap();
+    world.ask(team, "/v1/invoices", "for March", "{}").await;
+    let denied = team.request("mail", "DELETE", "https://mail.example.com/v1/messages");
+    assert_eq!(world.send(denied).await, http::StatusCode::FORBIDDEN);
+    world.gateway.audit.flush().await.unwrap();
+    world.later(Duration::from_mins(10));
+}
+
+/// The rows of the page.
+async fn rows(owner: &mut Browser, query: &str) -> String {
+    let page = owner.get(&format!("/app/audit{query}")).await.text;
+    let (_, rows) = page.split_once("<table class=\"log\">").unwrap_or_default();
+    rows.to_owned()
+}
+
+both_engines! {
+    async fn search_and_filters_leave_the_records_that_fit() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        two_requests(&world, &team).await;
+        let both = rows(&mut owner, "").await;
+        assert!(both.contains("/v1/invoices") && both.contains("/v1/messages"), "{both}");
+        let today = "from=2026-01-01&to=2026-01-01";
+        for (query, waiting, denied) in [
+            ("?q=INVOICES", true, false),
+            ("?q=mail.example", false, true),
+            ("?outcome=asked", true, false),
+            ("?outcome=denied", false, true),
+            ("?outcome=expired", false, false),
+            ("?credential=billing", true, false),
+            ("?credential=mail", false, true),
+            ("?credential=mail&outcome=asked", false, false),
+            ("?event=requests", true, true),
+            ("?event=changes", false, false),
+            (&format!("?{today}"), true, true),
+            ("?to=2025-12-31", false, false),
+            ("?from=2026-01-02", false, false),
+        ] {
+            let found = rows(&mut owner, query).await;
+            let shown = (found.contains("/v1/invoices"), found.contains("/v1/messages"));
+            assert_eq!(shown, (waiting, denied), "{query}: {found}");
+            let csv = owner.get(&format!("/app/audit/export.csv{query}")).await.text;
+            let exported = (csv.contains("/v1/invoices"), csv.contains("/v1/messages"));
+            assert_eq!(exported, (waiting, denied), "{query}: {csv}");
+        }
+        assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("Nothing matches"));
+    }
+
+    async fn the_chart_can_be_read_without_being_seen() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        assert!(!owner.get("/app/audit").await.text.contains("chart-svg-title"), "nothing to draw");
+        two_requests(&world, &team).await;
+        let page = owner.get("/app/audit").await.text;
+        assert!(page.contains("role=\"img\" aria-labelledby=\"chart-svg-title chart-svg-desc\""), "{page}");
+        assert!(page.contains("<title id=\"chart-svg-title\">Requests by decision</title>"), "{page}");
+        let sentence = "<desc id=\"chart-svg-desc\">2 requests from ";
+        let (_, described) = page.split_once(sentence).expect("a sentence");
+        let counts = ": 0 passed, 0 by grant, 1 asked a person, 1 denied or refused.</desc>";
+        assert!(described.contains(counts), "{page}");
+        let cells: String = [0, 0, 1, 1].map(|n| format!("<td class=\"num\">{n}</td>")).concat();
+        let row = format!("<tr><th scope=\"row\">2026-01-01 00:00</th>{cells}</tr>");
+        assert!(page.contains(&row), "{page}");
+        let tip = "<title>2026-01-01 00:00: 1 asked a person, 1 denied or refused</title>";
+        assert!(page.contains(tip), "{page}");
+    }
+}
