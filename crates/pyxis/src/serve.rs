@@ -159,15 +159,16 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         };
         router = router.merge(dashboard::router(state));
     }
-    let health = Router::new()
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
-        .with_state(app.gateway.clone());
     router
-        .merge(health)
+        .merge(health(app.gateway.clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
+}
+
+/// What tells whether the process lives and could serve.
+pub fn health(state: gateway::State) -> Router {
+    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
 }
 
 pub(crate) fn source(app: &App) -> Source {

@@ -66,7 +66,7 @@ pub struct Outcome {
     reason: Option<String>,
     /// Status of the upstream's answer.
     upstream_status: Option<i64>,
-    /// The upstream's answer; null while forwarding is under way, and once it is no longer kept.
+    /// The upstream's answer; null while forwarding is under way. Once it is no longer kept, its status only.
     response: Option<Kept>,
     /// Why an approved call could not be completed.
     error: Option<String>,
@@ -89,7 +89,7 @@ pub struct Kept {
     body: String,
     /// `utf-8` or `base64`.
     body_encoding: &'static str,
-    /// Whether the body was longer than what is kept.
+    /// Whether the upstream said more than what is kept.
     truncated: bool,
 }
 
@@ -257,7 +257,10 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
     let kept = open(state, row).await?;
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, Failure::read(kept)),
-        (kept, _) => (kept.as_ref().map(self::kept), Failure::default()),
+        (Some(kept), None) => (Some(self::kept(kept)), Failure::default()),
+        // Two nulls would say that it is still on its way.
+        (None, None) if row.forward_state == ForwardState::Done => (Some(gone(row)), Failure::default()),
+        (None, _) => (None, Failure::default()),
     };
     Ok(Outcome {
         txn_id: row.txn_id.to_string(),
@@ -300,4 +303,11 @@ fn kept(stored: &StoredResponse) -> Kept {
         body_encoding,
         truncated: stored.truncated,
     }
+}
+
+/// What remains of an answer that is no longer kept.
+fn gone(row: &ApprovalRow) -> Kept {
+    // A signature came from no upstream; its answer said 200.
+    let status = row.upstream_status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
+    Kept { status, headers: Vec::new(), body: String::new(), body_encoding: "utf-8", truncated: true }
 }

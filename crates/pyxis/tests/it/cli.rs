@@ -4,5 +4,6 @@ mod bootstrap;
 mod commands;
 mod dotenv;
 mod keys;
+mod readiness;
 mod server;
 mod traces;

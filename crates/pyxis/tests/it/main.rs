@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod cli;
+mod clock;
 mod crash;
 mod delivery;
 mod fuzzed;

@@ -1,6 +1,7 @@
 //! The proxy in this process, with a clock that the test moves and a resolver that it can hold.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::{Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
@@ -65,6 +66,7 @@ const HOST: &str = "api.example.com";
 pub(crate) struct Gate {
     held: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
     moved: Mutex<Option<IpAddr>>,
+    down: AtomicBool,
 }
 
 /// A query that will wait: `asked` says when, and dropping `release` lets it go on.
@@ -85,18 +87,24 @@ impl Gate {
     pub(crate) fn moved_to(&self, address: IpAddr) {
         *self.moved.lock().unwrap() = Some(address);
     }
+
+    /// Whether queries fail from now on.
+    pub(crate) fn set_down(&self, down: bool) {
+        self.down.store(down, Ordering::Relaxed);
+    }
 }
 
 impl Resolve for Gate {
     fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
         let held = self.held.lock().unwrap().take();
         let address = self.moved.lock().unwrap().unwrap_or(IpAddr::from([127, 0, 0, 1]));
+        let down = self.down.load(Ordering::Relaxed);
         Box::pin(async move {
             if let Some((tell, released)) = held {
                 let _ = tell.send(());
                 let _ = released.await;
             }
-            Ok(vec![address])
+            if down { Err(std::io::ErrorKind::TimedOut.into()) } else { Ok(vec![address]) }
         })
     }
 }
@@ -236,20 +244,26 @@ impl World {
         Actor::cli(self.workspace)
     }
 
+    /// A request of the agent to the upstream at this URL, in the making.
+    pub(crate) fn forward(&self, method: &str, target: &str) -> http::request::Builder {
+        self.agent(Method::POST, "/forward")
+            .header("x-px-credential", "api")
+            .header("x-px-target", target)
+            .header("x-px-method", method)
+    }
+
+    /// A request with the agent's key, in the making.
+    pub(crate) fn agent(&self, method: Method, path: &str) -> http::request::Builder {
+        Request::builder().method(method).uri(path).header("x-px-key", &self.key)
+    }
+
     /// A request of the agent, by name of the host, so that its address is looked up; status and body.
     pub(crate) fn ask(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
-        let request = Request::post("/forward")
-            .header("x-px-key", &self.key)
-            .header("x-px-credential", "api")
-            .header("x-px-target", self.upstream.url_at(HOST, path))
-            .header("x-px-method", method)
-            .body(Body::from("x"))
-            .unwrap();
-        let router = self.router.clone();
+        let request = self.forward(method, &self.upstream.url_at(HOST, path)).body(Body::from("x")).unwrap();
+        let answer = self.call(request);
         tokio::spawn(async move {
-            let (head, body) = router.oneshot(request).await.unwrap().into_parts();
-            let body = body.collect().await.unwrap().to_bytes();
-            (head.status, serde_json::from_slice(&body).unwrap_or_default())
+            let (head, body) = answer.await.into_parts();
+            (head.status, body)
         })
     }
 
@@ -260,34 +274,49 @@ impl World {
 
     /// The same with the agent's reason.
     pub(crate) async fn pause_because(&self, round: usize, reason: &str) -> TxnId {
-        let mut request = Request::post("/forward")
-            .header("x-px-key", &self.key)
-            .header("x-px-credential", "api")
-            .header("x-px-target", self.upstream.url("/act"))
-            .header("x-px-method", "POST");
+        let mut request = self.forward("POST", &self.upstream.url("/act"));
         if !reason.is_empty() {
             request = request.header("x-px-reason", reason);
         }
         let request = request.body(Body::from(format!("round {round}"))).unwrap();
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        assert_eq!(response.status(), StatusCode::ACCEPTED);
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        let value: Value = serde_json::from_slice(&body).unwrap();
-        value["txn_id"].as_str().unwrap().parse().unwrap()
+        self.paused(request).await
+    }
+
+    /// The transaction of a request that waits.
+    pub(crate) async fn paused(&self, request: Request<Body>) -> TxnId {
+        let answer = self.call(request).await;
+        assert_eq!(answer.status(), StatusCode::ACCEPTED, "{}", answer.body());
+        answer.body()["txn_id"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// How the agent finds its transaction.
+    pub(crate) async fn poll(&self, txn: TxnId) -> Response<Value> {
+        let request = self.agent(Method::GET, &format!("/agent/approvals/{txn}"));
+        self.call(request.body(Body::empty()).unwrap()).await
     }
 
     pub(crate) async fn withdraw(&self, txn: TxnId) -> StatusCode {
-        let request = Request::delete(format!("/agent/approvals/{txn}"))
-            .header("x-px-key", &self.key)
-            .body(Body::empty())
-            .unwrap();
-        let router = self.router.clone();
-        tokio::spawn(async move { router.oneshot(request).await.unwrap().status() }).await.unwrap()
+        let request = self.agent(Method::DELETE, &format!("/agent/approvals/{txn}"));
+        let answer = self.call(request.body(Body::empty()).unwrap());
+        tokio::spawn(async move { answer.await.status() }).await.unwrap()
     }
 
     /// Any request; the status of its answer.
     pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
         self.router.clone().oneshot(request).await.unwrap().status()
+    }
+
+    /// Any request; its answer, with the body if that is JSON.
+    pub(crate) fn call(
+        &self,
+        request: Request<Body>,
+    ) -> impl Future<Output = Response<Value>> + Send + use<> {
+        let router = self.router.clone();
+        async move {
+            let (head, body) = router.oneshot(request).await.unwrap().into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            Response::from_parts(head, serde_json::from_slice(&body).unwrap_or_default())
+        }
     }
 
     pub(crate) fn clock_now(&self) -> UnixMillis {

@@ -1,0 +1,30 @@
+//! Decisions, operations: readiness, with a resolver that the test holds.
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::races::world::{World, both_engines};
+
+async fn ready(world: &World) -> (StatusCode, Value) {
+    let request = Request::get("/readyz").body(Body::empty()).unwrap();
+    let (head, body) = pyxis::serve::health(world.state.clone()).oneshot(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (head.status, serde_json::from_slice(&body).unwrap())
+}
+
+both_engines! {
+    async fn readiness_follows_the_resolver(world: &World) {
+        let told = |ready: &str, resolver: &str| {
+            json!({"status": ready, "database": "ok", "audit": "ok", "resolver": resolver})
+        };
+        assert_eq!(ready(world).await, (StatusCode::OK, told("ok", "ok")));
+        world.gate.set_down(true);
+        let unready = (StatusCode::SERVICE_UNAVAILABLE, told("unavailable", "unavailable"));
+        assert_eq!(ready(world).await, unready);
+        world.gate.set_down(false);
+        assert_eq!(ready(world).await, (StatusCode::OK, told("ok", "ok")));
+    }
+}

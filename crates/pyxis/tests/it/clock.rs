@@ -1,0 +1,94 @@
+//! What the passing of time alone changes, with a clock that stands still until a test moves it.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{Method, Response, StatusCode};
+use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::window;
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::service::agents::{self, AgentPatch};
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::{CredentialOptions, workers};
+use serde_json::{Value, json};
+
+use crate::races::world::{World, both_engines};
+
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// A payload that waits to be signed; its transaction.
+async fn ask_to_sign(world: &World) -> TxnId {
+    let key = SigningKey { algorithm: KeyAlgorithm::Ed25519, public_key: None, address: None };
+    let input = CredentialInput {
+        name: "signer".to_owned(),
+        description: String::new(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(Auth::SigningKey(key)),
+        allowed_hosts: Vec::new(),
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: None,
+    };
+    credentials::create(&world.state, &world.actor(), input).await.unwrap();
+    let body = json!({"payload": "68656c6c6f", "algorithm": "ed25519"}).to_string();
+    let request = world.agent(Method::POST, "/sign").header("x-px-credential", "signer");
+    world.paused(request.header(CONTENT_TYPE, "application/json").body(Body::from(body)).unwrap()).await
+}
+
+/// A GET that passes unless the hour's budget is used up.
+async fn read(world: &World) -> Response<Value> {
+    world.call(world.forward("GET", &world.upstream.url("/")).body(Body::empty()).unwrap()).await
+}
+
+both_engines! {
+    async fn an_answer_is_kept_for_a_day_and_a_poll_after_it_says_that_it_was_given(world: &World) {
+        let (sent, signed) = (world.pause(0).await, ask_to_sign(world).await);
+        for txn in [sent, signed] {
+            decide(&world.state, &world.approver(0, Surface::Api), txn, Word::Approve(None)).await.unwrap();
+        }
+        workers::send_all(&world.state).await.unwrap();
+        let (answer, signature) = (world.poll(sent).await, world.poll(signed).await);
+        assert_eq!(answer.body()["response"]["body"], "done");
+        world.advance(Duration::from_hours(24));
+        workers::cleaning_tick(&world.state).await.unwrap();
+        assert_eq!(world.poll(sent).await.body(), answer.body());
+        assert_eq!(world.poll(signed).await.body(), signature.body());
+
+        world.advance(MOMENT);
+        workers::cleaning_tick(&world.state).await.unwrap();
+        let gone = json!({
+            "status": 200, "headers": [], "body": "", "body_encoding": "utf-8", "truncated": true,
+        });
+        for (txn, before) in [(sent, answer), (signed, signature)] {
+            let after = world.poll(txn).await;
+            assert_eq!(after.headers().get(RETRY_AFTER), None, "it is over");
+            let mut expected = before.into_body();
+            expected["response"] = gone.clone();
+            assert_eq!(*after.body(), expected);
+        }
+    }
+
+    async fn a_used_up_budget_lasts_until_the_full_hour_and_not_longer(world: &World) {
+        let id = agents::by_name(&world.state, world.workspace, "default-agent").await.unwrap().row.id;
+        let patch = AgentPatch { rate_limit_per_hour: Some(Some(1)), ..AgentPatch::default() };
+        agents::update(&world.state, &world.actor(), id, patch).await.unwrap();
+        // Far from the end of an hour, wherever the clock stood.
+        let hour = window::hour_end(world.clock_now());
+        world.advance(hour.since(world.clock_now()) + Duration::from_mins(10));
+        assert_eq!(read(world).await.status(), StatusCode::OK);
+        for (later, left) in [(0, "3000"), (2_999_000, "1"), (999, "1")] {
+            world.advance(Duration::from_millis(later));
+            let refused = read(world).await;
+            assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+            assert_eq!(refused.headers()[RETRY_AFTER], left);
+        }
+        world.advance(MOMENT);
+        assert_eq!(read(world).await.status(), StatusCode::OK);
+        assert_eq!(read(world).await.headers()[RETRY_AFTER], "3600");
+        assert_eq!(world.upstream.requests().len(), 2);
+    }
+}
