@@ -1,13 +1,15 @@
 //! Crashes under load: the server is killed at random moments, and what it acknowledged must stand.
 //!
-//! Agents pause requests and an owner decides them while the process is killed (`kill -9`) and started
-//! again. Every request carries a number in its body, so the upstream can tell them apart.
+//! Agents pause requests and an owner decides them, and one agent reads what passes unasked, while the
+//! process is killed (`kill -9`) and started again. Every request carries a number in its path, so the
+//! upstream can tell them apart also where it saw the beginning only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use http::Method;
 use pyxis_core::entropy::{self, OsEntropy};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -21,8 +23,8 @@ use crate::support::{Agent, Answer, Person, Setup, World};
 const KILLS: usize = 200;
 /// And on PostgreSQL, where a start takes longer.
 const KILLS_ON_POSTGRES: usize = 45;
-/// Agents at work.
-const AGENTS: u64 = 6;
+/// Agents whose requests wait for the owner.
+const AGENTS: u64 = 5;
 
 /// What an owner said of a request, and whether the server acknowledged it.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ struct Word {
 /// What the load has done so far, by the number of the request.
 struct Ledger {
     words: Mutex<BTreeMap<u64, Word>>,
+    /// Numbers of the requests that were answered unasked.
+    read: Mutex<BTreeSet<u64>>,
     next: AtomicU64,
     /// Decisions that the server acknowledged.
     acknowledged: watch::Sender<u64>,
@@ -46,8 +50,16 @@ struct Ledger {
 const OVER: usize = usize::MAX;
 
 impl Ledger {
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
     fn note(&self, number: u64, word: Word) {
         self.words.lock().unwrap_or_else(PoisonError::into_inner).insert(number, word);
+    }
+
+    fn read(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,8 +76,8 @@ async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) 
         if this_life == OVER {
             return;
         }
-        let number = ledger.next.fetch_add(1, Ordering::Relaxed);
-        let call = agent.forward("api", "POST", &target).body(format!("request {number}"));
+        let number = ledger.number();
+        let call = agent.forward("api", "POST", &format!("{target}{number}")).body("a body to approve");
         let Some(paused) = attempt(call).await else {
             next_life(&mut life, this_life).await;
             continue;
@@ -85,14 +97,33 @@ async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) 
     }
 }
 
+/// Sends what passes unasked, over and over.
+async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
+    let mut life = ledger.life.subscribe();
+    loop {
+        let this_life = *life.borrow_and_update();
+        if this_life == OVER {
+            return;
+        }
+        let number = ledger.number();
+        match attempt(agent.forward("api", "GET", &format!("{target}{number}"))).await {
+            Some(answer) => {
+                answer.forwarded(200);
+                ledger.read().insert(number);
+            }
+            None => next_life(&mut life, this_life).await,
+        }
+    }
+}
+
 /// Waits until the server that broke off is followed by another.
 async fn next_life(life: &mut watch::Receiver<usize>, this_life: usize) {
     life.wait_for(|life| *life != this_life).await.unwrap();
 }
 
-/// The number in a request's body.
-fn number(body: &str) -> u64 {
-    body.strip_prefix("request ").unwrap().parse().unwrap()
+/// The number in a request's path.
+fn number(target: &str) -> u64 {
+    target.rsplit('/').next().unwrap().parse().unwrap()
 }
 
 mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
@@ -114,16 +145,18 @@ mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
 async fn crashes(mut world: World, kills: usize) {
     let ledger = Arc::new(Ledger {
         words: Mutex::default(),
+        read: Mutex::default(),
         next: AtomicU64::new(0),
         acknowledged: watch::Sender::new(0),
         life: watch::Sender::new(0),
     });
     let mut acknowledged = ledger.acknowledged.subscribe();
     let mut load = JoinSet::new();
+    let target = world.upstream.url("/act/");
     for _ in 0..AGENTS {
-        let target = world.upstream.url("/act");
-        load.spawn(work(world.agent.clone(), world.owner.clone(), target, Arc::clone(&ledger)));
+        load.spawn(work(world.agent.clone(), world.owner.clone(), target.clone(), Arc::clone(&ledger)));
     }
+    load.spawn(read(world.agent.clone(), target, Arc::clone(&ledger)));
     for life in 1..=kills {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
@@ -144,6 +177,8 @@ async fn crashes(mut world: World, kills: usize) {
     let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ends = ends(&world, &words).await;
     check(&world, &words, &ends, kills);
+    check_reads(&world, &ledger.read(), kills);
+    check_records(&world, &words).await;
     world.app.cli(&["audit", "verify"]).await.expect(0);
 }
 
@@ -159,13 +194,17 @@ async fn ends(world: &World, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value
     ends
 }
 
-fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>, kills: usize) {
+/// The numbers of the requests of a method that arrived, whole or in part.
+fn arrived(world: &World, method: &Method) -> BTreeSet<u64> {
     let mut sent = BTreeSet::new();
-    for request in world.upstream.requests() {
-        if request.complete {
-            assert!(sent.insert(number(request.text())), "sent twice: {}", request.text());
-        }
+    for request in world.upstream.requests().iter().filter(|request| request.method == *method) {
+        assert!(sent.insert(number(&request.target)), "sent twice: {method} {}", request.target);
     }
+    sent
+}
+
+fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>, kills: usize) {
+    let sent = arrived(world, &Method::POST);
     let mut unknown = 0;
     for (number, word) in words {
         let (end, reached) = (&ends[number], sent.contains(number));
@@ -190,4 +229,30 @@ fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>
     let acknowledged = words.values().filter(|word| word.acknowledged).count();
     assert!(acknowledged >= kills, "only {acknowledged} decisions for {kills} crashes");
     assert!(unknown <= kills * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
+}
+
+/// What was answered had arrived, and hardly more did.
+fn check_reads(world: &World, read: &BTreeSet<u64>, kills: usize) {
+    let sent = arrived(world, &Method::GET);
+    assert!(sent.is_superset(read), "answered, but never sent: {:?}", read.difference(&sent));
+    assert!(read.len() >= kills, "only {} requests that passed for {kills} crashes", read.len());
+    assert!(sent.len() <= read.len() + kills, "{} were sent and {} answered", sent.len(), read.len());
+}
+
+/// Whatever reached the upstream was on record before, whenever the process died.
+async fn check_records(world: &World, words: &BTreeMap<u64, Word>) {
+    let records = world.app.audit().await;
+    let of = |kind: &str, decision: &str| {
+        let (kind, decision) = (kind.to_owned(), decision.to_owned());
+        records.iter().filter(move |record| record["kind"] == kind && record["decision"] == decision)
+    };
+    let passed = of("forward", "auto").map(|record| number(record["detail"]["target"].as_str().unwrap()));
+    let passed: BTreeSet<u64> = passed.collect();
+    let reads = arrived(world, &Method::GET);
+    assert!(reads.is_subset(&passed), "sent without a record: {:?}", reads.difference(&passed));
+    let executed = of("execute", "approved").filter_map(|record| record["txn_id"].as_str());
+    let executed: BTreeSet<&str> = executed.collect();
+    for number in arrived(world, &Method::POST) {
+        assert!(executed.contains(words[&number].txn.as_str()), "{number} was sent without a record");
+    }
 }
