@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod app;
+pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod database;
 pub(crate) mod leaks;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use answer::Answer;
 pub(crate) use app::App;
+pub(crate) use browser::Browser;
 pub(crate) use client::{Call, Client};
 pub(crate) use parties::{Agent, Person};
 pub(crate) use setup::{Setup, both_engines};

@@ -1,5 +1,7 @@
 //! Decisions, command line: `pyxis bootstrap` and `pyxis serve`.
 
+use crate::support::app::Process;
+use crate::support::client::{Address, Client};
 use crate::support::{App, Setup, both_engines};
 
 both_engines! {
@@ -22,4 +24,13 @@ async fn serve_says_its_address_in_the_first_line() {
     assert_eq!(app.greeting["address"], app.address().to_string());
     assert_eq!(app.greeting["port"], app.address().port());
     app.anonymous().get("/healthz").send().await.expect(200);
+}
+
+#[tokio::test]
+async fn serve_says_its_address_to_people_too() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let (_server, mut lines) = Process::start(app.command(&["serve", "--listen", "127.0.0.1:0"]));
+    let line = lines.next().unwrap().unwrap();
+    let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
+    Client::new(Address::new(address)).get("/healthz").send().await.expect(200);
 }

@@ -27,6 +27,32 @@ both_engines! {
         assert_eq!(refused.code, Some(1), "{refused:?}");
     }
 
+    async fn the_master_key_is_taken_from_where_it_is_said_to_be(setup: Setup) {
+        let key = App::empty(Setup::new()).cli(&["key", "generate"]).await.expect(0).stdout;
+        let key = key.trim();
+        let mut world = World::with(setup.env("PX_ENCRYPTION_KEY", key).env("THE_KEY", key)).await;
+        world.forward("GET", "/").send().await.forwarded(200);
+        let (file, elsewhere) = (world.app.directory().join("key"), world.app.directory().join("moved"));
+        fs::write(&file, format!("{key}\n")).unwrap();
+        let in_file = |setup: Setup| {
+            setup.without("PX_ENCRYPTION_KEY").env("PX_ENCRYPTION_KEY_FILE", file.to_str().unwrap())
+        };
+        world.app.restart_with(in_file).await;
+        world.forward("GET", "/").send().await.forwarded(200);
+        world.app.stop().await;
+        // Where the environment points to, there is none any more.
+        fs::rename(&file, &elsewhere).unwrap();
+        for source in ["env:THE_KEY".to_owned(), format!("file:{}", elsewhere.to_str().unwrap())] {
+            world.app.serve_with(&["--encryption-key", &source]);
+            world.forward("GET", "/").send().await.forwarded(200);
+            world.app.stop().await;
+        }
+        let secret = format!("Bearer {SECRET}");
+        let sent = world.upstream.received(4).await;
+        assert!(sent.iter().all(|request| request.header("authorization") == Some(&secret)));
+        assert!(!world.app.data().join("master.key").exists(), "none was made");
+    }
+
     async fn a_wrong_master_key_is_said_plainly(setup: Setup) {
         let app = App::bootstrapped(setup).await;
         let other = app.cli(&["key", "generate"]).await.expect(0);

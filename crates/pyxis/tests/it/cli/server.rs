@@ -12,18 +12,40 @@ async fn health_and_readiness_need_no_key() {
     let app = App::start(Setup::new()).await;
     assert_eq!(app.anonymous().get("/healthz").send().await.expect(200).json()["status"], "ok");
     let ready = app.anonymous().get("/readyz").send().await.expect(200).json();
-    assert_eq!((&ready["database"], &ready["audit"]), (&"ok".into(), &"ok".into()), "{ready}");
+    for part in ["database", "audit", "resolver"] {
+        assert_eq!(ready[part], "ok", "{ready}");
+    }
 }
 
 #[tokio::test]
 async fn metrics_are_on_a_listener_of_their_own() {
     let mut app = App::bootstrapped(Setup::new()).await;
-    app.serve_on_metrics("127.0.0.1:0");
+    app.serve_with(&["--metrics-listen", "127.0.0.1:0"]);
     let address = app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
     app.default_agent().forward("nothing", "GET", "https://api.example.com/").send().await.expect(404);
     let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
     assert!(metrics.contains("# TYPE "), "{metrics}");
     assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
+}
+
+#[tokio::test]
+async fn a_process_serves_only_the_surfaces_that_are_named() {
+    let mut app = App::bootstrapped(Setup::new()).await;
+    let doors = [
+        ("proxy", "POST", "/forward"),
+        ("scoring", "GET", "/v2/stamps/1/score/0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"),
+        ("verification", "GET", "/sybil-resistance/gov-id/optimism?user=0x&action-id=1"),
+        ("dashboard", "GET", "/sign-in"),
+    ];
+    for (named, ..) in doors {
+        app.serve_with(&["--surfaces", named]);
+        for (surface, method, path) in doors {
+            let answer = app.anonymous().call(method, path).send().await;
+            assert_eq!(answer.status != 404, surface == named, "--surfaces {named}: {path}: {answer:?}");
+        }
+        app.anonymous().get("/healthz").send().await.expect(200);
+        app.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, SECRET, Setup, World, both_engines, until};
+use crate::support::{Answer, Browser, SECRET, Setup, World, both_engines, until};
 
 /// Field names of an object, sorted.
 fn fields(object: &Value) -> Vec<&str> {
@@ -282,6 +282,31 @@ async fn the_approver_sees_what_will_be_sent() {
         assert_eq!(seen[field], value, "{seen}");
     }
     assert!(answer.text().contains("the whole body"), "{seen}");
+}
+
+both_engines! {
+    async fn a_header_that_is_a_secret_by_its_name_is_shown_to_nobody(setup: Setup) {
+        let world = World::with(setup).await;
+        let call = world.forward("POST", "/things").header("x-api-key", "HEADER-canary");
+        let txn = call.header("x-tenant", "acme").body("x").send().await.txn();
+        let seen = world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200);
+        seen.hides("HEADER-canary");
+        let headers = seen.json()["headers"].to_string();
+        assert!(headers.contains("x-api-key") && headers.contains("acme"), "{headers}");
+        world.app.admin("admin@people.example").await;
+        let browser = Browser::sign_in(&world.app.anonymous(), "admin@people.example").await;
+        for path in [format!("/app/approvals/{txn}"), format!("/approve/{txn}"), "/app/inbox".to_owned()] {
+            let page = browser.get(&path).await.expect(200);
+            page.hides("HEADER-canary");
+            assert!(page.text().contains("acme"), "{path}");
+        }
+        let records = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
+        assert!(records.contains("/things") && !records.contains("HEADER-canary"), "{records}");
+        // The upstream is whom it is for.
+        world.owner.approve(&txn).await;
+        let sent = world.upstream.received(1).await.remove(0);
+        assert_eq!(sent.header("x-api-key"), Some("HEADER-canary"));
+    }
 }
 
 /// Starts a POST that waits for a decision, and returns it with its transaction.

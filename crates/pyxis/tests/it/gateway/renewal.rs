@@ -4,8 +4,7 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use crate::postgres::Database;
-use crate::support::parties::PASSWORD;
-use crate::support::{Answer, Client, Setup, World, both_engines, until};
+use crate::support::{Browser, Setup, World, both_engines, until};
 
 /// A token that is over at once, or one that lasts.
 fn granted(number: usize, seconds: u32) -> Reply {
@@ -82,59 +81,20 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token() {
 }
 
 /// A manager with a browser.
-struct Browser {
-    client: Client,
-    csrf: String,
+async fn manager(world: &World) -> Browser {
+    const EMAIL: &str = "manager@people.example";
+    world.app.admin(EMAIL).await;
+    Browser::sign_in(&world.app.anonymous(), EMAIL).await
 }
 
-fn cookie(answer: &Answer, name: &str) -> String {
-    let lines = answer.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap());
-    let mut pairs = lines.map(|line| line.split(';').next().unwrap());
-    pairs
-        .find(|pair| pair.starts_with(name))
-        .unwrap_or_else(|| panic!("no cookie {name}: {answer:?}"))
-        .to_owned()
-}
-
-fn csrf(page: &Answer) -> String {
-    let text = page.text();
-    let (_, rest) = text.split_once("name=\"csrf\" value=\"").expect("a form");
-    rest.split('"').next().unwrap().to_owned()
-}
-
-async fn submit(client: &Client, path: &str, csrf: &str, fields: &[(&str, &str)]) -> Answer {
-    let mut form = format!("csrf={csrf}");
-    for (name, value) in fields {
-        form.extend(["&", name, "=", &value.replace(' ', "+").replace('@', "%40")]);
-    }
-    let call = client.call("POST", path).header("sec-fetch-site", "same-origin");
-    call.header("content-type", "application/x-www-form-urlencoded").body(form).send().await
-}
-
-impl Browser {
-    async fn open(world: &World) -> Self {
-        const EMAIL: &str = "manager@people.example";
-        world.app.admin(EMAIL).await;
-        let page = world.app.anonymous().get("/sign-in").send().await.expect(200);
-        let visitor = world.app.anonymous().with("cookie", &cookie(&page, "px_visit"));
-        let fields = [("email", EMAIL), ("password", PASSWORD)];
-        let answer = submit(&visitor, "/sign-in", &csrf(&page), &fields).await.expect(303);
-        let client = world.app.anonymous().with("cookie", &cookie(&answer, "px_session"));
-        let page = client.get("/app/credentials/api").send().await.expect(200);
-        Self { client, csrf: csrf(&page) }
-    }
-
-    /// Goes to the provider and comes back with a code.
-    async fn connect(&self) {
-        let page =
-            submit(&self.client, "/app/credentials/api/connect", &self.csrf, &[]).await.expect(200).text();
-        let (_, rest) = page.split_once("state=").expect("an address with a state");
-        let state: String =
-            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
-        let fields = [("state", state.as_str()), ("code", "c0de")];
-        let answer = submit(&self.client, "/app/oauth/callback", &self.csrf, &fields).await.expect(303);
-        assert_eq!(answer.header("location"), Some("/app/credentials/api"), "it is connected");
-    }
+/// Goes to the provider and comes back with a code.
+async fn connect(browser: &Browser) {
+    let page = browser.submit("/app/credentials/api/connect", &[]).await.expect(200).text();
+    let (_, rest) = page.split_once("state=").expect("an address with a state");
+    let state: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+    let fields = [("state", state.as_str()), ("code", "c0de")];
+    let answer = browser.submit("/app/oauth/callback", &fields).await.expect(303);
+    assert_eq!(answer.header("location"), Some("/app/credentials/api"), "it is connected");
 }
 
 /// An account at a provider that knows the refresh tokens of two accounts; the second is connected by a code.
@@ -183,7 +143,7 @@ async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_
     // Both nodes have the token of the first account, which is good for an hour.
     world.forward("GET", "/").send().await.forwarded(200);
     elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
-    Browser::open(&world).await.connect().await;
+    connect(&manager(&world).await).await;
     elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
     world.forward("GET", "/").send().await.forwarded(200);
     assert_eq!(used(&world), ["Bearer first", "Bearer first", "Bearer second", "Bearer second"]);
@@ -196,12 +156,12 @@ both_engines! {
         let world = World::bare(setup).await;
         let tokens = Upstream::http().await;
         two_accounts(&world, &tokens).await;
-        let browser = Browser::open(&world).await;
+        let browser = manager(&world).await;
         let (reply, release) = granted(7, 3600).held();
         tokens.reply(reply);
         let call = tokio::spawn(world.forward("GET", "/").send());
         tokens.received(1).await;
-        browser.connect().await;
+        connect(&browser).await;
         drop(release);
         call.await.unwrap().problem(403, "no_longer_allowed");
         world.forward("GET", "/").send().await.forwarded(200);

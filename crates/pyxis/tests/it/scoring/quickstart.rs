@@ -1,49 +1,109 @@
-//! `pyxis quickstart`: a score to ask for at once.
+//! `pyxis quickstart`: a request to send and a score to ask for at once.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Command;
 
+use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
+use crate::support::app::{Process, run};
 use crate::support::client::Address;
-use crate::support::{App, Client, Setup, both_engines};
+use crate::support::{Agent, App, Browser, Client, Setup, both_engines};
+
+fn quickstart(app: &App, arguments: &[&str]) -> Command {
+    let base = ["quickstart", "--listen", "127.0.0.1:0", "--metrics-listen", "off"];
+    app.command(&[&base, arguments].concat())
+}
 
 /// A running quickstart and what it printed. The process ends with this value.
 struct Running {
-    server: Child,
+    _server: Process,
     client: Client,
     welcome: Value,
 }
 
 impl Running {
     fn start(app: &App, arguments: &[&str]) -> Self {
-        let base = ["quickstart", "--json", "--listen", "127.0.0.1:0", "--metrics-listen", "off"];
-        let mut command = app.command(&[&base, arguments].concat());
-        let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let (server, mut lines) = Process::start(quickstart(app, &[&["--json"], arguments].concat()));
         let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
         let (greeting, welcome) = (next(), next());
         let address = greeting["address"].as_str().unwrap().parse().unwrap();
-        Self { server, client: Client::new(Address::new(address)), welcome }
+        Self { _server: server, client: Client::new(Address::new(address)), welcome }
+    }
+
+    /// Something that it printed.
+    fn said(&self, name: &str) -> &str {
+        self.welcome[name].as_str().unwrap()
     }
 
     async fn score(&self, sample: usize) -> Value {
         let address = self.welcome["sample_addresses"][sample].as_str().unwrap();
         let path = format!("/v2/stamps/{}/score/{address}", self.welcome["scorer_id"]);
-        let client = self.client.clone().with("x-api-key", self.welcome["api_key"].as_str().unwrap());
+        let client = self.client.clone().with("x-api-key", self.said("api_key"));
         client.get(&path).send().await.expect(200).json()
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
 both_engines! {
+    async fn the_main_job_is_done_with_what_it_prints(setup: Setup) {
+        let app = App::empty(setup.without("PX_EGRESS_ALLOW"));
+        let running = Running::start(&app, &[]);
+        let agent = Agent::new(running.client.clone(), running.said("agent_key"));
+        let target = running.said("demo_target");
+        let read = agent.forward("demo", "GET", target).send().await.forwarded(200).json();
+        assert_eq!(read["authorization"], "Bearer [REDACTED:demo]");
+
+        let txn = agent.forward("demo", "POST", target).body("a note").send().await.txn();
+        let (_, link) = running.said("owner_link").split_once("/link/").unwrap();
+        let owner = Browser::use_link(&running.client, &format!("/link/{link}")).await;
+        owner.submit(&format!("/app/approvals/{txn}/approve"), &[("from", "inbox")]).await.expect(303);
+        let outcome = agent.outcome(&txn).await;
+        let answer: Value = serde_json::from_str(outcome["response"]["body"].as_str().unwrap()).unwrap();
+        assert_eq!((&answer["method"], &answer["body"]), (&json!("POST"), &json!("a note")));
+    }
+
+    async fn the_demo_opens_its_own_address_and_port_and_nothing_else(setup: Setup) {
+        let app = App::empty(setup.without("PX_EGRESS_ALLOW"));
+        let running = Running::start(&app, &[]);
+        let agent = Agent::new(running.client.clone(), running.said("agent_key"));
+        let neighbor = Upstream::http().await;
+        let host = neighbor.addr().to_string();
+        let base = ["credential", "add", "--name", "near", "--auth", "bearer", "--secret-env", "SECRET"];
+        let mut add = app.command(&[base.as_slice(), &["--allow-http", "--allow-host", &host]].concat());
+        add.env("SECRET", "near-canary");
+        run(add).await.expect(0);
+        agent.forward("near", "GET", &neighbor.url("/")).send().await.problem(403, "target_not_allowed");
+        assert_eq!(neighbor.connections(), 0);
+        agent.forward("demo", "GET", running.said("demo_target")).send().await.forwarded(200);
+    }
+
+    async fn people_are_shown_the_link_and_two_requests_to_paste(setup: Setup) {
+        let app = App::empty(setup);
+        let (server, mut lines) = Process::start(quickstart(&app, &[]));
+        let first = lines.next().unwrap().unwrap();
+        let (_, port) = first.strip_prefix("listening on http://").unwrap().split_once(':').unwrap();
+        let mut text = String::new();
+        while !text.contains("/instructions") {
+            text.extend([&lines.next().unwrap().unwrap(), "\n"]);
+        }
+        drop(server);
+        let base = format!("http://localhost:{port}");
+        assert!(text.contains(&format!("{base}/link/")), "{text}");
+        let requests: Vec<&str> = text.split("curl ").skip(1).collect();
+        assert_eq!(requests.len(), 2, "{text}");
+        let key = std::fs::read_to_string(app.data().join("quickstart-agent-key")).unwrap();
+        for (request, method) in requests.iter().zip(["GET", "POST"]) {
+            for part in [
+                format!("-X POST {base}/forward "),
+                format!("-H 'X-PX-Key: {key}'"),
+                "-H 'X-PX-Credential: demo'".to_owned(),
+                "-H 'X-PX-Target: http://127.0.0.1:".to_owned(),
+                format!("-H 'X-PX-Method: {method}'"),
+            ] {
+                assert!(request.contains(&part), "{part}: {text}");
+            }
+        }
+    }
+
     async fn the_samples_can_be_scored_at_once_and_again(setup: Setup) {
         let app = App::empty(setup);
         let first = Running::start(&app, &[]);

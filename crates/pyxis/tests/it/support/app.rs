@@ -1,9 +1,9 @@
 //! The built program as a process.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,12 +100,8 @@ impl App {
         self.serve_with(&[]);
     }
 
-    /// Starts it with a listener for metrics.
-    pub(crate) fn serve_on_metrics(&mut self, address: &str) {
-        self.serve_with(&["--metrics-listen", address]);
-    }
-
-    fn serve_with(&mut self, arguments: &[&str]) {
+    /// Starts it with more arguments.
+    pub(crate) fn serve_with(&mut self, arguments: &[&str]) {
         let (child, greeting) = self.spawn(arguments);
         self.server = Some(child);
         self.address.set(bound(&greeting));
@@ -305,6 +301,24 @@ impl Drop for App {
         if let Some(postgres) = self.setup.postgres.take() {
             database::remove(postgres);
         }
+    }
+}
+
+/// A program that serves in a way of its own. It ends with this value.
+pub(crate) struct Process(Child);
+
+impl Process {
+    /// Starts it; the lines that it prints.
+    pub(crate) fn start(mut command: Command) -> (Self, Lines<BufReader<ChildStdout>>) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        (Self(child), lines)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        end(&mut self.0);
     }
 }
 

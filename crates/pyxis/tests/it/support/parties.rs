@@ -15,7 +15,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    pub(super) fn new(client: Client, key: &str) -> Self {
+    pub(crate) fn new(client: Client, key: &str) -> Self {
         Self { client: client.with("x-px-key", key), key: key.to_owned() }
     }
 
