@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use pyxis_testkit::upstream::{Received, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{SECRET, World};
+use crate::support::{SECRET, Setup, World, both_engines};
 
 /// Sends a GET with a credential of these fields and these headers of the agent, and returns it as it
 /// arrived upstream.
 async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
-    let world = World::bare(crate::support::Setup::new()).await;
+    let world = World::bare(Setup::new()).await;
     world.credential("api", &fields).await;
     let mut call = world.forward("GET", path);
     for (name, value) in headers {
@@ -174,9 +174,31 @@ async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
     assert_eq!((answer.header("x-kept"), answer.text().as_str()), (Some("kept"), "teapot"));
 }
 
+both_engines! {
+    async fn a_credential_may_opt_in_to_cookies_of_the_upstream_and_to_the_agents_trace(setup: Setup) {
+        let world = World::bare(setup).await;
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for opted in [true, false] {
+            let name = format!("opted-{opted}");
+            let options = json!({"allow_set_cookie": opted, "pass_traceparent": opted});
+            let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "options": options});
+            world.credential(&name, &fields).await;
+            world.upstream.reply(Reply::ok("").header("set-cookie", "a=b").header("set-cookie", "c=d"));
+            let call = world.agent.forward(&name, "GET", &world.upstream.url("/"));
+            let call = call.header("traceparent", trace).header("tracestate", "vendor=1");
+            let answer = call.send().await.forwarded(200);
+            let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+            assert_eq!(cookies, if opted { vec!["a=b", "c=d"] } else { Vec::new() });
+            let request = world.upstream.requests().pop().unwrap();
+            let traced = (request.header("traceparent"), request.header("tracestate"));
+            assert_eq!(traced, if opted { (Some(trace), Some("vendor=1")) } else { (None, None) });
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_sidecar_gets_the_target_and_the_body_by_post() {
-    let world = World::bare(crate::support::Setup::new()).await;
+    let world = World::bare(Setup::new()).await;
     let fields = json!({
         "connector": "sidecar", "api_base": world.upstream.url(""),
         "allowed_hosts": ["api.example.com"], "secret": "signer-canary",
@@ -202,7 +224,7 @@ async fn a_sidecar_gets_the_target_and_the_body_by_post() {
 
 #[tokio::test]
 async fn allowed_hosts_of_a_sidecar_bind_the_target() {
-    let world = World::bare(crate::support::Setup::new()).await;
+    let world = World::bare(Setup::new()).await;
     let api_base = world.upstream.url("");
     let fields = json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com"]});
     world.credential("signed", &fields).await;
@@ -220,7 +242,7 @@ async fn allowed_hosts_of_a_sidecar_bind_the_target() {
 /// The sidecar's address is the operator's own; a target there is not.
 #[tokio::test]
 async fn a_private_sidecar_is_reached_and_a_private_target_is_not() {
-    let world = World::bare(crate::support::Setup::new().without("PX_EGRESS_ALLOW")).await;
+    let world = World::bare(Setup::new().without("PX_EGRESS_ALLOW")).await;
     let (api_base, here) = (world.upstream.url(""), world.upstream.addr().to_string());
     let fields =
         json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com", here]});

@@ -84,54 +84,82 @@ both_engines! {
     }
 }
 
-#[tokio::test]
-async fn no_secret_is_in_files_logs_or_exports() {
-    let mut world = lively(Setup::new().env("PX_LOG", "trace")).await;
-    let body = "BODY-canary/9&\"<w>+é of a request";
-    let call = world.forward("POST", "/sealed?token=QUERY-canary").header("x-api-token", "HEADER-canary-1");
-    let txn = call.header("authorization", "Bearer AGENTS-OWN-canary").body(body).send().await.txn();
-    let hook = json!({"url": "https://8.8.8.8/in", "events": ["score.changed"]});
-    let hook = world.owner.client.post("/admin/webhooks", &hook).send().await.expect(201).json();
-    let hook = hook["secret"].as_str().unwrap();
-    let key = world.agent.key.clone();
-    let session = world.app.bootstrap["owner_session_token"].as_str().unwrap().to_owned();
-    let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
-    let csv = world.app.cli(&["audit", "export", "--format", "csv"]).await.expect(0).stdout;
-    let backup = world.app.directory().join("backup.db");
-    world.app.cli(&["backup", backup.to_str().unwrap()]).await.expect(0);
-    world.owner.approve(&txn).await;
-    world.agent.outcome(&txn).await;
-    world.app.stop().await;
-    for secret in [SECRET, &key, &session, hook, body, "AGENTS-OWN-canary"] {
-        assert!(search_files(world.app.directory(), secret) >= 4);
-        for text in [&dump, &csv] {
-            assert_eq!(found(secret, text.as_bytes()), Vec::<String>::new());
-        }
+/// Every row of every table, where the tables are no file that is searched as one.
+fn tables(world: &World) -> String {
+    if !world.app.is_postgres() {
+        return String::new();
     }
+    let names = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()";
+    let rows = world.app.sql(names).into_iter();
+    let rows = rows.flat_map(|name| world.app.sql(&format!("SELECT t::text FROM \"{name}\" t")));
+    let text = rows.collect::<Vec<_>>().join("\n");
+    assert!(text.contains("default-agent"), "{text}");
+    text
 }
 
-#[tokio::test]
-async fn a_secret_in_the_query_shows_nowhere() {
-    let mut world = World::bare(Setup::new().env("PX_LOG", "trace")).await;
-    let auth = json!({"kind": "query", "parameter": "key"});
-    world.credential("api", &json!({"auth": auth, "secret": SECRET})).await;
-    world.upstream.reply_with(|request| {
-        let echo = request.target.clone();
-        pyxis_testkit::upstream::Reply::new(302).header("location", &echo).body(echo)
-    });
-    let answer = world.forward("GET", "/x?a=1").send().await.forwarded(302);
-    assert_eq!(
-        found(SECRET, format!("{:?}{}", answer.headers, answer.text()).as_bytes()),
-        Vec::<String>::new()
-    );
-    let txn = world.pause("/y").await;
-    world.owner.approve(&txn).await;
-    let outcome = world.agent.outcome(&txn).await.to_string();
-    assert_eq!(found(SECRET, outcome.as_bytes()), Vec::<String>::new());
-    let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
-    assert_eq!(found(SECRET, dump.as_bytes()), Vec::<String>::new());
-    world.app.stop().await;
-    search_files(world.app.directory(), SECRET);
+both_engines! {
+    async fn no_secret_is_in_files_tables_logs_or_exports(setup: Setup) {
+        let mut world = lively(setup.env("PX_LOG", "trace")).await;
+        let body = "BODY-canary/9&\"<w>+é of a request";
+        let call = world.forward("POST", "/sealed?token=QUERY-canary").body(body);
+        let call = call.header("x-api-token", "HEADER-canary-1");
+        let txn = call.header("authorization", "Bearer AGENTS-OWN-canary").send().await.txn();
+        let hook = json!({"url": "https://8.8.8.8/in", "events": ["score.changed"]});
+        let hook = world.owner.client.post("/admin/webhooks", &hook).send().await.expect(201).json();
+        let hook = hook["secret"].as_str().unwrap();
+        let key = world.agent.key.clone();
+        let session = world.app.bootstrap["owner_session_token"].as_str().unwrap().to_owned();
+        let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
+        let csv = world.app.cli(&["audit", "export", "--format", "csv"]).await.expect(0).stdout;
+        let backup = world.app.directory().join("backup.db");
+        world.app.cli(&["backup", backup.to_str().unwrap()]).await.expect(0);
+        world.owner.approve(&txn).await;
+        world.agent.outcome(&txn).await;
+        world.app.stop().await;
+        let tables = tables(&world);
+        for secret in [SECRET, &key, &session, hook, body, "AGENTS-OWN-canary"] {
+            // The master key, the log and the backup; on SQLite the database besides.
+            assert!(search_files(world.app.directory(), secret) >= 3 + usize::from(tables.is_empty()));
+            for text in [&dump, &csv, &tables] {
+                assert_eq!(found(secret, text.as_bytes()), Vec::<String>::new());
+            }
+        }
+    }
+
+    async fn a_secret_in_the_query_shows_nowhere(setup: Setup) {
+        let mut world = World::bare(setup.env("PX_LOG", "trace")).await;
+        let auth = json!({"kind": "query", "parameter": "key"});
+        world.credential("api", &json!({"auth": auth, "secret": SECRET})).await;
+        world.upstream.reply_with(|request| {
+            let echo = request.target.clone();
+            pyxis_testkit::upstream::Reply::new(302).header("location", &echo).body(echo)
+        });
+        let answer = world.forward("GET", "/x?a=1").send().await.forwarded(302);
+        let told = format!("{:?}{}", answer.headers, answer.text());
+        let txn = world.pause("/y").await;
+        world.owner.approve(&txn).await;
+        let outcome = world.agent.outcome(&txn).await.to_string();
+        let dump = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
+        world.app.stop().await;
+        for text in [told, outcome, dump, tables(&world)] {
+            assert_eq!(found(SECRET, text.as_bytes()), Vec::<String>::new());
+        }
+        search_files(world.app.directory(), SECRET);
+    }
+
+    /// One JSON object on each line, and nothing in it that the other form keeps out.
+    async fn the_log_for_programs_is_json_without_a_secret(setup: Setup) {
+        let mut world = lively(setup.env("PX_LOG", "trace").env("PX_LOG_JSON", "true")).await;
+        world.app.stop().await;
+        let log = world.app.logs();
+        let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let said = |text: &str| lines.iter().any(|line| line["message"] == text);
+        assert!(said("stopping: open requests may finish"), "{log}");
+        assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()), "{log}");
+        for secret in [SECRET, &world.agent.key, world.app.owner_token()] {
+            assert_eq!(found(secret, log.as_bytes()), Vec::<String>::new());
+        }
+    }
 }
 
 #[tokio::test]

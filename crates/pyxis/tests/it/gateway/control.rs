@@ -40,6 +40,21 @@ both_engines! {
 }
 
 #[tokio::test]
+async fn a_refusal_that_somebody_can_do_something_about_says_what() {
+    let world = World::new().await;
+    let (url, far) = (world.upstream.url("/"), "https://a.example.com/");
+    for (call, status, code, what) in [
+        (world.forward("GET", "/").without("x-px-key"), 401, "missing_key", "agent key"),
+        (world.forward("GET", "/").set("x-px-key", "nonsense"), 401, "invalid_key", "new agent key"),
+        (world.agent.forward("nothing", "GET", &url), 404, "credential_not_found", "/agent/services"),
+        (world.agent.forward("api", "GET", far), 403, "host_not_allowed", "allowed_hosts"),
+    ] {
+        let problem = call.send().await.problem(status, code);
+        assert!(problem["agent_action"].as_str().is_some_and(|text| text.contains(what)), "{problem}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_control_header_is_named() {
     let world = World::new().await;
     for name in ["x-px-credential", "x-px-target"] {

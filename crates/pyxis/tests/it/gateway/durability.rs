@@ -80,6 +80,12 @@ both_engines! {
         let txn = world.pause("/x").await;
         world.owner.approve(&txn).await;
         world.upstream.received(1).await;
+        let call = world.agent.client.get(&format!("/agent/approvals/{txn}"));
+        let under_way = call.send().await.expect(200);
+        assert_eq!(under_way.header("retry-after"), Some("2"));
+        let told = under_way.json();
+        let seen = (&told["status"], &told["response"], &told["error"]);
+        assert_eq!(seen, (&json!("approved"), &Value::Null, &Value::Null));
         world.app.kill().await;
         world.app.serve();
         // At once: a start settles what died in its own data directory.

@@ -49,6 +49,29 @@ both_engines! {
         assert_eq!((&explained["decision"], &explained["rule"]), (&json!("auto_approve"), &json!("grant")));
     }
 
+    async fn explain_tells_the_agent_that_a_grant_serves_from_the_others(setup: Setup) {
+        let world = World::with(setup).await;
+        let second = second_agent(&world).await;
+        granted(&world, "/things", &json!({"grant_seconds": 900, "agent_only": true})).await;
+        let url = world.upstream.url("/things");
+        let people = [
+            (&world.agent, "default-agent", ("auto_approve", "grant")),
+            (&second, "second", ("require_approval", "gated_default")),
+        ];
+        for (agent, name, (decision, rule)) in people {
+            let body = json!({"method": "POST", "url": url, "agent": name});
+            let explained = world.owner.client.post("/admin/policies/api/explain", &body);
+            let explained = explained.send().await.expect(200).json();
+            let told = (&explained["decision"], &explained["rule"]);
+            assert_eq!(told, (&json!(decision), &json!(rule)), "{name}");
+            let passed = passes(&world, agent, "POST", "/things").await;
+            assert_eq!(passed, decision == "auto_approve", "{name}");
+        }
+        let nobody = json!({"method": "POST", "url": url, "agent": "nobody"});
+        let nobody = world.owner.client.post("/admin/policies/api/explain", &nobody);
+        nobody.send().await.problem(404, "not_found");
+    }
+
     async fn each_use_of_a_grant_is_audited_with_its_id(setup: Setup) {
         let world = World::with(setup).await;
         let grant = granted(&world, "/things", &json!({"grant_seconds": 900})).await;

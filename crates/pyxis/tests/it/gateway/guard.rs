@@ -1,8 +1,9 @@
 //! Decisions, `allowed_hosts` and the egress guard.
 
+use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, World, both_engines};
 
 /// A world whose operator opened no network.
 async fn closed() -> World {
@@ -12,6 +13,25 @@ async fn closed() -> World {
 async fn credential_for(world: &World, hosts: &[&str]) {
     let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts});
     world.credential("for", &fields).await;
+}
+
+both_engines! {
+    async fn autonomous_mode_opens_no_host_and_no_network_and_shows_no_secret(setup: Setup) {
+        let world = World::with(setup).await;
+        let mode = json!({"default_approval_mode": "autonomous"});
+        world.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
+        credential_for(&world, &["10.0.0.1"]).await;
+        for method in ["GET", "DELETE"] {
+            let outside = world.agent.forward("api", method, "https://api.example.com/");
+            outside.send().await.problem(403, "host_not_allowed");
+            let inside = world.agent.forward("for", method, "http://10.0.0.1/");
+            inside.send().await.problem(403, "target_not_allowed");
+        }
+        assert_eq!(world.upstream.connections(), 0);
+        world.upstream.reply_with(|request| Reply::ok(request.header("authorization").unwrap().to_owned()));
+        let passed = world.forward("DELETE", "/").send().await.forwarded(200);
+        assert_eq!(passed.text(), "Bearer [REDACTED:api]");
+    }
 }
 
 #[tokio::test]

@@ -93,6 +93,37 @@ both_engines! {
     }
 }
 
+both_engines! {
+    async fn a_replay_tells_what_a_draft_would_change_and_changes_nothing(setup: Setup) {
+        let world = World::with(setup).await;
+        world.forward("GET", "/read").send().await.forwarded(200);
+        world.forward("POST", "/write").send().await.txn();
+        world.forward("PUT", "/write").send().await.txn();
+        let draft = json!({"deny_methods": ["GET"], "auto_approve_methods": ["PUT"]});
+        let replay = async |body: &Value| {
+            world.owner.client.post("/admin/policies/api/replay", body).send().await.expect(200).json()
+        };
+        let replayed = replay(&json!({"policy": draft})).await;
+        assert_eq!(replayed["checked"], 3);
+        let told = |change: &Value| {
+            let (now, draft) = (&change["now"]["decision"], &change["draft"]["decision"]);
+            [&change["method"], &change["target"], now, draft].map(|value| value.as_str().unwrap().to_owned())
+        };
+        let changed: Vec<_> = replayed["changed"].as_array().unwrap().iter().map(told).collect();
+        let (read, write) = (world.upstream.url("/read"), world.upstream.url("/write"));
+        let expected = [
+            ["PUT", &write, "require_approval", "auto_approve"],
+            ["GET", &read, "auto_approve", "deny"],
+        ];
+        assert_eq!(changed, expected.map(|change| change.map(str::to_owned)));
+        assert_eq!(replay(&json!({"policy": draft, "last": 1})).await["checked"], 1);
+        let refused = json!({"policy": {"deny_urls": ["/x*"]}});
+        let refused = world.owner.client.post("/admin/policies/api/replay", &refused);
+        refused.send().await.problem(422, "invalid_field");
+        world.forward("GET", "/read").send().await.forwarded(200);
+    }
+}
+
 #[tokio::test]
 async fn explain_refuses_what_forward_would_not_take() {
     let world = World::new().await;

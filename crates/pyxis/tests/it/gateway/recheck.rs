@@ -36,6 +36,21 @@ both_engines! {
         assert_eq!(over.await["error"], "no_longer_allowed");
         assert_eq!(world.upstream.requests().len(), 0);
     }
+
+    async fn a_credential_that_is_gone_is_not_used(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        world.owner.client.delete("/admin/credentials/api").send().await.expect(204);
+        assert_eq!(fails(&world, &txn).await, "no_longer_allowed");
+    }
+
+    async fn a_request_that_is_not_the_one_the_approver_saw_is_not_sent(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        let another = "0".repeat(64);
+        world.app.sql(&format!("UPDATE approvals SET digest = '{another}' WHERE txn_id = '{txn}'"));
+        assert_eq!(fails(&world, &txn).await, "no_longer_allowed");
+    }
 }
 
 #[tokio::test]
