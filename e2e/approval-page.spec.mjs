@@ -39,6 +39,40 @@ test("a body that is no text is shown as what it is", async () => {
   await world.agent.withdraw(txn);
 });
 
+test("what a signature is over is shown field by field, and a bare hash with a warning", async () => {
+  const auth = { kind: "signing_key", algorithm: "secp256k1" };
+  assert.equal((await world.admin("POST", "/admin/credentials", { name: "treasury", auth })).status, 201);
+  const typed = {
+    types: { Pay: [{ name: "to", type: "address" }, { name: "note", type: "string" }] },
+    primaryType: "Pay",
+    domain: { name: "Bank" },
+    message: { to: `0x${"00".repeat(19)}ff`, note: "<b>rent</b>" },
+  };
+  const txn = await world.agent.askToSign("treasury", {
+    payload: JSON.stringify(typed),
+    encoding: "utf8",
+    algorithm: "secp256k1",
+    format: "eip712",
+    description: "for March",
+  });
+  let shown = await (await fetch(base)).text();
+  for (const row of [
+    "<th>primaryType </th><td>Pay</td>",
+    "<th>domain.name string</th><td>Bank</td>",
+    `<th>to address</th><td>0x${"00".repeat(19)}ff</td>`,
+    "<th>note string</th><td>&lt;b&gt;rent&lt;/b&gt;</td>",
+    "<blockquote>for March</blockquote>",
+  ]) {
+    assert.ok(shown.includes(row), `${row}: ${shown}`);
+  }
+  assert.ok(!shown.includes('role="alert"') && !shown.includes('value="grant"'), shown);
+  assert.match(await say(txn, "approve", await formKey()), /approved \(1 of 1 approvals\)/);
+  const blind = await world.agent.askToSign("treasury", { payload: "ab".repeat(32), algorithm: "secp256k1" });
+  shown = await (await fetch(base)).text();
+  assert.match(shown, /<p role="alert"><strong>Only a hash is shown: .*<\/p><pre>(ab){32}<\/pre>/);
+  await world.agent.withdraw(blind);
+});
+
 test("the page shows what waits, decides it, and leaves a passkey to its own origin", async () => {
   const [approved, denied] = [await world.agent.ask("/<b>one"), await world.agent.ask("/two")];
   const shown = await (await fetch(base)).text();

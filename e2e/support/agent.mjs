@@ -37,6 +37,16 @@ export class Agent {
     return pause.txn_id;
   }
 
+  /** Asks for a signature; its transaction's id. */
+  async askToSign(credential, body) {
+    const headers = { ...this.#key, "X-PX-Credential": credential };
+    const url = this.#world.server.url("/sign");
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    const pause = await answer.json();
+    assert.equal(answer.status, 202, JSON.stringify(pause));
+    return pause.txn_id;
+  }
+
   /** How a transaction stands. */
   poll(txn) {
     return this.#poll(txn, "");

@@ -46,12 +46,33 @@ def text(value):
     return html.escape(str(value))
 
 
+def signature(signing):
+    """What would be signed, decoded: whoever approves it answers for every word of it."""
+    head = f"{text(signing['algorithm'])}, {text(signing['format'])}, digest {text(signing['digest'])}"
+    warning = f'<p role="alert"><strong>{text(signing["warning"])}</strong></p>' if signing["warning"] else ""
+    words = f"<p>The agent says:</p><blockquote>{text(signing['description'])}</blockquote>"
+    typed = signing["typed"]
+    if typed:
+        what = {"path": "primaryType", "type": "", "value": typed["primary_type"]}
+        domain = [{**field, "path": "domain." + field["path"]} for field in typed["domain"]]
+        rows = (
+            f"<tr><th>{text(field['path'])} {text(field['type'])}</th><td>{text(field['value'])}</td></tr>"
+            for field in [what, *domain, *typed["message"]]
+        )
+        payload = f"<table>{''.join(rows)}</table>"
+    else:
+        payload = f"<pre>{text(signing['bytes'] if signing['text'] is None else signing['text'])}</pre>"
+    return f"<p>To be signed: {head}</p>{warning}{payload}{words if signing['description'] else ''}"
+
+
 def card(txn):
     """One request. The list has no bodies, and nobody should approve what they could not see."""
     _, one = call("GET", "/approvals/" + urllib.parse.quote(txn))
+    signing = one.get("signing")
     body = one.get("body") or {"encoding": "utf-8", "content": ""}
     # What is no text comes as base64, and the page says so: it is not what will be sent letter for letter.
     kind = "" if body["encoding"] == "utf-8" else f"<p>{one['body_bytes']} bytes, as {text(body['encoding'])}:</p>"
+    content = signature(signing) if signing else f"{kind}<pre>{text(body['content'])}</pre>"
     covers = one.get("grant_coverage")
     lately = (
         f"<p>A grant would have covered {covers['covered']} of the last {covers['looked_at']} requests.</p>"
@@ -59,17 +80,18 @@ def card(txn):
         else ""
     )
     action = "/" + urllib.parse.quote(one["txn_id"])
+    # Every signature is approved by itself.
+    grant = '<button name="verb" value="grant">Approve, and the same for 30 minutes</button> '
     buttons = (
         f'<form method="post" action="{action}"><input type="hidden" name="key" value="{FORM_KEY}">'
-        '<button name="verb" value="approve">Approve</button> '
-        '<button name="verb" value="grant">Approve, and the same for 30 minutes</button> '
+        f'<button name="verb" value="approve">Approve</button> {"" if signing else grant}'
         '<label>Reason <input name="reason"></label> <button name="verb" value="deny">Deny</button></form>'
     )
     return (
         f"<article><h2>{text(one['method'])} {text(one['target'])}</h2>"
         f"<p>{text(one['agent_name'])} wants to use {text(one['credential_name'])}: "
         f"{text(one['reason'] or 'no reason given')}</p>"
-        f"{kind}<pre>{text(body['content'])}</pre>{lately}{buttons}</article>"
+        f"{content}{lately}{buttons}</article>"
     )
 
 

@@ -4,8 +4,8 @@
 pub const MAX_CHARS: usize = 500;
 
 /// How `body` begins, cut between characters; `None` when there is nothing, or nothing readable.
-/// Control characters and those that turn the direction of text are shown as `�`, so that a preview
-/// cannot rearrange the message around it.
+/// Control characters, other ends of lines and what turns the direction of text are shown as `�`, so that a
+/// preview cannot rearrange the message around it.
 pub fn preview(body: &[u8]) -> Option<String> {
     // The longest character has four bytes; one that is cut in two at the end is left out.
     let head = &body[..body.len().min(4 * MAX_CHARS)];
@@ -25,7 +25,10 @@ pub fn preview(body: &[u8]) -> Option<String> {
 
 /// The character, or a sign in place of one that would not be seen as what it is.
 pub fn visible(c: char) -> char {
-    let turns = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    );
     if turns || (c.is_control() && !matches!(c, '\n' | '\t')) { '\u{fffd}' } else { c }
 }
 
@@ -63,5 +66,6 @@ mod tests {
     #[test]
     fn signs_that_rearrange_text_are_shown_as_such() {
         assert_eq!(preview("pay\u{202e}cod\x07".as_bytes()).as_deref(), Some("pay\u{fffd}cod\u{fffd}"));
+        assert_eq!(preview("a\u{2028}b\u{2029}c\nd".as_bytes()).as_deref(), Some("a\u{fffd}b\u{fffd}c\nd"));
     }
 }

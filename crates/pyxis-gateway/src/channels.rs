@@ -7,6 +7,7 @@ mod card;
 mod identity;
 pub mod matrix;
 mod outbox;
+mod payload;
 pub mod telegram;
 
 use pyxis_core::hex;

@@ -218,6 +218,34 @@ pub fn shown(body: &[u8]) -> Option<Shown> {
     Some(shown)
 }
 
+impl Shown {
+    /// The algorithm and what it is applied to, in words.
+    pub fn what(&self) -> String {
+        let format = match (self.format, self.hash) {
+            (Format::Raw, Hash::None) => "raw",
+            (Format::Raw, Hash::Sha256) => "raw, hashed with SHA-256",
+            (Format::Raw, Hash::Keccak256) => "raw, hashed with Keccak-256",
+            (Format::Eip191, _) => "Ethereum message (EIP-191)",
+            (Format::Eip712, _) => "Ethereum typed data (EIP-712)",
+        };
+        format!("{}, {format}", self.algorithm)
+    }
+
+    /// Typed data in one list: what it is, who it is for, what it says.
+    pub fn fields(&self) -> Vec<Field> {
+        let Some(typed) = &self.typed else { return Vec::new() };
+        let (path, value) = ("primaryType".to_owned(), typed.primary_type.clone());
+        let domain = typed
+            .domain
+            .iter()
+            .map(|field| Field { path: format!("domain.{}", field.path), ..field.clone() });
+        std::iter::once(Field { path, r#type: String::new(), value })
+            .chain(domain)
+            .chain(typed.message.iter().cloned())
+            .collect()
+    }
+}
+
 impl From<eip712::Field> for Field {
     fn from(field: eip712::Field) -> Self {
         Self { path: field.path, r#type: field.type_name, value: field.value }

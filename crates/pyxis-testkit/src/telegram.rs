@@ -52,6 +52,11 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// What its buttons say.
+    pub fn labels(&self) -> Vec<&str> {
+        self.buttons.iter().map(|(label, _)| label.as_str()).collect()
+    }
+
     /// What the button with this label carries.
     pub fn button(&self, label: &str) -> &str {
         let found = self.buttons.iter().find(|(found, _)| found == label);

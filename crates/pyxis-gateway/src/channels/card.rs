@@ -10,17 +10,19 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::{preview, visible};
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
-use super::nonce;
+use super::{nonce, payload};
 use crate::approvals::view::{self, View};
 use crate::approvals::{standing, voters};
 use crate::error::Result;
 use crate::service::brand::{self, Brand};
 use crate::service::coverage::Recent;
 use crate::service::policies;
+use crate::sign;
 use crate::state::State;
 
 /// Longest single-line field, in characters.
@@ -35,8 +37,8 @@ pub(crate) struct Card {
     pub(crate) nonce: String,
     /// Where a person decides with all before their eyes.
     pub(crate) url: String,
-    /// Whether only a passkey ceremony can approve.
-    pub(crate) passkey: bool,
+    /// Where a person approves.
+    pub(crate) place: Place,
     /// Whether an approval can open a grant.
     pub(crate) grantable: bool,
     /// The colour of the first line, where a platform has colours.
@@ -44,6 +46,17 @@ pub(crate) struct Card {
     /// Where the platform itself can fetch the logo, if there is one and it can.
     pub(crate) logo: Option<String>,
     lines: Vec<String>,
+}
+
+/// Where a person approves. Everything can be denied in the chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the chat, by a button or a reaction.
+    Chat,
+    /// On the page that shows everything: the message does not, or it warns.
+    Page,
+    /// There, in a passkey ceremony.
+    Ceremony,
 }
 
 /// What the cards of one round have in common, looked up once for each workspace.
@@ -67,17 +80,19 @@ impl Common {
 impl Card {
     /// The message as it should be now; `None` when there is nothing to tell any more.
     pub(crate) async fn of(state: &State, message: &ChatMessageRow, common: &Common) -> Result<Option<Self>> {
-        let seen = match view::one(state, message.workspace_id, message.txn_id).await {
-            Err(crate::Error::NotFound(_)) => return Ok(None),
-            other => other?,
-        };
+        let Some(seen) = seen(state, message).await? else { return Ok(None) };
         let brand = brand::get(state, message.workspace_id).await?;
         let row = &seen.row;
         let policy = policies::by_id(state, row.workspace_id, row.credential_id).await?;
         let (passkey, needed) =
             (standing::passkey_required(row, policy.as_ref()), standing::needed(row, policy.as_ref()));
-        let url = format!("{}/approve/{}", state.config.base_url, row.txn_id);
-        let mut lines = asked(&seen, &brand);
+        let url = page(state, row);
+        let (mut lines, enough) = asked(&seen, &brand);
+        let place = match (passkey, enough) {
+            (true, _) => Place::Ceremony,
+            (false, true) => Place::Chat,
+            (false, false) => Place::Page,
+        };
         let grantable = !passkey && standing::grantable(row, needed);
         if row.state == ApprovalState::Pending {
             lines.extend(tally(state, &seen, policy.as_ref(), needed).await?);
@@ -86,7 +101,11 @@ impl Card {
                 lines.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
             }
             lines.push(format!("Until {}", time_of_day(row.expires_at)));
-            let way = if passkey { "Approve with your passkey" } else { "Everything about it" };
+            let way = match place {
+                Place::Chat => "Everything about it",
+                Place::Page => "Read it all and approve there",
+                Place::Ceremony => "Approve with your passkey",
+            };
             lines.push(format!("{way}: {url}"));
         } else {
             lines.extend(ending(&seen));
@@ -99,7 +118,7 @@ impl Card {
                 .then(|| brand::logo_url(state, message.workspace_id)),
             accent: brand.accent.as_deref().and_then(Accent::parse),
             url,
-            passkey,
+            place,
             grantable,
             lines,
         }))
@@ -128,24 +147,63 @@ impl Card {
     }
 }
 
-/// Who asks for what.
-fn asked(seen: &View, brand: &Brand) -> Vec<String> {
+/// Where a transaction must be read before it is approved, if it waits and a message does not show enough of
+/// it: also whoever has an old button, or types a reaction, approves nothing unseen.
+pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
+    let seen = seen(state, message).await?.filter(|seen| seen.row.state == ApprovalState::Pending);
+    Ok(seen.filter(|seen| !content(seen).1).map(|seen| page(state, &seen.row)))
+}
+
+/// What a message is about; `None` when it is gone.
+async fn seen(state: &State, message: &ChatMessageRow) -> Result<Option<View>> {
+    match view::one(state, message.workspace_id, message.txn_id).await {
+        Err(crate::Error::NotFound(_)) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn page(state: &State, row: &ApprovalRow) -> String {
+    format!("{}/approve/{}", state.config.base_url, row.txn_id)
+}
+
+/// Who asks for what, and whether that is enough to approve by.
+fn asked(seen: &View, brand: &Brand) -> (Vec<String>, bool) {
     let row = &seen.row;
     let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
+    let wish = match row.kind {
+        ApprovalKind::Forward => "to use",
+        ApprovalKind::Sign => "a signature of",
+    };
     let mut lines = vec![
         format!("{} · {}", one_line(name), headline(row.state)),
-        format!("{} wants to use {}", one_line(&row.agent_name), one_line(&row.credential_name)),
+        format!("{} wants {wish} {}", one_line(&row.agent_name), one_line(&row.credential_name)),
         format!("{} {}", row.method, one_line(&seen.target)),
     ];
     if let Some(reason) = &row.reason {
         lines.push(format!("Reason: “{}”", one_line(reason)));
     }
-    if let Some(body) = seen.body.as_deref().and_then(preview) {
-        // Marked on every line, so that a body cannot pass for lines of ours.
-        lines.push("Body:".to_owned());
-        lines.extend(body.lines().map(|line| format!("│ {line}")));
+    let (mut told, enough) = content(seen);
+    lines.append(&mut told);
+    (lines, enough)
+}
+
+/// What is asked for, and whether that is enough to approve by. Of a request that is forwarded the beginning
+/// is; a signature stands for all that was signed.
+fn content(seen: &View) -> (Vec<String>, bool) {
+    let body = seen.body.as_deref();
+    match seen.row.kind {
+        ApprovalKind::Sign => {
+            let Some(shown) = body.and_then(sign::shown) else { return (Vec::new(), false) };
+            let (lines, enough) = payload::told(&shown);
+            (lines, enough && seen.row.reason.as_deref().is_none_or(fits))
+        }
+        ApprovalKind::Forward => {
+            let body = body.and_then(preview).unwrap_or_default();
+            let lines = body.lines().map(|line| format!("{}{line}", payload::MARK));
+            let head = (!body.is_empty()).then(|| "Body:".to_owned());
+            (head.into_iter().chain(lines).collect(), true)
+        }
     }
-    lines
 }
 
 /// How many have approved, where several must: those whose word would count now.
@@ -204,11 +262,20 @@ fn headline(state: ApprovalState) -> &'static str {
     }
 }
 
+/// A character of others within a line.
+pub(super) fn flat(c: char) -> char {
+    if c.is_whitespace() { ' ' } else { visible(c) }
+}
+
+/// Whether [`one_line`] cuts nothing off.
+fn fits(text: &str) -> bool {
+    text.chars().nth(LINE).is_none()
+}
+
 /// Text of others on one line, with signs that cannot be seen made visible, and not too long.
 fn one_line(text: &str) -> String {
-    let flat = |c: char| if c.is_whitespace() { ' ' } else { visible(c) };
     let mut line: String = text.chars().take(LINE).map(flat).collect();
-    if text.chars().nth(LINE).is_some() {
+    if !fits(text) {
         line.push('…');
     }
     line

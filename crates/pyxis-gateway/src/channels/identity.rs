@@ -9,7 +9,7 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use pyxis_store::users;
 use serde_json::json;
 
-use super::code_hash;
+use super::{card, code_hash};
 use crate::approvals::decide::{Approver, ChatAccount, GrantWish, Proof, Word, decide_with};
 use crate::error::{Error, Result};
 use crate::records;
@@ -61,6 +61,15 @@ pub(super) async fn act(
         record_stranger(state, workspace, message.txn_id, account).await?;
         return Ok(Said { text: STRANGER.to_owned(), done: false });
     };
+    // What a request holds never changes, so this need not be asked in the transaction of the decision.
+    if action != Action::Deny
+        && let Some(url) = card::must_be_read_at(state, message).await?
+    {
+        return Ok(Said {
+            text: format!("A chat does not show enough of this. Approve it there: {url}"),
+            done: false,
+        });
+    }
     let word = match action {
         Action::Approve => Word::Approve(None),
         Action::ApproveWithGrant => {

@@ -16,7 +16,7 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::card::Card;
+use super::card::{Card, Place};
 use super::outbox::{self, Poster, Trouble};
 use crate::state::State;
 use crate::workers::Stop;
@@ -138,10 +138,10 @@ fn content(card: &Card) -> Value {
 
 /// What the bot offers.
 fn reactions(card: &Card) -> Vec<&'static str> {
-    match (card.state, card.passkey, card.grantable) {
-        (ApprovalState::Pending, true, _) => vec![NO],
-        (ApprovalState::Pending, false, true) => vec![YES, NO, WHILE],
-        (ApprovalState::Pending, false, false) => vec![YES, NO],
+    match (card.state, card.place, card.grantable) {
+        (ApprovalState::Pending, Place::Page | Place::Ceremony, _) => vec![NO],
+        (ApprovalState::Pending, Place::Chat, true) => vec![YES, NO, WHILE],
+        (ApprovalState::Pending, Place::Chat, false) => vec![YES, NO],
         (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, ..) => Vec::new(),
     }
 }

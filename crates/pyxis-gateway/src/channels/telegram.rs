@@ -16,7 +16,7 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::card::Card;
+use super::card::{Card, Place};
 use super::outbox::{self, Poster, Trouble};
 use crate::state::State;
 use crate::workers::Stop;
@@ -107,10 +107,15 @@ fn keyboard(card: &Card) -> Vec<Vec<Value>> {
     }
     let button = |text: &str, action: &str| json!({ "text": text, "callback_data": format!("{action}:{}", card.nonce) });
     let deny = button("Deny", "d");
-    if card.passkey {
+    let elsewhere = match card.place {
+        Place::Chat => None,
+        Place::Page => Some("Read and approve"),
+        Place::Ceremony => Some("Approve with passkey"),
+    };
+    if let Some(text) = elsewhere {
         // Telegram takes no links to this machine in buttons; the text has it in any case.
         let open = card.url.starts_with("https://");
-        let link = open.then(|| json!({ "text": "Approve with passkey", "url": card.url }));
+        let link = open.then(|| json!({ "text": text, "url": card.url }));
         return vec![link.into_iter().chain([deny]).collect()];
     }
     let mut rows = vec![vec![button("Approve", "a"), deny]];

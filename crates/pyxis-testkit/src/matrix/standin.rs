@@ -37,6 +37,8 @@ pub struct Posted {
     pub html: Option<String>,
     /// How often it was edited.
     pub edits: usize,
+    /// The reactions that the bot put under it, in order.
+    pub offered: Vec<String>,
 }
 
 #[derive(Default)]
@@ -324,10 +326,18 @@ impl Inner {
         self.events += 1;
         let event = format!("$event-{}", self.events);
         self.keys.insert(place, event.clone());
-        if kind == "m.room.message" {
-            self.show(room, &event, body);
+        match kind {
+            "m.room.message" => self.show(room, &event, body),
+            "m.reaction" => self.offer(&body["m.relates_to"]),
+            _ => {}
         }
         (200, json!({ "event_id": event }))
+    }
+
+    fn offer(&mut self, relation: &Value) {
+        let message = relation["event_id"].as_str().and_then(|event| self.messages.get_mut(event));
+        let key = relation["key"].as_str().expect("a key");
+        message.expect("a reaction to what was posted").offered.push(key.to_owned());
     }
 
     fn show(&mut self, room: &str, event: &str, body: &Value) {
@@ -343,7 +353,8 @@ impl Inner {
         }
         let text = body["body"].as_str().expect("a text").to_owned();
         let html = body["formatted_body"].as_str().map(str::to_owned);
-        let posted = Posted { room: room.to_owned(), event: event.to_owned(), text, html, edits: 0 };
+        let (room, offered) = (room.to_owned(), Vec::new());
+        let posted = Posted { room, event: event.to_owned(), text, html, edits: 0, offered };
         self.messages.insert(event.to_owned(), posted);
     }
 }

@@ -2,6 +2,7 @@
 
 mod chaos;
 mod matrix;
+mod payloads;
 mod push;
 mod telegram;
 mod webhooks;

@@ -20,7 +20,7 @@ mod recheck;
 mod renewal;
 mod scrub;
 mod sessions;
-mod sign;
+pub(crate) mod sign;
 mod sign_rules;
 mod sigv4;
 mod streaming;

@@ -14,12 +14,13 @@ use pyxis_gateway::channels::show_due;
 use pyxis_gateway::service::{brand, channels, policies};
 use pyxis_gateway::{Error, workers};
 use pyxis_store::chat_messages::{self, ChatPlatform};
-use pyxis_store::{DatabaseUrl, approvals};
+use pyxis_store::{DatabaseUrl, approvals, votes};
 use pyxis_testkit::matrix::{Homeserver, Posted, StandIn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::payloads;
 use crate::races::world::{World, both_engines};
 use crate::support::client::Address;
 use crate::support::{Client, until};
@@ -475,6 +476,71 @@ both_engines! {
         assert!(pyxis_store::grants::list(&world.state.store, world.workspace, true, page, now).await.unwrap().is_empty());
         working.end().await;
     }
+
+    async fn a_signature_is_approved_by_a_reaction_where_the_message_shows_every_field(url: DatabaseUrl) {
+        let (world, homeserver, working) = signing(url).await;
+        let txn = world.pause_signature(&payloads::whole()).await;
+        let message = homeserver.until(|server| offered(server, txn)).await;
+        let lines: Vec<&str> = message.text.lines().collect();
+        for field in payloads::FIELDS {
+            assert!(lines.contains(&field), "{field}: {}", message.text);
+        }
+        assert_eq!(message.offered, ["✅", "❌"], "a signature opens no grant");
+        homeserver.react(&message, ADA, "✅");
+        homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
+        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+        assert_eq!(row.state, ApprovalState::Approved);
+        working.end().await;
+    }
+
+    async fn no_reaction_approves_a_signature_that_a_message_cannot_show_or_warns_of(url: DatabaseUrl) {
+        let (world, homeserver, working) = signing(url).await;
+        for (body, says) in payloads::hard_to_tell() {
+            let txn = world.pause_signature(&body).await;
+            let message = homeserver.until(|server| offered(server, txn)).await;
+            assert!(message.text.contains(says), "{says}: {}", message.text);
+            assert!(message.text.contains("Read it all and approve there: "), "{}", message.text);
+            assert_eq!(message.offered, ["❌"], "{says}");
+            // Whatever is offered, people can type reactions.
+            for key in ["✅", "⏳"] {
+                homeserver.react(&message, ADA, key);
+            }
+            let refusal = format!("A chat does not show enough of this. Approve it there: {}", page(txn));
+            let refusals = |server: &StandIn| {
+                let all = server.messages();
+                (all.iter().filter(|message| message.text == refusal).count() == 2).then_some(())
+            };
+            homeserver.until(refusals).await;
+            let votes = votes::list(&world.state.store, world.workspace, txn).await.unwrap();
+            assert!(votes.is_empty(), "{says}");
+            homeserver.react(&message, ADA, "❌");
+            let denied = |server: &StandIn| {
+                let now = server.messages().into_iter().find(|now| now.event == message.event)?;
+                now.text.contains("Denied by a@example.com").then_some(())
+            };
+            homeserver.until(denied).await;
+        }
+        working.end().await;
+    }
+}
+
+/// A quiet world that asks about signatures, with its workers, and [`ADA`] linked.
+async fn signing(url: DatabaseUrl) -> (World, StandIn, Working) {
+    let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM }).to_string();
+    let (world, homeserver) = quiet(url, &policy).await;
+    world.signing_key(&policy).await;
+    let working = Working::start(&world).await;
+    link(&world, &homeserver).await;
+    (world, homeserver, working)
+}
+
+fn page(txn: TxnId) -> String {
+    format!("{}/approve/{txn}", Config::default().base_url)
+}
+
+/// The message about a transaction, once the last of its reactions is there.
+fn offered(homeserver: &StandIn, txn: TxnId) -> Option<Posted> {
+    posted(homeserver, &page(txn)).filter(|message| message.offered.iter().any(|key| key == "❌"))
 }
 
 mod reactions_decide_in_a_room_of_a_real_homeserver {

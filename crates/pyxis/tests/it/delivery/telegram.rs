@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use crate::races::world::{World, dot};
 
 const ADA: i64 = 4242;
+const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#;
 
 /// A world whose workers talk to the stand-in.
 struct Scene {
@@ -63,6 +64,8 @@ macro_rules! both_engines {
     )+};
 }
 
+mod signatures;
+
 impl Scene {
     async fn start(url: pyxis_store::DatabaseUrl, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
@@ -77,7 +80,7 @@ impl Scene {
             ..Config::default()
         };
         let world = World::with_config(url, config).await;
-        world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#).await;
+        world.policy(POLICY).await;
         let (stop, stopping) = watch::channel(false);
         let loops = workers::start(&world.state, &stopping).await.unwrap();
         Self { world, telegram, stop, loops }
@@ -176,8 +179,7 @@ both_engines! {
         for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
             assert!(message.text.contains(part), "{part}: {}", message.text);
         }
-        let labels: Vec<&str> = message.buttons.iter().map(|(label, _)| label.as_str()).collect();
-        assert_eq!(labels, ["Approve", "Deny", "Approve for 30 min"]);
+        assert_eq!(message.labels(), ["Approve", "Deny", "Approve for 30 min"]);
         for (_, button) in &message.buttons {
             assert!(!button.to_string().contains(&txn.to_string()), "buttons never carry the transaction");
         }
@@ -255,7 +257,7 @@ both_engines! {
         scene.telegram.press(&message, "Approve for 30 min", ADA);
         scene.heard(refused, 4).await;
         // Shut out: as good as a stranger, also where the right would be there.
-        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#).await;
+        scene.world.policy(POLICY).await;
         people::set_enabled(&state, &actor, member, false).await.unwrap();
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard("not linked", 1).await;
@@ -388,8 +390,7 @@ both_engines! {
         scene.link(ADA).await;
         scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "5", "passkey_required": true}"#).await;
         let (txn, message) = scene.asked(1).await;
-        let labels: Vec<&str> = message.buttons.iter().map(|(label, _)| label.as_str()).collect();
-        assert_eq!(labels, ["Approve with passkey", "Deny"]);
+        assert_eq!(message.labels(), ["Approve with passkey", "Deny"]);
         assert_eq!(message.buttons[0].1["url"], format!("https://px.example.com/approve/{txn}"));
         let nonce = message.button("Deny").split_once(':').unwrap().1;
         scene.telegram.press_with(&message, &format!("a:{nonce}"), ADA);

@@ -30,6 +30,34 @@ fn bytes(signed: &Value, member: &str) -> Vec<u8> {
     pyxis_signing::payload::from_hex(signed[member].as_str().unwrap()).unwrap()
 }
 
+/// The example of EIP-712.
+pub(crate) fn mail() -> Value {
+    let person = json!([{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}]);
+    json!({
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
+                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
+            ],
+            "Person": person,
+            "Mail": [
+                {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
+                {"name": "contents", "type": "string"},
+            ],
+        },
+        "primaryType": "Mail",
+        "domain": {
+            "name": "Ether Mail", "version": "1", "chainId": 1,
+            "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
+        },
+        "message": {
+            "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
+            "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
+            "contents": "Hello, Bob!",
+        },
+    })
+}
+
 both_engines! {
     /// Whatever policy and mode say.
     async fn a_signature_waits_for_a_person_whatever_policy_and_mode_say(setup: Setup) {
@@ -196,39 +224,15 @@ both_engines! {
         assert_ne!(after["auth"]["public_key"], before["auth"]["public_key"]);
     }
 
-    /// The example of EIP-712: the key is the hash of "cow", and the signature is the one that is published.
+    /// The key is the hash of "cow", and the signature is the one that is published.
     async fn the_published_example_of_eip_712_is_signed_as_it_is_published(setup: Setup) {
         let world = World::bare(setup).await;
         let auth = json!({"kind": "signing_key", "algorithm": "secp256k1"});
         let secret = "c85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4";
         let made = world.owner.add_credential(&json!({"name": "cow", "auth": auth, "secret": secret})).await;
         assert_eq!(made["auth"]["address"], "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826");
-        let person = json!([{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}]);
-        let typed = json!({
-            "types": {
-                "EIP712Domain": [
-                    {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
-                    {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
-                ],
-                "Person": person,
-                "Mail": [
-                    {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
-                    {"name": "contents", "type": "string"},
-                ],
-            },
-            "primaryType": "Mail",
-            "domain": {
-                "name": "Ether Mail", "version": "1", "chainId": 1,
-                "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
-            },
-            "message": {
-                "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
-                "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
-                "contents": "Hello, Bob!",
-            },
-        });
         let body = json!({
-            "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
+            "payload": mail().to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
         });
         let signed = signed(&world, "cow", &body).await;
         assert_eq!(

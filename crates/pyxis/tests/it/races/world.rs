@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::Surface;
@@ -109,6 +109,21 @@ impl Resolve for Gate {
     }
 }
 
+/// A credential without anything but its name and kind.
+fn credential(name: &str, auth: Auth) -> CredentialInput {
+    CredentialInput {
+        name: name.to_owned(),
+        description: String::new(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(auth),
+        allowed_hosts: Vec::new(),
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: None,
+    }
+}
+
 /// Expands a test to one for each engine: with a world, or with the database for a world of its own settings.
 macro_rules! both_engines {
     ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
@@ -199,15 +214,10 @@ impl World {
         let actor = Actor::cli(made.workspace.id);
         let (second, _) = people::add(&state, &actor, "b@example.com", Role::Owner).await.unwrap();
         let input = CredentialInput {
-            name: "api".to_owned(),
-            description: String::new(),
-            connector: Connector::Direct,
-            api_base: None,
-            auth: Some(Auth::Bearer {}),
             allowed_hosts: vec![upstream.addr().to_string(), format!("{HOST}:{}", upstream.port())],
             allow_http: true,
-            options: CredentialOptions::default(),
             secret: Some(SecretValue::from_json("s3cret-value".into()).unwrap()),
+            ..credential("api", Auth::Bearer {})
         };
         credentials::create(&state, &actor, input).await.unwrap();
         Self {
@@ -235,8 +245,20 @@ impl World {
     }
 
     pub(crate) async fn policy(&self, document: &str) {
+        self.policy_of("api", document).await;
+    }
+
+    async fn policy_of(&self, name: &str, document: &str) {
         let policy = Policy::from_json(document.as_bytes()).unwrap();
-        policies::put(&self.state, &Actor::cli(self.workspace), "api", &policy).await.unwrap();
+        policies::put(&self.state, &self.actor(), name, &policy).await.unwrap();
+    }
+
+    /// A signing key (secp256k1) by the name `treasury`, and its policy.
+    pub(crate) async fn signing_key(&self, document: &str) {
+        let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
+        let input = credential("treasury", Auth::SigningKey(key));
+        credentials::create(&self.state, &self.actor(), input).await.unwrap();
+        self.policy_of("treasury", document).await;
     }
 
     /// As the maker of changes.
@@ -278,8 +300,13 @@ impl World {
         if !reason.is_empty() {
             request = request.header("x-px-reason", reason);
         }
-        let request = request.body(Body::from(format!("round {round}"))).unwrap();
-        self.paused(request).await
+        self.paused(request.body(Body::from(format!("round {round}"))).unwrap()).await
+    }
+
+    /// A request for a signature of [`signing_key`](Self::signing_key), as the agent writes it.
+    pub(crate) async fn pause_signature(&self, body: &str) -> TxnId {
+        let request = self.agent(Method::POST, "/sign").header("x-px-credential", "treasury");
+        self.paused(request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
     /// The transaction of a request that waits.
