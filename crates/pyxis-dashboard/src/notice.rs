@@ -70,7 +70,7 @@ notices! {
         "Not sent: the address is outside the allowed hosts, or not one that Pyxis may reach.";
     ProbeFailed = "probe-failed", false, "Sent nothing useful: the host could not be reached or broke off.";
     ProbeToken = "probe-token", false, "Not sent: the token endpoint gave no access token.";
-    ProbeConnect = "probe-connect", false, "Not sent: the account must be connected first.";
+    ProbeConnect = "probe-connect", false, "Not sent: connect the account first, or replace the secret.";
     Connected = "connected", true, "Connected. Tokens are renewed by themselves from now on.";
     NotConnected = "not-connected", false,
         "Not connected: the provider refused, or it took too long. Nothing was changed; try again.";

@@ -114,10 +114,12 @@ pub enum Error {
     #[error("upstream timeout")]
     UpstreamTimeout,
     /// The account behind a credential must be connected (again) by a person.
-    #[error("the credential's account must be connected again")]
+    #[error("{detail}")]
     ReauthorizationRequired {
         /// Where a manager does that.
         url: String,
+        /// Why, in safe words.
+        detail: String,
     },
     /// No access token could be fetched; says why in safe words.
     #[error("no access token: {0}")]
@@ -326,7 +328,7 @@ impl From<&Error> for Problem {
             Error::UpstreamTimeout => {
                 Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
             }
-            Error::ReauthorizationRequired { url } => {
+            Error::ReauthorizationRequired { url, .. } => {
                 Self::new(S::BAD_GATEWAY, "reauthorization_required", said())
                     .with("url", url.as_str())
                     .with("agent_action", "ask a manager to open the url and connect the account again")

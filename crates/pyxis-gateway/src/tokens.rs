@@ -41,6 +41,8 @@ const LEASE: Duration = Duration::from_mins(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// The code in the store of an account that a person must connect (again).
 const REAUTHORIZE: &str = "reauthorization_required";
+/// What a person is told of it.
+const CONNECT: &str = "the credential's account must be connected again";
 
 /// Tokens of this process, by credential.
 #[derive(Default)]
@@ -222,9 +224,14 @@ async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
     };
     match fetch(state, credential, refresh_token.as_deref().map(String::as_str)).await {
         Ok(granted) => store(state, credential, granted, refresh_token).await,
-        Err(Failure::Refused { code, .. }) if is_connected(credential) && ends_the_connection(&code) => {
-            note_problem(state, credential).await?;
-            Err(reauthorize(state, credential))
+        Err(Failure::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
+            if refusal.ends_the_connection() {
+                note_problem(state, credential).await?;
+                return Err(reauthorize(state, credential));
+            }
+            // The next request asks again: it may be the client's secret, or a bad hour of the provider.
+            let detail = format!("{CONNECT}, or its secret replaced; the token endpoint refused: {refusal}");
+            Err(Error::ReauthorizationRequired { url: page(state, credential), detail })
         }
         Err(failure) => Err(failure.into()),
     }
@@ -250,15 +257,13 @@ fn is_connected(credential: &Subject) -> bool {
     matches!(credential.auth, Some(Auth::Oauth2Refresh(_)))
 }
 
-/// RFC 6749, section 5.2, and what providers say of accounts that withdrew their consent.
-fn ends_the_connection(code: &str) -> bool {
-    matches!(code, "invalid_grant" | "interaction_required" | "consent_required" | "login_required")
+fn reauthorize(state: &State, credential: &Subject) -> Error {
+    Error::ReauthorizationRequired { url: page(state, credential), detail: CONNECT.to_owned() }
 }
 
-fn reauthorize(state: &State, credential: &Subject) -> Error {
-    Error::ReauthorizationRequired {
-        url: format!("{}/app/credentials/{}", state.config.base_url, credential.row.name),
-    }
+/// Where a manager connects the account.
+fn page(state: &State, credential: &Subject) -> String {
+    format!("{}/app/credentials/{}", state.config.base_url, credential.row.name)
 }
 
 /// Puts what was granted into the store, before anybody uses it.

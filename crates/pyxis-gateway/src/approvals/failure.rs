@@ -42,7 +42,9 @@ impl Failure {
     /// said all with their word.
     pub(super) fn into_error(self) -> Option<Error> {
         match (self.code.as_str(), self.url, self.detail) {
-            ("reauthorization_required", Some(url), _) => Some(Error::ReauthorizationRequired { url }),
+            ("reauthorization_required", Some(url), Some(detail)) => {
+                Some(Error::ReauthorizationRequired { url, detail })
+            }
             ("token_error", _, Some(detail)) => {
                 let why = detail.strip_prefix("no access token: ").unwrap_or(&detail);
                 Some(Error::TokenEndpoint(why.to_owned()))
@@ -70,12 +72,12 @@ mod tests {
 
     #[test]
     fn what_a_person_can_do_about_it_survives_and_other_failures_have_their_word() {
-        let url = "https://pyxis.example/app/credentials/api";
-        let told = Failure::of(&Error::ReauthorizationRequired { url: url.to_owned() });
-        assert_eq!(told.url.as_deref(), Some(url));
-        assert!(
-            matches!(told.into_error(), Some(Error::ReauthorizationRequired { url: kept }) if kept == url)
-        );
+        let (url, detail) = ("https://pyxis.example/app/credentials/api", "it must be connected again");
+        let told =
+            Failure::of(&Error::ReauthorizationRequired { url: url.to_owned(), detail: detail.to_owned() });
+        let kept = told.into_error().unwrap();
+        assert!(matches!(&kept, Error::ReauthorizationRequired { url: kept, .. } if kept == url));
+        assert_eq!(kept.to_string(), detail);
         let told = Failure::of(&Error::TokenEndpoint("it answered 401".to_owned()));
         assert_eq!(told.detail.as_deref(), Some("no access token: it answered 401"));
         assert!(matches!(told.into_error(), Some(Error::TokenEndpoint(why)) if why == "it answered 401"));

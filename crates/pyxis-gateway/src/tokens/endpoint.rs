@@ -1,5 +1,6 @@
 //! One request to a token endpoint (RFC 6749, sections 3.2 and 5).
 
+use std::fmt;
 use std::time::Duration;
 
 use base64::Engine;
@@ -37,10 +38,49 @@ pub(super) struct Granted {
 
 /// Why there is no token.
 pub(super) enum Failure {
-    /// The endpoint said no, with this code (RFC 6749, section 5.2).
-    Refused { code: String, status: StatusCode },
+    /// The endpoint said no.
+    Refused(Refusal),
     /// It could not be asked, or not understood.
     Error(Error),
+}
+
+/// A no, and its code where it has one (RFC 6749, section 5.2).
+pub(super) struct Refusal {
+    status: StatusCode,
+    code: String,
+}
+
+impl Refusal {
+    /// Whether the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
+    /// whoever withdrew their consent, and in words of GitHub's and Slack's own.
+    pub(super) fn ends_the_connection(&self) -> bool {
+        matches!(
+            self.code.as_str(),
+            "invalid_grant"
+                | "interaction_required"
+                | "consent_required"
+                | "login_required"
+                | "bad_refresh_token"
+                | "invalid_refresh_token"
+                | "token_revoked"
+        )
+    }
+
+    /// Whether a person must do something. Some providers say `invalid_request`, or nothing at all, of a
+    /// refresh token that is no longer good.
+    pub(super) fn needs_a_person(&self) -> bool {
+        let refused =
+            matches!(self.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let passes = matches!(self.code.as_str(), "temporarily_unavailable" | "server_error");
+        self.ends_the_connection() || refused && !passes
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let blank = if self.code.is_empty() { "" } else { " " };
+        write!(f, "it answered {}{blank}{}", self.status.as_u16(), self.code)
+    }
 }
 
 impl From<Error> for Failure {
@@ -53,9 +93,7 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Error(error) => error,
-            Failure::Refused { code, status } => {
-                Self::TokenEndpoint(format!("it answered {} {code}", status.as_u16()).trim_end().to_owned())
-            }
+            Failure::Refused(refusal) => Self::TokenEndpoint(refusal.to_string()),
         }
     }
 }
@@ -215,7 +253,7 @@ fn read(status: StatusCode, body: &[u8]) -> Result<Granted, Failure> {
         let code = answer.and_then(|answer| answer.error?.as_str().map(str::to_owned)).unwrap_or_default();
         // Codes are short words; whatever else a provider sends is not repeated.
         let plain = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        Failure::Refused { code: if plain { code } else { String::new() }, status }
+        Failure::Refused(Refusal { code: if plain { code } else { String::new() }, status })
     })
 }
 

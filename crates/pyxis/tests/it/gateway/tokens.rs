@@ -148,4 +148,52 @@ both_engines! {
         assert_eq!(outcome["response"]["status"], 200, "{outcome}");
         assert!(outcome.get("detail").is_none() && outcome.get("url").is_none(), "{outcome}");
     }
+
+    /// What ended is not asked for again; what may be the client's fault is, and so is what passes by itself.
+    async fn a_refusal_to_renew_leads_to_where_the_account_is_connected_again(setup: Setup) {
+        let world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        let auth = json!({"kind": "oauth2_refresh", "token_url": tokens.url("/token")});
+        let secret = json!({"client_id": "me", "refresh_token": "r0"});
+        world.credential("api", &json!({"auth": auth, "secret": secret})).await;
+        let ended = "the credential's account must be connected again";
+        for (status, code, error, asked) in [
+            (400, "invalid_grant", "reauthorization_required", 1),
+            (401, "invalid_grant", "reauthorization_required", 1),
+            (400, "interaction_required", "reauthorization_required", 1),
+            (400, "consent_required", "reauthorization_required", 1),
+            (400, "login_required", "reauthorization_required", 1),
+            (200, "bad_refresh_token", "reauthorization_required", 1),
+            (200, "invalid_refresh_token", "reauthorization_required", 1),
+            (200, "token_revoked", "reauthorization_required", 1),
+            (400, "invalid_request", "reauthorization_required", 2),
+            (403, "unauthorized_client", "reauthorization_required", 2),
+            (401, "invalid_client", "reauthorization_required", 2),
+            (401, "", "reauthorization_required", 2),
+            (400, "temporarily_unavailable", "token_error", 2),
+            (429, "slow_down", "token_error", 2),
+            (503, "server_error", "token_error", 2),
+            (200, "internal_error", "token_error", 2),
+        ] {
+            let before = tokens.requests().len();
+            tokens.reply_with(move |_| refused(status, code));
+            for _ in 0..2 {
+                let problem = world.forward("GET", "/").send().await.problem(502, error);
+                let (url, detail) = (problem["url"].as_str(), problem["detail"].as_str().unwrap());
+                let leads = url.is_some_and(|url| url.ends_with("/app/credentials/api"));
+                assert_eq!(leads, error == "reauthorization_required", "{problem}");
+                // Where nobody can tell what it is, the provider's word helps.
+                let said = format!("it answered {status} {code}");
+                assert_eq!(detail == ended, asked == 1, "{problem}");
+                assert_eq!(detail.ends_with(said.trim_end()), asked == 2, "{problem}");
+            }
+            assert_eq!(tokens.requests().len() - before, asked, "{status} {code}");
+            // Another secret is another account.
+            let again = json!({"secret": secret});
+            world.owner.client.put("/admin/credentials/api/secret", &again).send().await.expect(200);
+        }
+        tokens.reply_with(|_| granted("t1", Some("r1")));
+        assert_eq!(sent(&world).await, "Bearer t1");
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
 }
