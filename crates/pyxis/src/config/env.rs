@@ -23,7 +23,10 @@ impl Env for ProcessEnv {
     }
 
     fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
-        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        // Text is moved: a copy would leave another one behind that nobody wipes.
+        let lossy = |text: std::ffi::OsString| {
+            text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned())
+        };
         std::env::vars_os()
             .map(|(name, value)| (lossy(name), lossy(value)))
             .filter(|(name, _)| name.starts_with(prefix))

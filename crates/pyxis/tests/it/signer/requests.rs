@@ -112,3 +112,28 @@ async fn a_head_request_by_post_gets_the_head_alone() {
     assert!(answer.body.is_empty());
     assert_eq!(upstream.received(1).await[0].method, "HEAD");
 }
+
+/// Once in the environment, which is the system's, and once where the signer holds it. Only the ends of secrets
+/// are looked for: of memory that was freed an allocator overwrites the beginning.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_signs_is_in_memory_once_before_and_after_many_requests() {
+    const SECRET: &str = "canary7Qx2Zr9T4K5m8N1b3V6c0X7z2L9k4J5hG8f";
+    const TOKEN_SECRET: &str = "canary3Wp6Ld1Ys8Ht5Fj2Rb9Ec4Un7Mv0Ak6Qo1Gi";
+    let variables = [
+        ("OAUTH_CRED_KEPT_CONSUMER_KEY", "key"),
+        ("OAUTH_CRED_KEPT_CONSUMER_SECRET", SECRET),
+        ("OAUTH_CRED_KEPT_ACCESS_TOKEN", "token"),
+        ("OAUTH_CRED_KEPT_ACCESS_TOKEN_SECRET", TOKEN_SECRET),
+    ];
+    let (signer, upstream) = (Signer::start(&variables), Upstream::http().await);
+    // The key of a signature is the one secret, `&` and the other one.
+    let key = format!("&{TOKEN_SECRET}");
+    let words = [&SECRET[16..], &TOKEN_SECRET[16..], key.as_str()];
+    assert_eq!(signer.copies(words), [2, 2, 0]);
+    for _ in 0..200 {
+        let call = signer.client().call("POST", "/").header("x-oauth-credential", "kept");
+        call.header("x-oauth-target", &upstream.url("/")).send().await.expect(200);
+    }
+    assert_eq!(signer.copies(words), [2, 2, 0]);
+}
