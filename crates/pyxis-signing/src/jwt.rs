@@ -144,16 +144,19 @@ mod tests {
         }
     }
 
+    /// Signer and verifier are different libraries.
     #[test]
-    fn an_ecdsa_token_verifies() {
-        use p256::ecdsa::signature::Verifier;
+    fn ring_verifies_an_ecdsa_token() {
+        use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
         let key = JwtKey::from_pem(JwtAlgorithm::Es256, P256).unwrap();
         let token = key.sign(&claims(), None).unwrap();
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
-        let signature = p256::ecdsa::Signature::from_slice(&signature).unwrap();
         let Inner::P256(key) = &key.0 else { panic!("another key") };
-        key.verifying_key().verify(signed.as_bytes(), &signature).unwrap();
+        let public = key.verifying_key().to_sec1_point(false);
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public.as_bytes());
+        public.verify(signed.as_bytes(), &signature).unwrap();
+        assert!(public.verify(b"another", &signature).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
@@ -262,11 +262,59 @@ async fn a_token_endpoint_that_refuses_or_is_private_is_told_without_its_words()
 }
 
 const KEY: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
+const P256: &str = include_str!("../../../../pyxis-signing/data/p256.pem");
 const RSA: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
 fn claims(jwt: &str) -> Value {
-    let part = jwt.split('.').nth(1).unwrap();
-    serde_json::from_slice(&base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+    part(jwt, 1)
+}
+
+fn part(jwt: &str, number: usize) -> Value {
+    let part = jwt.split('.').nth(number).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+}
+
+/// The assertion of a form.
+fn assertion(form: &str) -> &str {
+    form.split('&').find_map(|pair| pair.strip_prefix("assertion=")).unwrap()
+}
+
+/// Whether a library that does not sign takes a token for one of the key in `pem`: ring signs with RSA only,
+/// so it verifies the others.
+fn holds(algorithm: &str, pem: &str, jwt: &str) -> bool {
+    use ring::signature::{
+        ECDSA_P256_SHA256_FIXED, ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey,
+    };
+    use rsa::pkcs8::DecodePrivateKey as _;
+    use rsa::signature::Verifier as _;
+    let (signed, signature) = jwt.rsplit_once('.').unwrap();
+    let (signed, signature) = (signed.as_bytes(), URL_SAFE_NO_PAD.decode(signature).unwrap());
+    let base64: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
+    let der = STANDARD.decode(base64).unwrap();
+    match algorithm {
+        "EdDSA" => {
+            let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).unwrap();
+            UnparsedPublicKey::new(&ED25519, key.public_key()).verify(signed, &signature).is_ok()
+        }
+        "ES256" => {
+            // It ends with the point (RFC 5915, section 3).
+            let point = &der[der.len() - 65..];
+            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, &signature).is_ok()
+        }
+        _ => {
+            let key = rsa::RsaPrivateKey::from_pkcs8_der(&der).unwrap().to_public_key();
+            let key = rsa::pkcs1v15::VerifyingKey::<rsa::sha2::Sha256>::new(key);
+            let signature = rsa::pkcs1v15::Signature::try_from(signature.as_slice()).unwrap();
+            key.verify(signed, &signature).is_ok()
+        }
+    }
+}
+
+/// And that it takes no other text.
+fn assert_signed(algorithm: &str, pem: &str, jwt: &str) {
+    assert_eq!(part(jwt, 0)["alg"], algorithm);
+    assert!(holds(algorithm, pem, jwt), "{jwt}");
+    assert!(!holds(algorithm, pem, &format!("x{jwt}")), "{jwt}");
 }
 
 #[tokio::test]
@@ -282,7 +330,7 @@ async fn a_signed_assertion_is_exchanged_for_a_token() {
         form.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=ey"),
         "{form}"
     );
-    let claims = claims(form.split("assertion=").nth(1).unwrap());
+    let claims = claims(assertion(&form));
     assert_eq!(
         (&claims["iss"], &claims["sub"]),
         (&json!("https://example.com/me"), &json!("https://example.com/me"))
@@ -291,25 +339,27 @@ async fn a_signed_assertion_is_exchanged_for_a_token() {
     let (made, ends) = (claims["iat"].as_i64().unwrap(), claims["exp"].as_i64().unwrap());
     assert!(made > 1_700_000_000 && ends - made == 300, "{claims}");
     assert!(claims["jti"].as_str().is_some_and(|id| id.len() >= 16), "{claims}");
-    assert_signed_by_the_key(form.split("assertion=").nth(1).unwrap().split('&').next().unwrap());
     verified(&world, "api", &world.upstream.url("/")).await;
     for request in world.upstream.received(2).await {
         assert_eq!(request.header("authorization"), Some("Bearer t0k"));
     }
 }
 
-/// With another library than the one that signs. The last 32 bytes of an Ed25519 key file are the key
-/// (RFC 8410, section 7).
-fn assert_signed_by_the_key(jwt: &str) {
-    use ed25519_dalek::Verifier as _;
-    let base64: String = KEY.lines().filter(|line| !line.starts_with("-----")).collect();
-    let der = STANDARD.decode(base64).unwrap();
-    let seed: [u8; 32] = der[der.len() - 32..].try_into().unwrap();
-    let key = ed25519_dalek::SigningKey::from_bytes(&seed).verifying_key();
-    let (signed, signature) = jwt.rsplit_once('.').unwrap();
-    let signature = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(signature).unwrap();
-    let signature = ed25519_dalek::Signature::from_slice(&signature).unwrap();
-    key.verify(signed.as_bytes(), &signature).unwrap();
+#[tokio::test]
+async fn an_assertion_of_each_algorithm_holds_for_a_library_that_did_not_sign_it() {
+    let world = World::bare(Setup::new()).await;
+    let (tokens, _) = token_server(|_, _| granted("t0k", &json!({}))).await;
+    let keys = [("EdDSA", KEY), ("ES256", P256), ("RS256", RSA)];
+    for (number, (algorithm, pem)) in keys.into_iter().enumerate() {
+        let name = format!("c{number}");
+        let auth = json!({
+            "kind": "jwt_bearer", "token_url": tokens.url("/token"), "issuer": "me", "algorithm": algorithm,
+        });
+        world.credential(&name, &json!({"auth": auth, "secret": pem})).await;
+        world.agent.forward(&name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        let form = tokens.received(number + 1).await.remove(number).text().to_owned();
+        assert_signed(algorithm, pem, assertion(&form));
+    }
 }
 
 #[tokio::test]
@@ -336,7 +386,7 @@ async fn a_github_app_gets_an_installation_token() {
     assert_eq!(claims["iss"], "12");
     // From a minute ago to five minutes from now.
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 360);
-    assert_eq!(jwt.rsplit('.').next().map(str::len), Some(342), "a signature of 256 bytes");
+    assert_signed("RS256", RSA, jwt);
     verified(&world, "api", &world.upstream.url("/")).await;
     for request in world.upstream.received(2).await {
         assert_eq!(request.header("authorization"), Some("Bearer ghs_1"));
