@@ -31,6 +31,24 @@ test("a request that waits over a restart is approved after it and sent once", a
   assert.equal(world.upstream.at("/restarted").length, 1);
 });
 
+test("a request is sent once after kill -9 between its approval and its forward", async () => {
+  const txn = await world.agent.ask("/between");
+  // The attempt cannot be put on record, so the approved request stops right before it.
+  const hold = "CREATE TRIGGER hold BEFORE UPDATE OF attempt_at ON approvals";
+  await world.server.sql(`${hold} BEGIN SELECT RAISE(ABORT, 'held'); END`);
+  await atRequest(txn, async (page) => {
+    await approve(page, txn);
+    await page.getByText("Approved. The request is sent now, once.").waitFor();
+  });
+  await world.server.stop("SIGKILL");
+  assert.equal(world.upstream.at("/between").length, 0);
+  await world.server.sql("DROP TRIGGER hold");
+  await world.server.serve();
+  assert.equal((await world.agent.outcome(txn)).upstream_status, 200);
+  await atRequest(txn, (page) => card(page, txn).getByText("200 from upstream").waitFor());
+  assert.equal(world.upstream.at("/between").length, 1);
+});
+
 test("a request whose answer was lost to kill -9 is shown as such and never sent again", async () => {
   world.upstream.hold();
   const txn = await world.agent.ask("/killed");

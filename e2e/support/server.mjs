@@ -9,6 +9,8 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const PROGRAM = process.env.PX_TEST_PYXIS;
+/** Not every Node that these tests run on has SQLite; Python always has. */
+const SQL = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=30).executescript(sys.argv[2])";
 
 export class Server {
   #directory;
@@ -38,12 +40,10 @@ export class Server {
   }
 
   async #bootstrap() {
-    const options = { cwd: this.#directory, env: this.#env };
-    const { stdout } = await promisify(execFile)(PROGRAM, ["bootstrap", "--json"], options);
-    return JSON.parse(stdout);
+    return JSON.parse(await this.command("bootstrap", "--json"));
   }
 
-  /** What another command prints. The server may run beside it. */
+  /** What a command of the program prints. The server may run beside it. */
   async command(...args) {
     const options = { cwd: this.#directory, env: this.#env };
     const { stdout } = await promisify(execFile)(PROGRAM, args, options);
@@ -56,6 +56,12 @@ export class Server {
     const options = { cwd: this.#directory, env: { ...this.#env, PATH: process.env.PATH, TERM: "xterm" } };
     const { stdout } = await promisify(execFile)("python3", ["-c", script, PROGRAM, ...args], options);
     return stdout;
+  }
+
+  /** Runs statements behind the program's back. */
+  async sql(statements) {
+    const database = join(this.#directory, "data", "pyxis.db");
+    await promisify(execFile)("python3", ["-c", SQL, database, statements]);
   }
 
   async serve() {
