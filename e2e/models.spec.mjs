@@ -56,11 +56,13 @@ test("cards, plots and suspected groups stand on the page, on a phone too", asyn
       async (page) => {
         await page.goto("/app/models");
         await page.getByRole("heading", { name: "How good they are" }).waitFor();
-        for (const name of ["ROC curve", "Precision and recall", "Calibration"]) {
-          await page.getByRole("img", { name }).waitFor();
+        for (const name of ["ROC curve", "Precision and recall", "Calibration", "Scores"]) {
+          await page.getByRole("img", { name, exact: true }).waitFor();
         }
         await page.getByText("partly circular").waitFor();
         await page.getByText("12 members sent to").waitFor();
+        await page.getByText("Picture", { exact: true }).first().click();
+        await page.getByRole("img", { name: /^Group of 0x/ }).first().waitFor();
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
         assert.equal(wide, false, "nothing is wider than the screen");
       },

@@ -5,41 +5,25 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Error;
-use crate::calibration::{Curve, sigmoid};
+use crate::calibration::sigmoid;
 use crate::card::Card;
 use crate::chain::Model;
 use crate::custom::{self, Custom, CustomCard};
+use crate::family::{Family, FamilyHead};
 use crate::features::{self, Features};
-use crate::forest::Forest;
 
 const MAGIC: &[u8; 4] = b"PXM1";
 /// What a model weighs where it has never seen labels, of what it weighs where it has.
 const TRANSFERRED_WEIGHT: f64 = 0.5;
-/// The name of the model that stands in for chains without labels.
-pub const SHARED: &str = "shared";
-
-/// One model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Part {
-    /// Its name: a model of the interface, or [`SHARED`].
-    pub name: String,
-    /// From raw answers to probabilities.
-    pub curve: Curve,
-    /// What it weighs in the aggregate.
-    pub weight: f64,
-    /// Its trees.
-    pub forest: Forest,
-}
-
 /// Models that were trained together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
     /// What it says of itself.
     pub card: Card,
-    /// The models; one may be [`SHARED`].
-    pub parts: Vec<Part>,
-    /// From the weighted mean of log odds to the aggregate's probability.
-    pub aggregate: Curve,
+    /// What answers about wallets whose company is known: they were imported.
+    pub company: Family,
+    /// What answers about wallets that only an indexer knows. Where there is none, the other does.
+    pub alone: Option<Family>,
     /// Models of the user's own, at most one for each model of the interface. They come first.
     pub customs: Vec<Custom>,
     /// Whether all but the user's own come with the program: then those of the next release take over.
@@ -123,14 +107,14 @@ impl Bundle {
         }
         let aggregate = match self.custom(Model::Aggregate) {
             Some(custom) => custom.log_odds(&found.wallet)?,
-            None => self.aggregate.log_odds(mean(&singles)),
+            None => self.family(found).aggregate.log_odds(mean(&singles)),
         };
         Ok(Scores { singles, aggregate: Some(aggregate) })
     }
 
     fn single(&self, model: Model, found: &Features) -> Result<Option<Single>, Error> {
         let Some(seen) = model.scope().and_then(|scope| found.seen(scope)) else { return Ok(None) };
-        let part = self.part(model);
+        let part = self.family(found).part(model);
         let weight =
             part.map_or(
                 0.0,
@@ -160,13 +144,9 @@ impl Bundle {
         self.customs.sort_by_key(|custom| custom.model as u8);
     }
 
-    /// The part that answers for a model, and whether it does so for want of a better one.
-    pub fn part(&self, model: Model) -> Option<(&Part, bool)> {
-        let named = |name: &str| self.parts.iter().find(|part| part.name == name);
-        match named(model.as_str()) {
-            Some(part) => Some((part, false)),
-            None => named(SHARED).map(|part| (part, true)),
-        }
+    /// What answers about a wallet.
+    fn family(&self, found: &Features) -> &Family {
+        self.alone.as_ref().filter(|_| !found.knows_company()).unwrap_or(&self.company)
     }
 
     /// Why a model answered what it answered; `None` for the aggregate, unless it is the user's own.
@@ -178,7 +158,7 @@ impl Bundle {
     }
 
     fn explain_part(&self, model: Model, found: &Features) -> Option<Explanation> {
-        let (part, _) = self.part(model)?;
+        let (part, _) = self.family(found).part(model)?;
         let seen = found.seen(model.scope()?)?;
         let (moved, start) = part.forest.explain(&seen);
         let slope = part.curve.slope;
@@ -195,15 +175,10 @@ impl Bundle {
     /// What names the models, whenever they were trained: the SHA-256 of trees and curves.
     pub fn fingerprint(&self) -> String {
         let mut sum = Sha256::new();
-        for part in &self.parts {
-            sum.update(part.name.as_bytes());
-            for number in [part.curve.slope, part.curve.offset, part.weight] {
-                sum.update(number.to_le_bytes());
-            }
-            sum.update(part.forest.to_bytes());
+        self.company.digest(&mut sum);
+        if let Some(alone) = &self.alone {
+            alone.digest(&mut sum);
         }
-        sum.update(self.aggregate.slope.to_le_bytes());
-        sum.update(self.aggregate.offset.to_le_bytes());
         for custom in &self.customs {
             let CustomCard { model, file_sha256, calibration, weight, unknown, human_column, .. } =
                 &custom.card;
@@ -215,26 +190,21 @@ impl Bundle {
 
     /// As a file. What comes with the program is not written.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let parts: &[Part] = if self.of_program { &[] } else { &self.parts };
-        let forests: Vec<Vec<u8>> = parts.iter().map(|part| part.forest.to_bytes()).collect();
+        let nothing = Family { parts: Vec::new(), aggregate: self.company.aggregate };
+        let (company, alone) =
+            if self.of_program { (&nothing, None) } else { (&self.company, self.alone.as_ref()) };
+        let (company, mut forests) = company.to_parts();
+        let (alone, more) = alone.map(Family::to_parts).unzip();
+        forests.extend(more.unwrap_or_default());
         let head = Head {
             features: features::ALL,
             card: self.card.clone(),
-            aggregate: self.aggregate,
+            company,
+            alone,
             customs: self
                 .customs
                 .iter()
                 .map(|custom| CustomHead { card: custom.card.clone(), bytes: custom.file().len() })
-                .collect(),
-            parts: parts
-                .iter()
-                .zip(&forests)
-                .map(|(part, forest)| PartHead {
-                    name: part.name.clone(),
-                    curve: part.curve,
-                    weight: part.weight,
-                    bytes: forest.len(),
-                })
                 .collect(),
         };
         // Numbers and texts: it cannot fail to become JSON.
@@ -242,7 +212,7 @@ impl Bundle {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
         bytes.extend(head);
-        bytes.extend(forests.concat());
+        bytes.extend(forests);
         for custom in &self.customs {
             bytes.extend(custom.file());
         }
@@ -263,14 +233,16 @@ impl Bundle {
         let named = head.card.features_sha256.as_ref();
         let others = named.is_some_and(|names| *names != features::names_digest());
         // Without parts of its own, a bundle takes those of the program, and their card.
-        if head.features != features::ALL || (others && !head.parts.is_empty()) {
+        let own = !head.company.parts.is_empty();
+        if head.features != features::ALL || (others && own) {
             return Err(Error::unreadable("the model file", "it is made for other features; train it again"));
         }
-        let mut parts = Vec::new();
-        for PartHead { name, curve, weight, bytes } in head.parts {
-            let (forest, after) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
-            rest = after;
-            parts.push(Part { name, curve, weight, forest: Forest::from_bytes(forest, features::ALL)? });
+        let (company, after) = Family::from_parts(head.company, rest)?;
+        rest = after;
+        let mut alone = None;
+        if let Some(head) = head.alone {
+            let (found, after) = Family::from_parts(head, rest)?;
+            (alone, rest) = (Some(found), after);
         }
         let mut customs = Vec::new();
         for CustomHead { card, bytes } in head.customs {
@@ -281,10 +253,10 @@ impl Bundle {
         if !rest.is_empty() {
             return Err(damaged());
         }
-        if parts.is_empty() {
+        if !own {
             return Ok(Self { customs, ..crate::built_in()? });
         }
-        Ok(Self { card: head.card, parts, aggregate: head.aggregate, customs, of_program: false })
+        Ok(Self { card: head.card, company, alone, customs, of_program: false })
     }
 }
 
@@ -298,8 +270,11 @@ pub(crate) fn mean(singles: &[Single]) -> f64 {
 struct Head {
     features: usize,
     card: Card,
-    aggregate: Curve,
-    parts: Vec<PartHead>,
+    #[serde(flatten)]
+    company: FamilyHead,
+    /// Files from before wallets that are known alone were told apart have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alone: Option<FamilyHead>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     customs: Vec<CustomHead>,
 }
@@ -307,13 +282,5 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct CustomHead {
     card: CustomCard,
-    bytes: usize,
-}
-
-#[derive(Serialize, Deserialize)]
-struct PartHead {
-    name: String,
-    curve: Curve,
-    weight: f64,
     bytes: usize,
 }

@@ -23,8 +23,12 @@ pub struct Card {
     pub split: String,
     /// What to keep in mind.
     pub limits: Vec<String>,
-    /// Each model.
+    /// Each model that answers about wallets whose company is known.
     pub models: Vec<ModelCard>,
+    /// Each model that answers about wallets that only an indexer knows. Files from before these were told apart
+    /// have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alone: Vec<ModelCard>,
 }
 
 /// What a bundle learned from.
@@ -61,8 +65,26 @@ pub struct ModelCard {
     pub random: Option<Quality>,
     /// Measured on whole groups left out.
     pub by_cluster: Option<Quality>,
+    /// Of those for wallets that are known alone: measured on addresses left out at random whose counterparties
+    /// were imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Quality>,
     /// `shared` only: measured on whole groups of a chain that it learned nothing of, chain by chain.
     pub by_chain: Vec<(String, Quality)>,
     /// The features that say most, by how much they move the answer on average.
     pub important: Vec<(String, f64)>,
+}
+
+impl ModelCard {
+    /// Every measurement, and how it was made.
+    pub fn measured(&self) -> Vec<(String, &Quality)> {
+        let splits = [
+            ("random", &self.random),
+            ("by cluster", &self.by_cluster),
+            ("random, counterparties imported", &self.imported),
+        ];
+        let whole = splits.into_iter().filter_map(|(how, quality)| Some((how.to_owned(), quality.as_ref()?)));
+        let unseen = self.by_chain.iter().map(|(chain, quality)| (format!("{chain} unseen"), quality));
+        whole.chain(unseen).collect()
+    }
 }

@@ -1,8 +1,6 @@
 //! Suspected groups: users that transfers, a shared funder or sink, and timing connect and that models doubt,
 //! with the evidence.
 
-mod joined;
-
 use std::collections::HashMap;
 
 use pyxis_core::address::EvmAddress;
@@ -13,13 +11,13 @@ use crate::Error;
 use crate::bundle::{Bundle, score};
 use crate::features::Features;
 use crate::graph::{Graph, Node};
+use crate::joined::{self, SMALL};
 use crate::peers::Peers;
 
-/// Rises with the rule by which users are joined, so that stored groups are looked for anew.
-pub const RULE: u32 = 2;
+/// Rises with the rule by which users are joined and with what is said of them, so that stored groups are looked
+/// for anew.
+pub const RULE: u32 = 3;
 
-/// A funder or sink with more counterparties than this serves the public.
-const SMALL: u32 = 300;
 /// Members and edges of a group that are kept for drawing.
 const DRAWN: usize = 60;
 
@@ -53,6 +51,9 @@ pub struct Shared {
     pub address: EvmAddress,
     /// How many members deal with it.
     pub members: usize,
+    /// Which of the members listed do, by their places.
+    #[serde(default)]
+    pub who: Vec<usize>,
 }
 
 /// A member of a group.
@@ -120,8 +121,14 @@ fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<Shared> {
         }
     }
     let address = |node: Node| graph.address(node);
-    let most = counts.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(address(*node))))?;
-    (most.1 >= 2).then(|| Shared { address: address(most.0), members: most.1 })
+    let (end, members) =
+        counts.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(address(*node))))?;
+    let deals = |node: Node| {
+        let pair = if outgoing { (node, end) } else { (end, node) };
+        graph.transfers_of(node).any(|transfer| (transfer.from, transfer.to) == pair)
+    };
+    let who = (0..nodes.len().min(DRAWN)).filter(|place| deals(nodes[*place])).collect();
+    (members >= 2).then(|| Shared { address: address(end), members, who })
 }
 
 fn same_day(graph: &Graph, nodes: &[Node]) -> usize {

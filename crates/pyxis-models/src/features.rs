@@ -83,7 +83,7 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Rises when numbers are computed in another way under the same names, so that stored ones are computed anew.
-pub const COMPUTED: u32 = 1;
+pub const COMPUTED: u32 = 2;
 
 /// What names all features, whatever the model.
 pub fn names_digest() -> String {
@@ -125,6 +125,18 @@ impl Features {
         found.wallet.extend([f32::NAN; WALLET - SCOPE]);
         found.wallet[SCOPE] = to_float(chains(events));
         Some(found)
+    }
+
+    /// The same of an address of a graph as if only an indexer knew it. `imported`: whether the activity of
+    /// everybody else was imported, which tells how many others deal with its counterparties.
+    pub fn alone_in(graph: &Graph, node: Node, imported: bool) -> Option<Self> {
+        let events: Vec<Event> = events(graph, node).collect();
+        let others = |party: Node| graph.popularity(party).saturating_sub(1);
+        let popularity = |party: Node| match others(party) {
+            known if imported && known > 0 => to_float(known),
+            _ => f32::NAN,
+        };
+        Self::of_alone(&events, &popularity, graph.latest())
     }
 
     fn of_events(
@@ -224,12 +236,13 @@ impl Event {
     }
 }
 
+/// A count as a number.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^24, and near enough above")]
-pub(crate) fn to_float(count: u32) -> f32 {
+pub fn to_float(count: u32) -> f32 {
     count as f32
 }
 
-/// A count as a number.
+/// The number of some things.
 pub(crate) fn count(items: usize) -> f32 {
     to_float(u32::try_from(items).unwrap_or(u32::MAX))
 }

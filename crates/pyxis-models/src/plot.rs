@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::clusters::Group;
+use crate::clusters::{Group, Shared};
 use crate::metrics::{Quality, float};
 
 const WIDTH: f64 = 360.0;
@@ -44,7 +44,7 @@ pub fn calibration(quality: &Quality) -> String {
         quality.calibration.iter().map(|(mean, share, _)| (*mean, *share)).collect();
     plot.line(&points, false);
     for point in points {
-        plot.dot(point);
+        plot.dot(point, 3, &format!("said {:.2}, were {:.2}", point.0, point.1));
     }
     plot.note(0.5, 0.1, &format!("ECE {:.4}", quality.calibration_error));
     plot.end()
@@ -86,13 +86,23 @@ pub fn group(group: &Group) -> String {
     let members = float(group.members.len().max(1));
     let place = |index: usize| {
         let angle = std::f64::consts::TAU * float(index) / members;
-        (0.45f64.mul_add(angle.cos(), 0.5), 0.45f64.mul_add(angle.sin(), 0.5))
+        (0.3f64.mul_add(angle.cos(), 0.5), 0.45f64.mul_add(angle.sin(), 0.5))
     };
     for (from, to) in &group.links {
         plot.line(&[place(*from), place(*to)], true);
     }
-    for index in 0..group.members.len() {
-        plot.dot(place(index));
+    // Who funds stands on the left, who collects on the right.
+    let shared = [("funder", 0.05, &group.shared_funder), ("sink", 0.95, &group.shared_sink)];
+    for (word, x, found) in shared {
+        let Some(Shared { address, who, .. }) = found else { continue };
+        for member in who {
+            plot.line(&[(x, 0.5), place(*member)], true);
+        }
+        plot.dot((x, 0.5), 6, &format!("{word} {address}"));
+        plot.word((x, 0.42), word);
+    }
+    for (index, member) in group.members.iter().enumerate() {
+        plot.dot(place(index), 3, &member.address.to_string());
     }
     plot.end()
 }
@@ -145,9 +155,16 @@ impl Plot {
         self.push(format_args!("<path d=\"{path}\" fill=\"none\" stroke=\"currentColor\" {look}/>"));
     }
 
-    fn dot(&mut self, point: (f64, f64)) {
-        let (x, y) = at(point);
-        self.push(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"));
+    fn dot(&mut self, point: (f64, f64), size: u8, title: &str) {
+        let ((x, y), title) = (at(point), escaped(title));
+        self.push(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\"><title>{title}</title></circle>"
+        ));
+    }
+
+    fn word(&mut self, point: (f64, f64), word: &str) {
+        let ((x, y), word) = (at(point), escaped(word));
+        self.push(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{word}</text>"));
     }
 
     fn bar(&mut self, left: f64, width: f64, (from, to): (f64, f64), fill: &str) {

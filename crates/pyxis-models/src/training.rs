@@ -4,13 +4,15 @@ mod fit;
 mod measured;
 
 use pyxis_core::address::EvmAddress;
+use rayon::prelude::*;
 
 use crate::Error;
-use crate::bundle::{Bundle, Part, SHARED};
+use crate::bundle::Bundle;
 use crate::calibration::Curve;
 use crate::card::{Card, Data, ModelCard};
 use crate::chain::{Chain, Model, Scope};
 use crate::dataset::{self, Row, Split};
+use crate::family::{Family, Part, SHARED};
 use crate::features::{self, ALL};
 use crate::graph::Graph;
 use crate::metrics::float;
@@ -52,55 +54,32 @@ pub fn train(
 ) -> Result<Bundle, Error> {
     let peers = Peers::of(graph);
     let rows = dataset::rows(graph, &peers, labels);
-    let specs = specs(&rows);
-    if specs.is_empty() {
+    let [unknown, imported] = [false, true].map(|imported| alone(graph, &rows, imported));
+    // One model must do whether anything of a wallet's counterparties is known or nothing is.
+    let mixed: Vec<Row> = unknown
+        .iter()
+        .zip(&imported)
+        .map(|(unknown, imported)| if unknown.lot(options.seed) % 2 == 0 { unknown } else { imported })
+        .cloned()
+        .collect();
+    let (in_company, by_themselves) = (specs(&rows), specs(&mixed));
+    if in_company.is_empty() {
         return Err(Error::Training(format!(
             "a model needs {LEAST} humans and {LEAST} Sybils with activity on one chain"
         )));
     }
-    let mut steps =
-        Steps { done: 0, all: specs.len() * (2 * fit::folds() + 1) + LABELLED.len() * fit::folds(), report };
-    let random = Measured::of(&rows, &specs, Split::Random, options, &mut steps)?;
-    let cluster = Measured::of(&rows, &specs, Split::Cluster, options, &mut steps)?;
-    let mut parts = Vec::new();
-    let mut cards = Vec::new();
-    for (index, spec) in specs.iter().enumerate() {
-        let matrix = Matrix::of(&rows, spec, |_, _| true);
-        let forest = fit::fit(&matrix, options)?;
-        steps.step();
-        let (curve, weight) = random.curve(index);
-        let by_chain =
-            if spec.is_shared() { measured::by_chain(&rows, options, &mut steps)? } else { Vec::new() };
-        cards.push(ModelCard {
-            name: spec.name.to_owned(),
-            serves: spec.serves(&specs),
-            transferred: spec.is_shared(),
-            rows: matrix.rows(),
-            trees: forest.trees(),
-            weight,
-            random: random.quality(index),
-            by_cluster: cluster.quality(index),
-            by_chain,
-            important: important(&forest, &matrix),
-        });
-        parts.push(Part { name: spec.name.to_owned(), curve, weight, forest });
-    }
-    let (aggregate, ..) = random.aggregate();
-    cards.insert(
-        0,
-        ModelCard {
-            name: Model::Aggregate.as_str().to_owned(),
-            serves: vec![Model::Aggregate.as_str().to_owned()],
-            transferred: false,
-            rows: rows.len(),
-            trees: 0,
-            weight: 1.0,
-            random: random.aggregate().1,
-            by_cluster: cluster.aggregate().1,
-            by_chain: Vec::new(),
-            important: Vec::new(),
-        },
-    );
+    let all = steps(&in_company) + steps(&by_themselves);
+    let mut steps = Steps { done: 0, all, report };
+    let lesson = Lesson { learned: &rows, judged: &rows, imported: None, specs: &in_company };
+    let (company, models) = lesson.learn(options, &mut steps)?;
+    let (alone, alone_models) = if by_themselves.is_empty() {
+        (None, Vec::new())
+    } else {
+        let imported = Some(&imported[..]);
+        let lesson = Lesson { learned: &mixed, judged: &unknown, imported, specs: &by_themselves };
+        let (alone, models) = lesson.learn(options, &mut steps)?;
+        (Some(alone), models)
+    };
     let card = Card {
         trained_at: options.trained_at.clone(),
         seed: options.seed,
@@ -113,20 +92,86 @@ pub fn train(
             humans: rows.iter().filter(|row| row.human).count(),
             labels_sha256: dataset::digest(labels),
         },
-        split: "five parts, each left out once: single addresses at random, and whole groups that direct \
-                transfers connect; calibration and weights are fitted on the other parts too"
-            .to_owned(),
+        split: SPLIT.to_owned(),
         limits: LIMITS.map(str::to_owned).to_vec(),
-        models: cards,
+        models,
+        alone: alone_models,
     };
-    Ok(Bundle { card, parts, aggregate, customs: Vec::new(), of_program: false })
+    Ok(Bundle { card, company, alone, customs: Vec::new(), of_program: false })
 }
 
-const LIMITS: [&str; 4] = [
+/// The same wallets where only their own transfers are known.
+fn alone(graph: &Graph, rows: &[Row], imported: bool) -> Vec<Row> {
+    rows.par_iter().map(|row| row.alone(graph, imported)).collect()
+}
+
+/// What a family of models learns from, and what it is measured on.
+struct Lesson<'a> {
+    learned: &'a [Row],
+    judged: &'a [Row],
+    /// The judged wallets where their counterparties were imported.
+    imported: Option<&'a [Row]>,
+    specs: &'a [Spec],
+}
+
+impl Lesson<'_> {
+    fn learn(&self, options: &Options, steps: &mut Steps<'_>) -> Result<(Family, Vec<ModelCard>), Error> {
+        let views: Vec<&[Row]> = [self.learned, self.judged].into_iter().chain(self.imported).collect();
+        let random = Measured::of(self.learned, &views, self.specs, Split::Random, options, steps)?;
+        let cluster = Measured::of(self.learned, &views[..2], self.specs, Split::Cluster, options, steps)?;
+        let (fair, fair_cluster) = (random[0].fair(), cluster[0].fair());
+        let imported = random.get(2);
+        let mut cards = vec![ModelCard {
+            name: Model::Aggregate.as_str().to_owned(),
+            serves: vec![Model::Aggregate.as_str().to_owned()],
+            transferred: false,
+            rows: self.learned.len(),
+            trees: 0,
+            weight: 1.0,
+            random: random[1].aggregate(&fair),
+            by_cluster: cluster[1].aggregate(&fair_cluster),
+            imported: imported.and_then(|view| view.aggregate(&fair)),
+            by_chain: Vec::new(),
+            important: Vec::new(),
+        }];
+        let mut parts = Vec::new();
+        for (index, spec) in self.specs.iter().enumerate() {
+            let matrix = Matrix::of(self.learned, spec, |_, _| true);
+            let forest = fit::fit(&matrix, options)?;
+            steps.step();
+            let (curve, weight) = random[0].curve(index);
+            let by_chain =
+                if spec.is_shared() { measured::by_chain(self.judged, options, steps)? } else { Vec::new() };
+            cards.push(ModelCard {
+                name: spec.name.to_owned(),
+                serves: spec.serves(self.specs),
+                transferred: spec.is_shared(),
+                rows: matrix.rows(),
+                trees: forest.trees(),
+                weight,
+                random: random[1].quality(index, &fair),
+                by_cluster: cluster[1].quality(index, &fair_cluster),
+                imported: imported.and_then(|view| view.quality(index, &fair)),
+                by_chain,
+                important: important(&forest, &matrix),
+            });
+            parts.push(Part { name: spec.name.to_owned(), curve, weight, forest });
+        }
+        Ok((Family { parts, aggregate: random[0].aggregate_curve(&fair) }, cards))
+    }
+}
+
+const SPLIT: &str = "five parts, each left out once: single addresses at random, and whole groups that direct \
+    transfers, a small funder or sink, or nearly the same counterparties connect; calibration and weights are \
+    fitted on the other parts too";
+
+const LIMITS: [&str; 5] = [
     "Labels that were themselves drawn from transfers make a high figure partly circular: the models find \
      again what the reviewers looked for.",
     "A score says how much an address resembles the labelled ones. It is no proof, and nobody should lose \
      anything by it alone.",
+    "Of a wallet that only an indexer knows, less can be told: no figure of wallets that were imported holds for \
+     it. Those that do are told apart, for wallets of whose counterparties nothing is known, too.",
     "A transferred model never saw labels of the activity that it judges; its figure by chain says how it \
      fares there at best.",
     "Wallets of exchanges and contracts are no users; what is said of them means little.",
@@ -195,6 +240,12 @@ fn important(forest: &crate::forest::Forest, matrix: &Matrix) -> Vec<(String, f6
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
     ranked.truncate(15);
     ranked
+}
+
+/// How many steps it takes to train models and to measure them.
+fn steps(specs: &[Spec]) -> usize {
+    let unseen = if specs.iter().any(Spec::is_shared) { LABELLED.len() * fit::folds() } else { 0 };
+    specs.len() * (2 * fit::folds() + 1) + unseen
 }
 
 /// Progress.

@@ -185,6 +185,40 @@ pub async fn wallets(
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
 }
 
+/// Stores with how many distinct addresses each address exchanged anything, in place of what was known.
+pub async fn put_parties(executor: impl Executor, known: &[(EvmAddress, i64)]) -> Result<u64, StoreError> {
+    let rows: Rows = known.iter().map(|(address, parties)| vec![address.bind(), parties.bind()]).collect();
+    executor
+        .execute_each(
+            "INSERT INTO activity_parties (address, parties) VALUES ($1, $2) \
+             ON CONFLICT (address) DO UPDATE SET parties = excluded.parties"
+                .into(),
+            rows,
+        )
+        .await
+}
+
+/// Forgets how popular addresses are.
+pub async fn remove_parties(executor: impl Executor, addresses: &[EvmAddress]) -> Result<u64, StoreError> {
+    let rows: Rows = addresses.iter().map(|address| vec![address.bind()]).collect();
+    executor.execute_each("DELETE FROM activity_parties WHERE address = $1".into(), rows).await
+}
+
+/// Every address with its number of counterparties.
+pub async fn all_parties(executor: impl Executor) -> Result<Vec<(EvmAddress, i64)>, StoreError> {
+    executor.all(sql("SELECT address, parties FROM activity_parties ORDER BY address")).await
+}
+
+/// The same of those of some addresses that are known.
+pub async fn parties(
+    executor: impl Executor,
+    addresses: &[EvmAddress],
+) -> Result<Vec<(EvmAddress, i64)>, StoreError> {
+    let engine = executor.engine();
+    let query = sql("SELECT address, parties FROM activity_parties WHERE 1 = 1");
+    executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
+}
+
 /// Notes that what models see of wallets is computed anew from now on; the number of this computation. Those
 /// before it are overtaken.
 pub async fn begin_run(store: &Store) -> Result<i64, StoreError> {

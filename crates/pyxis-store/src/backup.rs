@@ -66,6 +66,7 @@ pub const TABLES: &[&str] = &[
     "activity_imports",
     "activity_chunks",
     "activity_wallets",
+    "activity_parties",
     "activity_state",
     "model_bundles",
     "model_serves",

@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(10, "0010_votes"),
     migration!(12, "0012_activity_state"),
     migration!(13, "0013_block_clocks"),
+    migration!(14, "0014_activity_parties"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

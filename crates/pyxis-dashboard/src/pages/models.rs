@@ -103,16 +103,15 @@ fn origin(overview: &Overview) -> String {
 
 fn lines(card: &Card) -> Vec<QualityLine> {
     let mut lines = Vec::new();
-    for model in &card.models {
-        let splits = [("at random", model.random.as_ref()), ("by cluster", model.by_cluster.as_ref())];
-        let measured = splits.into_iter().filter_map(|(split, quality)| Some((split.to_owned(), quality?)));
-        let unseen = model.by_chain.iter().map(|(chain, quality)| (format!("{chain} unseen"), quality));
-        for (split, quality) in measured.chain(unseen) {
+    let known = card.models.iter().map(|model| ("", model));
+    let alone = card.alone.iter().map(|model| ("alone, ", model));
+    for (known, model) in known.chain(alone) {
+        for (split, quality) in model.measured() {
             lines.push(QualityLine {
                 model: model.name.clone(),
                 transferred: model.transferred,
                 serves: model.serves.join(", "),
-                split,
+                split: format!("{known}{split}"),
                 scored: grouped(quality.scored as u64),
                 auc: format!("{:.4}", quality.auc),
                 precision: precision(quality),

@@ -56,7 +56,7 @@ fn group(n: u8) -> Group {
         id: address(0xa000),
         size: 3,
         median_score: 12.0,
-        shared_funder: Some(Shared { address: address(0xf000), members: 3 }),
+        shared_funder: Some(Shared { address: address(0xf000), members: 3, who: vec![0, 1, 2] }),
         shared_sink: None,
         same_day: 0,
         transfers_within: 0,

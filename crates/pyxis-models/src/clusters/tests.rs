@@ -75,11 +75,17 @@ fn users_of_one_funder_that_came_within_minutes_are_a_group_with_its_evidence() 
     farm(&mut story, 1);
     let [group] = story.found(5).try_into().unwrap();
     assert_eq!((group.size, group.members.len(), group.same_day), (12, 12, 12));
-    assert_eq!(group.shared_funder, Some(Shared { address: address(FUNDER), members: 12 }));
-    assert_eq!(group.shared_sink, Some(Shared { address: address(SINK), members: 12 }));
+    let shared = |of| Some(Shared { address: address(of), members: 12, who: (0..12).collect() });
+    assert_eq!((&group.shared_funder, &group.shared_sink), (&shared(FUNDER), &shared(SINK)));
     assert_eq!((group.transfers_within, group.links.len()), (0, 0));
     assert!(group.median_score < 50.0, "{}", group.median_score);
     assert_eq!(group.id, address(1));
+    let drawn = crate::plot::group(&group);
+    assert_eq!(drawn.matches("<circle").count(), 14, "users, funder and sink: {drawn}");
+    assert_eq!(drawn.matches("<path").count(), 24, "each to both: {drawn}");
+    for who in [FUNDER, SINK, 1, 12].map(address) {
+        assert!(drawn.contains(&format!("{who}</title>")), "{who}: {drawn}");
+    }
 }
 
 #[test]

@@ -11,14 +11,14 @@ use crate::metrics::{self, Quality};
 
 /// The raw answer of a model that did not see the row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Raw {
+struct Raw {
     row: usize,
     fold: u64,
-    pub(super) answer: f64,
-    pub(super) human: bool,
+    answer: f64,
+    human: bool,
 }
 
-/// Every model's answers to rows that were left out.
+/// Every model's answers to rows that were left out, in one view of them.
 pub(super) struct Measured<'a> {
     rows: &'a [Row],
     specs: &'a [Spec],
@@ -27,111 +27,124 @@ pub(super) struct Measured<'a> {
     folds: Vec<u64>,
 }
 
+/// How answers become probabilities where the curves are made without those that they are measured on: for each
+/// model and each part that was left out, and for the aggregate.
+pub(super) struct Fair {
+    singles: Vec<Vec<(Curve, f64)>>,
+    aggregate: Vec<Curve>,
+}
+
 impl<'a> Measured<'a> {
+    /// Models learn from all parts but one, again and again, and answer to that one in each of `views`, which are
+    /// of the same wallets.
     pub(super) fn of(
-        rows: &'a [Row],
+        learned: &[Row],
+        views: &[&'a [Row]],
         specs: &'a [Spec],
         split: Split,
         options: &Options,
         steps: &mut Steps<'_>,
-    ) -> Result<Self, Error> {
-        let folds: Vec<u64> = rows.iter().map(|row| row.fold(split, options.seed)).collect();
-        let mut raw = Vec::new();
-        for spec in specs {
-            let mut answers = Vec::new();
+    ) -> Result<Vec<Self>, Error> {
+        let folds: Vec<u64> = learned.iter().map(|row| row.fold(split, options.seed)).collect();
+        let empty = |rows| Self { rows, specs, raw: vec![Vec::new(); specs.len()], folds: folds.clone() };
+        let mut measured: Vec<Self> = views.iter().copied().map(empty).collect();
+        for (index, spec) in specs.iter().enumerate() {
             for left_out in 0..FOLDS {
-                let learned = |row: &Row, _: Scope| row.fold(split, options.seed) != left_out;
-                let forest = fit::fit(&Matrix::of(rows, spec, learned), options)?;
-                for (index, row) in rows.iter().enumerate().filter(|(index, _)| folds[*index] == left_out) {
-                    let Some(found) = &row.features else { continue };
-                    let seen = spec.scopes.iter().filter_map(|scope| found.seen(*scope));
-                    answers.extend(seen.map(|seen| Raw {
-                        row: index,
-                        fold: left_out,
-                        answer: forest.predict(&seen),
-                        human: row.human,
-                    }));
+                let others = |row: &Row, _: Scope| row.fold(split, options.seed) != left_out;
+                let forest = fit::fit(&Matrix::of(learned, spec, others), options)?;
+                for view in &mut measured {
+                    view.hear(index, left_out, |seen| forest.predict(seen));
                 }
                 steps.step();
             }
-            raw.push(answers);
         }
-        Ok(Self { rows, specs, raw, folds })
+        Ok(measured)
+    }
+
+    /// What a model says of the rows of a part.
+    fn hear(&mut self, spec: usize, part: u64, says: impl Fn(&[f32; crate::features::ALL]) -> f64) {
+        for (row, known) in self.rows.iter().enumerate().filter(|(row, _)| self.folds[*row] == part) {
+            let Some(found) = &known.features else { continue };
+            let seen = self.specs[spec].scopes.iter().filter_map(|scope| found.seen(*scope));
+            let answered = seen.map(|seen| Raw { row, fold: part, answer: says(&seen), human: known.human });
+            self.raw[spec].extend(answered);
+        }
     }
 
     /// The calibration of a model and its weight, by all answers.
     pub(super) fn curve(&self, spec: usize) -> (Curve, f64) {
-        let (curve, weight) = fitted(&self.raw[spec]);
-        (if self.specs[spec].is_shared() { UNSEEN } else { curve }, weight)
+        self.fitted(spec, None)
     }
 
-    /// The same without the answers of one part, so that calibration is measured fairly too.
-    fn curve_without(&self, spec: usize, fold: u64) -> (Curve, f64) {
-        let others: Vec<Raw> = self.raw[spec].iter().filter(|entry| entry.fold != fold).copied().collect();
-        fitted(&others)
+    fn fitted(&self, spec: usize, without: Option<u64>) -> (Curve, f64) {
+        let kept = self.raw[spec].iter().filter(|entry| Some(entry.fold) != without);
+        let told: Vec<(f64, bool)> = kept.map(|entry| (entry.answer, entry.human)).collect();
+        let curve = if self.specs[spec].is_shared() { UNSEEN } else { Curve::fit(&told) };
+        (curve, information(&told, curve))
+    }
+
+    /// Curves to measure by.
+    pub(super) fn fair(&self) -> Fair {
+        let of = |spec| (0..FOLDS).map(|fold| self.fitted(spec, Some(fold))).collect();
+        let mut fair = Fair { singles: (0..self.specs.len()).map(of).collect(), aggregate: Vec::new() };
+        let means = self.means(&fair);
+        fair.aggregate = (0..FOLDS).map(|fold| self.fitted_aggregate(&means, Some(fold))).collect();
+        fair
     }
 
     /// How good a model is.
-    pub(super) fn quality(&self, spec: usize) -> Option<Quality> {
-        let curves: Vec<Curve> = (0..FOLDS).map(|fold| self.curve_without(spec, fold).0).collect();
+    pub(super) fn quality(&self, spec: usize, fair: &Fair) -> Option<Quality> {
         let scored = self.raw[spec].iter().map(|entry| {
-            let curve = curves[usize::try_from(entry.fold).unwrap_or(0)];
+            let (curve, _) = fair.singles[spec][place(entry.fold)];
             (Some(curve.probability(entry.answer)), entry.human)
         });
         metrics::measure(&scored.collect::<Vec<_>>())
     }
 
-    /// The calibration of the aggregate, and how good it is.
-    pub(super) fn aggregate(&self) -> (Curve, Option<Quality>) {
-        let means = self.means();
-        let known: Vec<(f64, bool, u64)> = means
-            .iter()
-            .enumerate()
-            .filter_map(|(row, mean)| Some(((*mean)?, self.rows[row].human, self.folds[row])))
-            .collect();
-        let curve = |without: Option<u64>| {
-            let kept = known.iter().filter(|(.., fold)| Some(*fold) != without);
-            Curve::fit(&kept.map(|(mean, human, _)| (*mean, *human)).collect::<Vec<_>>())
-        };
-        let curves: Vec<Curve> = (0..FOLDS).map(|fold| curve(Some(fold))).collect();
-        let scored: Vec<(Option<f64>, bool)> = means
-            .iter()
-            .enumerate()
-            .map(|(row, mean)| {
-                let curve = curves[usize::try_from(self.folds[row]).unwrap_or(0)];
-                (mean.map(|mean| curve.probability(mean)), self.rows[row].human)
-            })
-            .collect();
-        (curve(None), metrics::measure(&scored))
+    /// The calibration of the aggregate, by all answers.
+    pub(super) fn aggregate_curve(&self, fair: &Fair) -> Curve {
+        self.fitted_aggregate(&self.means(fair), None)
+    }
+
+    /// How good the aggregate is.
+    pub(super) fn aggregate(&self, fair: &Fair) -> Option<Quality> {
+        let means = self.means(fair);
+        let scored = means.iter().enumerate().map(|(row, mean)| {
+            let curve = fair.aggregate[place(self.folds[row])];
+            (mean.map(|mean| curve.probability(mean)), self.rows[row].human)
+        });
+        metrics::measure(&scored.collect::<Vec<_>>())
+    }
+
+    fn fitted_aggregate(&self, means: &[Option<f64>], without: Option<u64>) -> Curve {
+        let kept = means.iter().enumerate().filter(|(row, _)| Some(self.folds[*row]) != without);
+        let told = kept.filter_map(|(row, mean)| Some(((*mean)?, self.rows[row].human)));
+        Curve::fit(&told.collect::<Vec<_>>())
     }
 
     /// The weighted mean of what the models of the interface say of each row.
-    fn means(&self) -> Vec<Option<f64>> {
+    fn means(&self, fair: &Fair) -> Vec<Option<f64>> {
         let mut singles: Vec<Vec<Single>> = vec![Vec::new(); self.rows.len()];
         for (index, spec) in self.specs.iter().enumerate() {
             let Some(model) = Model::from_name(spec.name) else { continue };
-            for fold in 0..FOLDS {
-                let (curve, weight) = self.curve_without(index, fold);
-                for entry in self.raw[index].iter().filter(|entry| entry.fold == fold) {
-                    let log_odds = curve.log_odds(entry.answer);
-                    singles[entry.row].push(Single {
-                        model,
-                        log_odds,
-                        weight,
-                        transferred: false,
-                        custom: false,
-                    });
-                }
+            for entry in &self.raw[index] {
+                let (curve, weight) = fair.singles[index][place(entry.fold)];
+                let log_odds = curve.log_odds(entry.answer);
+                singles[entry.row].push(Single {
+                    model,
+                    log_odds,
+                    weight,
+                    transferred: false,
+                    custom: false,
+                });
             }
         }
         singles.iter().map(|singles| (!singles.is_empty()).then(|| mean(singles))).collect()
     }
 }
 
-fn fitted(raw: &[Raw]) -> (Curve, f64) {
-    let told: Vec<(f64, bool)> = raw.iter().map(|entry| (entry.answer, entry.human)).collect();
-    let curve = Curve::fit(&told);
-    (curve, information(&told, curve))
+fn place(fold: u64) -> usize {
+    usize::try_from(fold).unwrap_or(0)
 }
 
 /// How the shared model fares on a chain of which it learned nothing, for each chain that has labels: every
@@ -145,7 +158,7 @@ pub(super) fn by_chain(
     for chain in LABELLED {
         let scopes =
             LABELLED.iter().filter(|other| **other != chain).map(|other| Scope::Chain(*other)).collect();
-        let spec = Spec { name: crate::bundle::SHARED, scopes };
+        let spec = Spec { name: crate::family::SHARED, scopes };
         let mut scored: Vec<(Option<f64>, bool)> = Vec::new();
         for fold in 0..FOLDS {
             let left_out = |row: &Row| row.fold(Split::Cluster, options.seed) == fold;
@@ -159,4 +172,36 @@ pub(super) fn by_chain(
         found.extend(metrics::measure(&scored).map(|quality| (chain.as_str().to_owned(), quality)));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::SHARED;
+
+    /// Answers that are twice as sure as they should be.
+    fn raw() -> Vec<Raw> {
+        let answer = |index: u64| if index.is_multiple_of(2) { 2.0 } else { -2.0 };
+        let human = |index: u64| (index.is_multiple_of(2)) == (index % 10 < 7);
+        (0..500)
+            .map(|index| Raw { row: 0, fold: index / 10 % FOLDS, answer: answer(index), human: human(index) })
+            .collect()
+    }
+
+    fn quality(name: &'static str) -> Quality {
+        let specs = [Spec { name, scopes: Vec::new() }];
+        let measured = Measured { rows: &[], specs: &specs, raw: vec![raw()], folds: Vec::new() };
+        measured.quality(0, &measured.fair()).unwrap()
+    }
+
+    #[test]
+    fn a_model_is_measured_as_it_is_served_and_the_shared_one_without_a_curve() {
+        let plain = raw()
+            .iter()
+            .map(|entry| (Some(UNSEEN.probability(entry.answer)), entry.human))
+            .collect::<Vec<_>>();
+        assert_eq!(Some(quality(SHARED)), metrics::measure(&plain));
+        assert!(quality(SHARED).calibration_error > 0.1);
+        assert!(quality("fitted").calibration_error < 0.03, "what is fitted is measured fitted");
+    }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::bundle::score;
 use crate::chain::Kind;
 use crate::features::Features;
-use crate::graph::{Builder, Transfer};
+use crate::graph::{Builder, Facts, Transfer};
 
 fn address(number: u32) -> EvmAddress {
     let mut bytes = [0; 20];
@@ -77,6 +77,33 @@ fn a_bundle_says_what_it_learned_and_how_good_it_is() {
 }
 
 #[test]
+fn a_wallet_that_only_an_indexer_knows_is_judged_by_models_of_its_own() {
+    let bundle = trained(1, 2);
+    let names: Vec<&str> = bundle.card.alone.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["aggregate", "ethereum_activity", "polygon", "shared"]);
+    for model in &bundle.card.alone {
+        for quality in [&model.random, &model.imported] {
+            let quality = quality.as_ref().unwrap();
+            assert!(quality.auc > 0.75, "{}: {}", model.name, quality.auc);
+        }
+    }
+    let (graph, _) = population();
+    let node = graph.find(address(3)).unwrap();
+    let scope = Model::Polygon.scope().unwrap();
+    let whole = Features::of(&graph, &Peers::of(&graph), node).unwrap();
+    let alone = Features::alone_in(&graph, node, false).unwrap();
+    for (found, family) in [(whole, &bundle.company), (alone, bundle.alone.as_ref().unwrap())] {
+        let (part, _) = family.part(Model::Polygon).unwrap();
+        let wanted = part.curve.log_odds(part.forest.predict(&found.seen(scope).unwrap()));
+        let scores = bundle.scores(&found).unwrap();
+        let polygon = scores.singles.iter().find(|single| single.model == Model::Polygon).unwrap();
+        assert_eq!(polygon.log_odds.to_bits(), wanted.to_bits());
+        let mean = scores.singles.iter().map(|single| single.weight * single.log_odds).sum::<f64>();
+        assert!((scores.aggregate.unwrap() - family.aggregate.log_odds(mean)).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn a_file_is_read_again_and_scores_alike() {
     let bundle = trained(1, 2);
     let again = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
@@ -123,8 +150,8 @@ fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
     let transferred: Vec<(Model, bool)> =
         scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
     assert_eq!(transferred, [(Model::Base, true), (Model::Polygon, false)]);
-    let shared = bundle.parts.iter().find(|part| part.name == SHARED).unwrap().weight / 2.0;
-    let polygon = bundle.part(Model::Polygon).unwrap().0.weight;
+    let shared = bundle.company.parts.iter().find(|part| part.name == SHARED).unwrap().weight / 2.0;
+    let polygon = bundle.company.part(Model::Polygon).unwrap().0.weight;
     assert!((scores.singles[0].weight - shared / (shared + polygon)).abs() < 1e-9);
 }
 
@@ -153,4 +180,22 @@ fn parts_depend_on_the_seed_and_keep_groups_together() {
     // Sybils pass coins along: they are in groups of many, whose members differ in the random parts.
     let largest = by_group.keys().map(|group| whole.iter().filter(|(other, _)| other == group).count()).max();
     assert!(largest.is_some_and(|largest| largest > 10), "{largest:?}");
+}
+
+#[test]
+fn copies_that_one_funder_made_are_left_out_together_though_they_never_met() {
+    let mut builder = Builder::default();
+    let funder = builder.node(address(900));
+    for (number, bridged) in [(1, 1_640_000_000), (2, 1_640_000_300), (3, 1_640_900_000)] {
+        let user = builder.node(address(number));
+        let (time, chain) = (NonZeroU32::new(bridged - 60), Chain::Polygon);
+        builder.add(Transfer { from: funder, to: user, time, chain, kind: Kind::Native, round: None });
+        builder.add_facts(address(number), Facts { first_bridge: bridged, volume_usd: 100.0 });
+    }
+    let graph = builder.build();
+    let labels = [1, 2, 3].map(|number| (address(number), false));
+    let groups: Vec<EvmAddress> =
+        dataset::rows(&graph, &Peers::of(&graph), &labels).iter().map(Row::group).collect();
+    assert_eq!(groups[0], groups[1]);
+    assert_ne!(groups[0], groups[2], "who came ten days later is another customer");
 }

@@ -115,10 +115,12 @@ async fn compute(
     }
     let gone: Vec<EvmAddress> = known.into_keys().collect();
     done.removed = gone.len();
+    let strangers = put_parties(store, run, &world.0, every).await?;
     let groups = groups(&world.0, &world.1, bundle)?;
     done.groups = groups.len();
     let mut tx = held(store, run).await?;
     activity::remove_wallets(&mut tx, &gone).await?;
+    activity::remove_parties(&mut tx, &strangers).await?;
     models::replace_groups(&mut tx, groups).await?;
     activity::end_run(&mut tx, run, &mark(&chunks, bundle)).await?;
     tx.commit().await?;
@@ -132,6 +134,27 @@ async fn put(store: &Store, run: i64, changed: Vec<WalletRow>) -> Result<(), Act
     let mut tx = held(store, run).await?;
     activity::put_wallets(&mut tx, changed).await?;
     Ok(tx.commit().await?)
+}
+
+/// Stores how popular every address is, where that changed; the addresses that are no more.
+async fn put_parties(
+    store: &Store,
+    run: i64,
+    graph: &Graph,
+    every: bool,
+) -> Result<Vec<EvmAddress>, ActivityError> {
+    let mut known: HashMap<EvmAddress, i64> = activity::all_parties(store).await?.into_iter().collect();
+    let now = graph.nodes().map(|node| (graph.address(node), i64::from(graph.popularity(node))));
+    let mut changed: Vec<(EvmAddress, i64)> =
+        now.filter(|(address, parties)| known.remove(address) != Some(*parties) || every).collect();
+    // In the order of the table, which then grows at its end.
+    changed.sort_unstable();
+    for some in changed.chunks(TOGETHER) {
+        let mut tx = held(store, run).await?;
+        activity::put_parties(&mut tx, some).await?;
+        tx.commit().await?;
+    }
+    Ok(known.into_keys().collect())
 }
 
 /// A transaction in which nobody else computes.

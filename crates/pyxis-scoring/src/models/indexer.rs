@@ -12,8 +12,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
 use pyxis_models::chain::{Chain, Kind};
-use pyxis_models::features::Features;
-use pyxis_models::features::scope::{Event, PARTIES};
+use pyxis_models::features::scope::Event;
+use pyxis_models::features::{self, Features};
 use pyxis_models::graph::Node;
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
@@ -146,10 +146,9 @@ impl Indexer {
         let mut popularity = HashMap::new();
         let places: HashMap<EvmAddress, Node> = parties.iter().copied().zip(0..).collect();
         for some in parties.chunks(PAGE) {
-            for wallet in activity::wallets(&self.store, some).await? {
-                let known = read(wallet.address, &wallet.features)?;
-                if let Some(place) = places.get(&wallet.address) {
-                    popularity.insert(*place, known.wallet[PARTIES]);
+            for (address, known) in activity::parties(&self.store, some).await? {
+                if let Some(place) = places.get(&address) {
+                    popularity.insert(*place, features::to_float(u32::try_from(known).unwrap_or(u32::MAX)));
                 }
             }
         }

@@ -59,6 +59,18 @@ contract! {
         assert_eq!(activity::digests(store).await.unwrap().len(), 1);
     }
 
+    async fn how_popular_addresses_are_is_put_in_place_and_read_by_many(world: &World) {
+        let store = &world.store;
+        activity::put_parties(store, &[(address(1), 7), (address(2), 8)]).await.unwrap();
+        activity::put_parties(store, &[(address(2), 9), (address(3), 1)]).await.unwrap();
+        let all = [(address(1), 7), (address(2), 9), (address(3), 1)];
+        assert_eq!(activity::all_parties(store).await.unwrap(), all);
+        let some = activity::parties(store, &[address(2), address(4)]).await.unwrap();
+        assert_eq!(some, [(address(2), 9)]);
+        assert_eq!(activity::remove_parties(store, &[address(1), address(4)]).await.unwrap(), 1);
+        assert_eq!(activity::all_parties(store).await.unwrap(), all[1..]);
+    }
+
     async fn a_computation_that_was_overtaken_writes_and_marks_nothing_more(world: &World) {
         let store = &world.store;
         assert_eq!(activity::mark(store).await.unwrap(), None);

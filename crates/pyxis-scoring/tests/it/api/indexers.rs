@@ -10,6 +10,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::secret::SecretString;
 use pyxis_models::chain::{Chain, Scope};
 use pyxis_models::features::{self, Features, WALLET};
+use pyxis_models::graph::Builder;
 use pyxis_models::reading::Reader;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring::activity::{import, rebuild, renew};
@@ -43,9 +44,13 @@ fn asking(world: &World, allowed: Vec<SocketAddr>, chain: IndexerChain) -> Arc<d
     Arc::new(Indexer::new(net, world.state.store.clone(), vec![chain]))
 }
 
+fn reader(text: String) -> Reader {
+    Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap()
+}
+
 /// Takes in a file of activity.
 async fn taken_in(world: &World, source: &str, text: String) {
-    let reader = Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
+    let reader = reader(text);
     let store = &world.state.store;
     import(store, source, source, reader, START, |_| ()).await.unwrap();
     let held = world.state.models.current().await.unwrap();
@@ -227,6 +232,42 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
         assert!((value - wanted).abs() < 1e-6, "{name}: {value}");
     }
     assert_eq!(found.seen(Scope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
+}
+
+#[tokio::test]
+async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_from() {
+    let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
+    let own = wallet(1);
+    // A shop that never sends anything, and somebody else whom nobody imported.
+    let mut moves = "chain,from,to\n".to_owned();
+    for other in 2..9 {
+        writeln!(moves, "base,{},{}", wallet(other), wallet(20)).unwrap();
+    }
+    taken_in(&world, "aa", moves.clone()).await;
+    for to in [20, 20, 30] {
+        stand_in.add("txlist", own, wallet(to), 1_700_000_000, "123");
+    }
+    let told = indexer(&world, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
+    assert!((of(&told, "wallet_out_popularity_max") - 8.0_f32.ln()).abs() < 1e-6, "seven others");
+    let mean = of(&told, "wallet_out_popularity_mean");
+    assert!((mean - 8.0_f32.ln()).abs() < 1e-6, "of the other nothing is known: {mean}");
+    // The same wallet as models learn of it. Its moment and its fee an indexer knows besides.
+    for to in [20, 20, 30] {
+        writeln!(moves, "base,{own},{}", wallet(to)).unwrap();
+    }
+    let mut builder = Builder::default();
+    for record in reader(moves) {
+        builder.add_record(record.unwrap().unwrap());
+    }
+    let graph = builder.build();
+    let learned = Features::alone_in(&graph, graph.find(own).unwrap(), true).unwrap();
+    let known = (0..WALLET).filter(|place| !learned.wallet[*place].is_nan());
+    let differ: Vec<String> = known
+        .filter(|place| told.wallet[*place].to_bits() != learned.wallet[*place].to_bits())
+        .map(features::name)
+        .collect();
+    assert_eq!(differ, Vec::<String>::new());
+    assert!(!told.knows_company());
 }
 
 fn of(found: &Features, wanted: &str) -> f32 {

@@ -43,14 +43,13 @@ pub(super) fn print(card: &Card) {
 /// Every measurement of a card: model, split, quality.
 fn of_card(card: &Card) -> Vec<(&str, String, &Quality)> {
     let mut found = Vec::new();
-    for model in &card.models {
-        let splits = [("random", model.random.as_ref()), ("by cluster", model.by_cluster.as_ref())];
-        for (split, quality) in splits {
-            found.extend(quality.map(|quality| (model.name.as_str(), split.to_owned(), quality)));
+    for (known, models) in [("", &card.models), ("alone, ", &card.alone)] {
+        for model in models {
+            let measured = model.measured().into_iter();
+            found.extend(
+                measured.map(|(how, quality)| (model.name.as_str(), format!("{known}{how}"), quality)),
+            );
         }
-        let unseen = model.by_chain.iter();
-        found
-            .extend(unseen.map(|(chain, quality)| (model.name.as_str(), format!("{chain} unseen"), quality)));
     }
     found
 }
@@ -106,7 +105,7 @@ pub(super) fn as_is(
 /// Four plots for each measurement of a card.
 pub(super) fn plots_of_card(directory: &Path, card: &Card) -> Result<()> {
     for (name, split, quality) in of_card(card) {
-        plots(directory, &format!("{name}-{}", split.replace(' ', "-")), quality)?;
+        plots(directory, &format!("{name}-{}", split.replace(", ", "-").replace(' ', "-")), quality)?;
     }
     Ok(())
 }

@@ -1,12 +1,37 @@
 //! Model scores from the command line to the endpoint.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
 use super::stage::{Stage, address};
 use crate::support::{Setup, both_engines};
+
+/// A CSV file of texts as Parquet, at the path given.
+fn to_parquet(csv: &str, path: &Path) {
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let columns: Vec<String> = names.iter().map(|name| format!("required binary {name} (UTF8);")).collect();
+    let schema = format!("message transfers {{ {} }}", columns.concat());
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let out = std::fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(out, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for place in 0..names.len() {
+        let values: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(row[place])).collect();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+}
 
 /// Twelve users that pass coins along and go home to one address, and when they first bridged.
 fn files(stage: &Stage) -> [PathBuf; 2] {
@@ -70,6 +95,23 @@ both_engines! {
         app.cli(&["activity", "remove", "none"]).await.expect(3);
     }
 
+    async fn a_parquet_file_is_taken_in_like_the_csv_file_of_the_same_rows(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let [moves, bridged] = files(&stage);
+        let columns = app.directory().join("moves.parquet");
+        to_parquet(&std::fs::read_to_string(&moves).unwrap(), &columns);
+        let done = app.cli_json(&["activity", "import", columns.to_str().unwrap(), bridged.to_str().unwrap()]).await;
+        assert_eq!((&done["files"][0]["accepted"], &done["wallets"]), (&json!(24), &json!(12)));
+        let of_columns = aggregate(&stage, 1).await;
+        assert!(of_columns >= 0.0);
+        let listed = app.cli_json(&["activity", "list"]).await;
+        let taken = listed.as_array().unwrap().iter().find(|file| file["accepted"] == 24).unwrap();
+        app.cli_json(&["activity", "remove", taken["source"].as_str().unwrap()]).await;
+        app.cli_json(&["activity", "import", moves.to_str().unwrap()]).await;
+        assert_eq!(aggregate(&stage, 1).await.to_bits(), of_columns.to_bits());
+    }
+
     async fn models_say_how_good_they_are(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
@@ -80,9 +122,13 @@ both_engines! {
         assert!(aggregate["random"]["auc"].as_f64().unwrap() >= 0.955);
         assert!(aggregate["random"]["calibration_error"].as_f64().unwrap() < 0.03);
         assert!(aggregate["by_cluster"]["auc"].as_f64().unwrap() > 0.94);
+        let alone = &told["card"]["alone"][0];
+        assert!(alone["random"]["auc"].as_f64().unwrap() > 0.9);
+        assert!(alone["imported"]["auc"].as_f64().unwrap() > 0.94);
+        assert!(alone["random"]["calibration_error"].as_f64().unwrap() < 0.03);
         let plots = app.directory().join("plots");
         app.cli_json(&["models", "evaluate", "--plots", plots.to_str().unwrap()]).await;
-        for name in ["aggregate-random-roc.svg", "polygon-by-cluster-calibration.svg", "shared-gnosis-unseen-scores.svg"] {
+        for name in ["aggregate-random-roc.svg", "polygon-by-cluster-calibration.svg", "shared-gnosis-unseen-scores.svg", "aggregate-alone-random-roc.svg"] {
             assert!(std::fs::read_to_string(plots.join(name)).unwrap().starts_with("<svg"), "{name}");
         }
         app.cli(&["models", "reset"]).await.expect(3);
@@ -139,7 +185,7 @@ both_engines! {
         assert_eq!((&group["shared_sink"], &group["collected"]), (&json!(address(99)), &json!(12)));
         assert_eq!((&group["same_day"], group["members"].as_array().unwrap().len()), (&json!(12), 12));
         let drawn = std::fs::read_to_string(plots.join(format!("{}.svg", address(1)))).unwrap();
-        assert!(drawn.starts_with("<svg"));
+        assert!(drawn.starts_with("<svg") && drawn.contains(&format!("<title>funder {}", address(98))));
         assert_eq!(app.cli_json(&["models", "clusters", "--limit", "0"]).await, json!([]));
         assert_eq!(stage.get("/admin/models/groups").await["groups"][0]["id"], json!(address(1)));
     }

@@ -11,11 +11,12 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::SMALL;
 use crate::features::count;
 use crate::graph::{Graph, Node};
 use crate::peers::{Peers, RARE};
 
+/// A funder or sink with more counterparties than this serves the public.
+pub(crate) const SMALL: u32 = 300;
 /// Seconds between two that came together.
 const TOGETHER: u32 = 600;
 /// Rare counterparties in common, of all that either has, from which on two are copies; at least two of them.
@@ -26,8 +27,9 @@ const MOST_RARE: usize = 200;
 /// Orders in which copies are looked for: two sets that are alike begin alike in most of them.
 const ORDERS: usize = 4;
 
-/// Users that belong together, each set in order.
-pub(super) fn groups(graph: &Graph, peers: &Peers) -> Vec<Vec<Node>> {
+/// Of each address, what names the set of users that it belongs to: the smallest number in it. Whoever is no
+/// user is alone.
+pub(crate) fn names(graph: &Graph, peers: &Peers) -> Vec<Node> {
     let looks: Vec<Look> =
         graph.nodes().collect::<Vec<_>>().par_iter().map(|node| Look::of(graph, peers, *node)).collect();
     let mut sets = Sets((0..).take(graph.len()).collect());
@@ -40,9 +42,15 @@ pub(super) fn groups(graph: &Graph, peers: &Peers) -> Vec<Vec<Node>> {
     for (one, other) in found.into_iter().flatten() {
         sets.join(one, other);
     }
+    graph.nodes().map(|node| sets.find(node)).collect()
+}
+
+/// Users that belong together, each set in order.
+pub(crate) fn groups(graph: &Graph, peers: &Peers) -> Vec<Vec<Node>> {
+    let names = names(graph, peers);
     let mut members: HashMap<Node, Vec<Node>> = HashMap::new();
     for node in graph.nodes().filter(|node| peers.is_peer(*node)) {
-        members.entry(sets.find(node)).or_default().push(node);
+        members.entry(names[node as usize]).or_default().push(node);
     }
     members.into_values().collect()
 }
