@@ -11,6 +11,7 @@ pub mod onnx;
 pub mod postgres;
 pub mod push;
 pub mod resolver;
+pub mod rights;
 pub mod sqlite;
 pub mod telegram;
 pub mod tls;

@@ -13,6 +13,7 @@ mod everywhere;
 mod isolation;
 mod kinds;
 mod lists;
+mod matrix;
 mod members;
 mod pages;
 mod passkeys;

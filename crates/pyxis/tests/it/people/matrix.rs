@@ -1,6 +1,7 @@
-//! The whole matrix: who × route, and who × action × state of the credential.
-//! Spec 3, Approver eligibility, Policy editing; decisions, Admin API.
+//! The whole matrix: who × route, and who × action × state of the credential, which is one table for the API
+//! and the pages. Spec 3, Approver eligibility, Policy editing; decisions, Admin API.
 
+use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 use serde_json::{Value, json};
 
 use super::tokens::token;
@@ -8,20 +9,28 @@ use crate::support::{Answer, App, Client, Person, Setup, World, both_engines};
 
 /// Somebody who may try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+enum Caller {
     Nobody,
     Agent,
-    Owner,
-    Admin,
-    Member,
-    /// A member with Approve and Policy on `api`.
-    Granted,
-    /// A member with Policy alone on `api`.
-    Editor,
-    /// An owner's token with `px:approve`.
+    /// Signed in; grants are on `api`.
+    Person(Who),
+    /// The owner's token with `px:approve`.
     ApproveToken,
-    /// An owner's token with `px:admin`.
+    /// The owner's token with `px:admin`.
     AdminToken,
+}
+
+impl Caller {
+    /// Whose rights they have here, if the action is open to them at all.
+    fn speaks_for(self, action: Action) -> Option<Who> {
+        match (self, action) {
+            // The API is no page of the dashboard.
+            (_, Action::DashboardGrant) | (Self::Nobody | Self::Agent, _) => None,
+            (Self::Person(who), _) => Some(who),
+            (Self::ApproveToken, _) => (action != Action::Edit).then_some(Who::Owner),
+            (Self::AdminToken, _) => (action == Action::Edit).then_some(Who::Owner),
+        }
+    }
 }
 
 /// Who may call a route.
@@ -52,52 +61,49 @@ fn door(method: &str, path: &str) -> Door {
 }
 
 /// The status of a refusal; `None`: let in.
-fn refusal(door: Door, who: Who) -> Option<(u16, &'static str)> {
-    use Who as W;
-    match (door, who) {
-        (_, W::Nobody | W::Agent) => Some((401, "unauthenticated")),
-        (Door::Approving, W::AdminToken) | (Door::Editing | Door::Managers, W::ApproveToken) => {
+fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
+    use Caller as C;
+    match (door, caller) {
+        (_, C::Nobody | C::Agent) => Some((401, "unauthenticated")),
+        (Door::Approving, C::AdminToken) | (Door::Editing | Door::Managers, C::ApproveToken) => {
             Some((403, "insufficient_scope"))
         }
         // Names of nothing are 404 for members, too; of `api` they need the grant.
-        (Door::Session, W::ApproveToken | W::AdminToken)
-        | (Door::Managers, W::Member | W::Granted | W::Editor)
-        | (Door::Editing, W::Member) => Some((403, "forbidden")),
+        (Door::Session, C::ApproveToken | C::AdminToken)
+        | (Door::Managers, C::Person(Who::Member | Who::Approver | Who::Editor))
+        | (Door::Editing, C::Person(Who::Member | Who::Approver)) => Some((403, "forbidden")),
         _ => None,
     }
 }
 
 struct Scene {
     world: World,
-    clients: Vec<(Who, Client)>,
+    clients: Vec<(Caller, Client)>,
 }
 
 impl Scene {
     async fn new(setup: Setup) -> Self {
         let world = World::with(setup).await;
         let app = &world.app;
-        for email in ["plain@people.example", "granted@people.example", "editor@people.example"] {
-            app.cli(&["user", "add", "--email", email, "--role", "member"]).await.expect(0);
-        }
-        app.cli(&["user", "grant", "granted@people.example", "api", "--approve", "--policy"]).await.expect(0);
-        app.cli(&["user", "grant", "editor@people.example", "api", "--policy"]).await.expect(0);
         let bearer = |made: &Value| app.person(made["token"].as_str().unwrap()).client;
-        let clients = vec![
-            (Who::Nobody, app.anonymous()),
-            (Who::Agent, app.person(&world.agent.key).client),
-            (Who::Owner, world.owner.client.clone()),
-            (Who::Admin, app.admin("admin@people.example").await.client),
-            (Who::Member, app.sign_in("plain@people.example").await.client),
-            (Who::Granted, app.sign_in("granted@people.example").await.client),
-            (Who::Editor, app.sign_in("editor@people.example").await.client),
-            (Who::ApproveToken, bearer(&token(&world.owner, "a", &["px:approve"]).await)),
-            (Who::AdminToken, bearer(&token(&world.owner, "b", &["px:admin"]).await)),
+        let mut clients = vec![
+            (Caller::Nobody, app.anonymous()),
+            (Caller::Agent, app.person(&world.agent.key).client),
+            (Caller::Person(Who::Owner), world.owner.client.clone()),
+            (Caller::ApproveToken, bearer(&token(&world.owner, "a", &["px:approve"]).await)),
+            (Caller::AdminToken, bearer(&token(&world.owner, "b", &["px:admin"]).await)),
         ];
+        for (who, email) in Who::ADDED {
+            let role = if who == Who::Admin { "admin" } else { "member" };
+            app.cli(&["user", "add", "--email", email, "--role", role]).await.expect(0);
+            match who {
+                Who::Approver => drop(app.cli(&["user", "grant", email, "api", "--approve"]).await.expect(0)),
+                Who::Editor => drop(app.cli(&["user", "grant", email, "api", "--policy"]).await.expect(0)),
+                Who::Owner | Who::Admin | Who::Member => {}
+            }
+            clients.push((Caller::Person(who), app.sign_in(email).await.client));
+        }
         Self { world, clients }
-    }
-
-    fn client(&self, who: Who) -> &Client {
-        &self.clients.iter().find(|(one, _)| *one == who).unwrap().1
     }
 }
 
@@ -131,12 +137,12 @@ both_engines! {
                 .replace("{id}", "0190a2b4-0000-7000-8000-000000000001")
                 .replace("{txn_id}", "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11")
                 .replace(['{', '}'], "");
-            for (who, client) in &scene.clients {
-                let expected = refusal(door, *who);
+            for (caller, client) in &scene.clients {
+                let expected = refusal(door, *caller);
                 // Whoever is let in may do these to everybody; here it is about who is not.
                 let disturbs = matches!(
                     (method.as_str(), route.as_str()),
-                    ("DELETE", "/session" | "/admin/policies/{credential}") | ("PUT", "/admin/policies/{credential}")
+                    ("DELETE", "/session" | "/admin/policies/{credential}")
                 );
                 if expected.is_none() && disturbs {
                     continue;
@@ -145,11 +151,11 @@ both_engines! {
                 match expected {
                     Some((status, code)) => {
                         let got = (answer.status, answer.header("px-error").unwrap_or_default());
-                        assert_eq!(got, (status, code), "{who:?} {method} {route}: {}", answer.text());
+                        assert_eq!(got, (status, code), "{caller:?} {method} {route}: {}", answer.text());
                     }
                     None => assert!(
                         !matches!(answer.status, 401 | 403) && answer.status < 500,
-                        "{who:?} {method} {route}: {}", answer.text()
+                        "{caller:?} {method} {route}: {}", answer.text()
                     ),
                 }
                 checked += 1;
@@ -159,83 +165,58 @@ both_engines! {
     }
 }
 
-/// One state of the credential, as its policy has it.
-struct State {
-    /// Whether `allowed_approvers` is empty, lists everybody of the test, or somebody else.
-    listed: Option<bool>,
-    passkey: bool,
-    min_approvals: u32,
+/// Does it about a request of its own. The policy that is written is the one that holds.
+async fn act(world: &World, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
+    let txn = world.pause(path).await;
+    let person = Person { client: client.clone() };
+    match action {
+        Action::Show => client.get(&format!("/approvals/{txn}")).send().await,
+        Action::Approve => person.decide(&txn, "approve", &json!({})).await,
+        Action::Grant | Action::DashboardGrant => {
+            person.decide(&txn, "approve", &json!({"grant_seconds": 1800})).await
+        }
+        Action::Deny => person.decide(&txn, "deny", &json!({})).await,
+        Action::Edit => client.put("/admin/policies/api", policy).send().await,
+    }
 }
 
-/// All but the owner.
-const EVERYBODY: [&str; 4] =
-    ["admin@people.example", "plain@people.example", "granted@people.example", "editor@people.example"];
+/// The status, the code of a refusal or else what became of it, and whether a grant is open now.
+fn said(answer: &Answer) -> (u16, String, bool) {
+    let body = answer.json();
+    let word = answer.header("px-error").or(body["status"].as_str()).unwrap_or_default();
+    (answer.status, word.to_owned(), body["grant_id"].is_string())
+}
 
-fn policy(state: &State, owner: &str) -> Value {
-    let approvers = match state.listed {
-        None => json!([]),
-        Some(true) => json!([owner, EVERYBODY[0], EVERYBODY[1], EVERYBODY[2], EVERYBODY[3]]),
-        Some(false) => json!(["nobody@people.example"]),
+/// The same, as it must be. A policy that is applied is answered with itself.
+fn expected(outcome: Outcome) -> (u16, String, bool) {
+    let (status, word) = match outcome {
+        Outcome::Shown | Outcome::Counted => (200, "pending"),
+        Outcome::Approved | Outcome::Granted => (200, "approved"),
+        Outcome::Denied => (200, "denied"),
+        Outcome::Applied => (200, ""),
+        Outcome::Staged => (202, "staged"),
+        Outcome::NotEligible => (403, "not_eligible"),
+        Outcome::PasskeyRequired => (412, "passkey_required"),
+        Outcome::NoGrant => (422, "invalid_field"),
+        Outcome::Forbidden => (403, "forbidden"),
     };
-    json!({
-        "allowed_approvers": approvers,
-        "passkey_required": state.passkey,
-        "min_approvals": state.min_approvals,
-    })
-}
-
-/// What each action must be answered. `eligible` is of the role and the grant alone.
-fn expected(action: &str, eligible: bool, state: &State) -> (u16, &'static str) {
-    if action == "show" {
-        return if eligible { (200, "") } else { (403, "not_eligible") };
-    }
-    if !eligible || state.listed == Some(false) {
-        return (403, "not_eligible");
-    }
-    match action {
-        "deny" => (200, ""),
-        _ if state.passkey => (412, "passkey_required"),
-        "grant" if state.min_approvals > 1 => (422, "invalid_field"),
-        _ => (200, ""),
-    }
-}
-
-async fn act(person: &Person, action: &str, txn: &str) -> Answer {
-    match action {
-        "show" => person.client.get(&format!("/approvals/{txn}")).send().await,
-        "approve" => person.decide(txn, "approve", &json!({})).await,
-        "grant" => person.decide(txn, "approve", &json!({"grant_seconds": 1800})).await,
-        _ => person.decide(txn, "deny", &json!({})).await,
-    }
+    (status, word.to_owned(), outcome == Outcome::Granted)
 }
 
 both_engines! {
     async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(setup: Setup) {
         let scene = Scene::new(setup).await;
-        let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
-        let people = [
-            (Who::Owner, true),
-            (Who::Admin, true),
-            (Who::Member, false),
-            (Who::Granted, true),
-            (Who::Editor, false),
-            (Who::ApproveToken, true),
-        ];
-        for listed in [None, Some(true), Some(false)] {
-            for passkey in [false, true] {
-                for min_approvals in [1, 2] {
-                    let state = State { listed, passkey, min_approvals };
-                    scene.world.policy(&policy(&state, &owner)).await;
-                    for (who, eligible) in people {
-                        for action in ["show", "approve", "grant", "deny"] {
-                            let path = format!("/{who:?}/{action}/{listed:?}/{passkey}/{min_approvals}");
-                            let txn = scene.world.pause(&path.replace(['(', ')'], "-")).await;
-                            let person = Person { client: scene.client(who).clone() };
-                            let answer = act(&person, action, &txn).await;
-                            let got = (answer.status, answer.header("px-error").unwrap_or_default());
-                            assert_eq!(got, expected(action, eligible, &state), "{path}: {}", answer.text());
-                        }
-                    }
+        let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap();
+        for terms in Terms::all() {
+            let policy = terms.policy(owner);
+            scene.world.policy(&policy).await;
+            for (caller, client) in &scene.clients {
+                for action in Action::ALL {
+                    let Some(who) = caller.speaks_for(action) else { continue };
+                    let path = format!("/{caller:?}/{action:?}/{terms}").replace(['(', ')'], "-");
+                    let answer = act(&scene.world, client, action, &path, &policy).await;
+                    let must = expected(outcome(who, action, terms));
+                    assert_eq!(said(&answer), must, "{path}: {}", answer.text());
                 }
             }
         }

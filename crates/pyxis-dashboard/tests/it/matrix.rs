@@ -1,0 +1,212 @@
+//! The whole matrix: who × page, and who × action × state of the credential, which is one table for the
+//! pages and the API. Spec 3, Approver eligibility, Policy editing; decisions, Passkeys, sessions, tokens.
+
+use http::StatusCode;
+use pyxis_core::mode::{ApprovalState, Role};
+use pyxis_core::policy::Policy;
+use pyxis_dashboard::view::routes::ROUTES;
+use pyxis_gateway::Actor;
+use pyxis_gateway::approvals::view;
+use pyxis_gateway::service::{grants, policies};
+use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
+
+use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};
+
+const OWNER: &str = "ana@example.com";
+
+/// A browser for everybody; grants are on `billing`.
+async fn everybody(world: &World) -> (Team, Vec<(Who, Browser)>) {
+    let (team, owner) = world.with_owner().await;
+    let mut people = vec![(Who::Owner, owner)];
+    for (who, email) in Who::ADDED {
+        let role = if who == Who::Admin { Role::Admin } else { Role::Member };
+        people.push((who, world.with_person(&team, email, role).await));
+        if matches!(who, Who::Approver | Who::Editor) {
+            world.grant(&team, email, who == Who::Approver, who == Who::Editor).await;
+        }
+    }
+    (team, people)
+}
+
+/// What a member reaches. Everything else of `/app` is for owners and admins.
+const FOR_MEMBERS: &[(&str, &str)] = &[
+    ("GET", "/app/events"),
+    ("GET", "/app/inbox"),
+    ("GET", "/app/decided"),
+    ("GET", "/approve/{txn_id}"),
+    ("GET", "/app/approvals/{txn_id}"),
+    ("POST", "/app/approvals/{txn_id}/approve"),
+    ("POST", "/app/approvals/{txn_id}/begin"),
+    ("POST", "/app/approvals/{txn_id}/deny"),
+    ("GET", "/app/policies"),
+    ("GET", "/app/policies/{credential}"),
+    ("POST", "/app/policies/{credential}"),
+    ("POST", "/app/policies/{credential}/explain"),
+    ("POST", "/app/policies/{credential}/replay"),
+    ("GET", "/app/staged/{id}"),
+    ("POST", "/app/staged/{id}/begin"),
+    ("POST", "/app/staged/{id}/apply"),
+    ("POST", "/app/staged/{id}/withdraw"),
+    ("GET", "/app/account"),
+    ("POST", "/app/account/password"),
+    ("POST", "/app/account/passkeys"),
+    ("POST", "/app/account/passkeys/begin"),
+    ("POST", "/app/account/passkeys/{id}/rename"),
+    ("POST", "/app/account/passkeys/{id}/remove"),
+    ("POST", "/app/account/tokens"),
+    ("POST", "/app/account/tokens/{id}/revoke"),
+    ("GET", "/app/notifications"),
+    ("POST", "/app/notifications/link"),
+    ("POST", "/app/notifications/unlink"),
+    ("POST", "/app/push/subscribe"),
+    ("POST", "/app/push/{id}/unsubscribe"),
+];
+
+/// Whether somebody is refused, of `billing` and of a request that waits. A member without the grant is
+/// refused what is there, and told nothing of what is not.
+fn is_refused(method: &str, route: &str, who: Who) -> bool {
+    match route {
+        _ if who.is_manager() => false,
+        _ if !FOR_MEMBERS.contains(&(method, route)) => true,
+        // A word on a request that somebody may not decide is sent back to its page.
+        "/approve/{txn_id}" | "/app/approvals/{txn_id}" => who != Who::Approver,
+        _ => route.contains("{credential}") && who != Who::Editor,
+    }
+}
+
+/// Where a route leads.
+fn path(route: &str, credential: &str, txn: &str) -> String {
+    route
+        .replace("{credential}", credential)
+        .replace("{name}", credential)
+        .replace("{txn_id}", txn)
+        .replace("{id}", "0190a2b4-0000-7000-8000-000000000001")
+        .replace("{digest}", "none")
+        .replace("{did}", "none")
+}
+
+both_engines! {
+    async fn every_page_asks_for_the_role_it_needs() {
+        let world = World::new().await;
+        let (team, people) = everybody(&world).await;
+        let txn = world.ask(&team, "/v1/items", "", "{}").await;
+        let mut checked = 0;
+        for (method, route) in ROUTES {
+            if !route.starts_with("/app/") && !route.starts_with("/approve/") {
+                continue;
+            }
+            let here = path(route, "billing", &txn);
+            let nowhere = path(route, "none", "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11");
+            for (who, browser) in &people {
+                let mut browser = browser.clone();
+                let decides = *who == Who::Approver && route.starts_with("/app/approvals/");
+                let status = match *method {
+                    // Not read to its end: events go on for as long as somebody listens.
+                    "GET" => browser.open(&here).await.status(),
+                    // The one form that is no usual one, and so would not be read.
+                    _ if who.is_manager() && *route == "/app/brand/logo" => continue,
+                    // A form without its fields, about nothing that is there: whoever may send it gets as far
+                    // as to be told what is wrong.
+                    _ => {
+                        let to = if who.is_manager() || decides { &nowhere } else { &here };
+                        browser.submit("/app/account", to, &[]).await.status
+                    }
+                };
+                assert!(!status.is_server_error(), "{who:?} {method} {here}: {status}");
+                let refused = status == StatusCode::FORBIDDEN;
+                assert_eq!(refused, is_refused(method, route, *who), "{who:?} {method} {here}: {status}");
+                checked += 1;
+            }
+            let mut stranger = world.browser();
+            if *method == "GET" {
+                let page = stranger.get(&here).await;
+                assert!(page.location().starts_with("/sign-in"), "{here}: {}", page.status);
+            } else {
+                let page = stranger.post(&here, &[("origin", ORIGIN_URL)], &[]).await;
+                assert_eq!(page.location(), "/sign-in?ended=1", "{here}: {}", page.status);
+            }
+        }
+        assert!(checked > 550, "{checked}");
+        let state = view::one(&world.gateway, team.id, txn.parse().unwrap()).await.unwrap().row.state;
+        assert_eq!(state, ApprovalState::Pending, "nothing of all that decided anything");
+    }
+}
+
+/// Does it as the page would; its status, and the notice of the page after it. The policy that is written is
+/// the one that holds.
+async fn act(browser: &mut Browser, txn: &str, action: Action, terms: Terms) -> (StatusCode, String) {
+    let (page, link) = (format!("/app/approvals/{txn}"), format!("/approve/{txn}"));
+    let approve = format!("{page}/approve");
+    let (approvers, needed) = (terms.approvers(OWNER).join("\n"), terms.min_approvals.to_string());
+    let (to, fields) = match action {
+        Action::Show => {
+            let (page, link) = (browser.get(&page).await.status, browser.get(&link).await.status);
+            assert_eq!(page, link, "{txn}");
+            return (page, String::new());
+        }
+        Action::Approve => (approve, vec![("from", "inbox")]),
+        Action::Grant => (approve, vec![("from", "standalone"), ("grant_seconds", "1800")]),
+        Action::DashboardGrant => (approve, vec![("from", "inbox"), ("grant_seconds", "900")]),
+        Action::Deny => (format!("{page}/deny"), vec![("from", "inbox")]),
+        Action::Edit => {
+            let passkey = if terms.passkey { "on" } else { "" };
+            let form = [("allowed_approvers", &*approvers), ("min_approvals", &needed)];
+            let rest = [("channel", "dashboard"), ("passkey_required", passkey)];
+            ("/app/policies/billing".to_owned(), [form, rest].concat())
+        }
+    };
+    let status = browser.submit("/app/account", &to, &fields).await.status;
+    (status, browser.jar.get("px_notice").cloned().unwrap_or_default())
+}
+
+/// What must be told.
+fn told(action: Action, outcome: Outcome) -> (StatusCode, String) {
+    let notice = match outcome {
+        Outcome::Shown => return (StatusCode::OK, String::new()),
+        Outcome::Forbidden => return (StatusCode::FORBIDDEN, String::new()),
+        Outcome::NotEligible if action == Action::Show => return (StatusCode::FORBIDDEN, String::new()),
+        Outcome::Approved => "approved",
+        Outcome::Granted => "approved-grant",
+        Outcome::Counted => "one-approval",
+        Outcome::Denied => "denied",
+        Outcome::Applied => "policy-saved",
+        Outcome::Staged => "policy-staged",
+        Outcome::NotEligible => "not-eligible",
+        Outcome::PasskeyRequired => "passkey",
+        Outcome::NoGrant => "bad-grant",
+    };
+    (StatusCode::SEE_OTHER, notice.to_owned())
+}
+
+/// What must become of the request.
+fn state(outcome: Outcome) -> ApprovalState {
+    match outcome {
+        Outcome::Approved | Outcome::Granted => ApprovalState::Approved,
+        Outcome::Denied => ApprovalState::Denied,
+        _ => ApprovalState::Pending,
+    }
+}
+
+both_engines! {
+    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs() {
+        let world = World::new().await;
+        let (team, mut people) = everybody(&world).await;
+        let mut granted = 0;
+        for terms in Terms::all() {
+            let policy = Policy::from_json(terms.policy(OWNER).to_string().as_bytes()).unwrap();
+            policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+            for (who, browser) in &mut people {
+                for action in Action::ALL {
+                    let expected = outcome(*who, action, terms);
+                    let cell = format!("/{who:?}/{action:?}/{terms}");
+                    let txn = world.ask(&team, &cell, "", "{}").await;
+                    assert_eq!(act(browser, &txn, action, terms).await, told(action, expected), "{cell}");
+                    let row = view::one(&world.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
+                    assert_eq!(row.state, state(expected), "{cell}");
+                    granted += usize::from(expected == Outcome::Granted);
+                }
+            }
+        }
+        assert_eq!(grants::list(&world.gateway, team.id, true).await.unwrap().len(), granted);
+    }
+}
