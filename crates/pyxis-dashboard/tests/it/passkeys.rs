@@ -235,11 +235,13 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Pending, "a session alone");
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
-        scene.approve(&begun, &given, &[]).await;
+        scene.approve(&begun, &given, &[("from", "standalone")]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved);
         let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
         let approved = audit.lines().find(|line| line.contains("approval.approved")).unwrap();
-        assert!(approved.contains("authenticator_data") && approved.contains("laptop"), "{approved}");
+        for known in ["authenticator_data", "laptop", "standalone"] {
+            assert!(approved.contains(known), "{known}: {approved}");
+        }
     }
 
     async fn every_check_of_an_assertion_refuses_its_lie() {
@@ -329,6 +331,14 @@ both_engines! {
             finish(&mut bo, &page, &to, &begun, &given, &[]).await;
             assert_eq!(scene.state().await, ApprovalState::Pending, "another person, own {own}");
         }
+        // By the right person, with somebody else's passkey, and with one that nobody registered.
+        let unknown = Authenticator::new(ORIGIN_URL, 9);
+        for (whose, mut key) in [("somebody else", theirs), ("nobody", unknown)] {
+            let begun = scene.begin(&[]).await;
+            let given = key.get(&begun["options"]);
+            scene.approve(&begun, &given, &[]).await;
+            assert_eq!(scene.state().await, ApprovalState::Pending, "a passkey of {whose}");
+        }
         // And what a sign-in was begun with approves nothing.
         let mut fresh = scene.world.browser();
         let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
@@ -401,7 +411,7 @@ both_engines! {
 
     async fn a_proposed_policy_applies_by_its_makers_passkey_only() {
         let scene = Scene::new().await;
-        let (world, team, mut owner) = (scene.world, scene.team, scene.owner);
+        let (world, team, mut owner, owners) = (scene.world, scene.team, scene.owner, scene.key);
         let (mut member, mut key) = proposer(&world, &team).await;
         let staged = propose(&mut member).await;
         assert!(staged.starts_with("/app/staged/"), "{staged}");
@@ -412,12 +422,14 @@ both_engines! {
         // A manager sees it and cannot confirm it in the maker's place.
         assert!(!owner.get(&staged).await.text.contains("Confirm with passkey"));
         assert_eq!(owner.submit(&staged, &format!("{staged}/begin"), &[]).await.status, StatusCode::NOT_FOUND);
-        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         let mut liar = key.clone();
         liar.spoiled = true;
-        let lie = liar.get(&begun["options"]);
-        finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &lie, &[]).await;
-        assert_eq!(stored().await.min_approvals, 1);
+        for (what, mut other) in [("a spoiled signature", liar), ("the owner's passkey", owners)] {
+            let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+            let given = other.get(&begun["options"]);
+            finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
+            assert_eq!(stored().await.min_approvals, 1, "{what}");
+        }
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         let given = key.get(&begun["options"]);
         let applied = finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
