@@ -29,6 +29,7 @@ both_engines! {
     async fn an_account_is_linked_by_the_code_of_the_page_and_unlinked_there() {
         let world = World::with(with_bot()).await;
         let (_, mut owner) = world.with_owner().await;
+        assert!(owner.get(HERE).await.text.contains("No account of yours is linked"));
         let fields = [("platform", "telegram")];
         let page = owner.submit(HERE, "/app/notifications/link", &fields).await.text;
         let code: String = page.split("/link ").nth(1).unwrap().chars().take_while(char::is_ascii_alphanumeric).collect();

@@ -1,7 +1,9 @@
-//! What there is nothing of yet says how it begins, with a command to paste.
+//! What there is nothing of yet says so and how it begins, where it can with a command to paste.
 
+use pyxis_core::mode::Role;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::{agents, credentials};
+use pyxis_gateway::service::{agents, credentials, people};
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 
 use crate::support::{ORIGIN_URL, World, both_engines};
 
@@ -23,5 +25,41 @@ both_engines! {
         let page = owner.get("/app/credentials").await.text;
         let add = "data-copy-source>pyxis credential add --name billing-api ";
         assert!(page.contains("No credential yet") && page.contains(add), "{page}");
+    }
+
+    async fn a_list_without_anything_in_it_says_so_and_what_to_do() {
+        let world = World::new().await;
+        let (team, owner) = world.with_owner().await;
+        let actor = Actor::cli(team.id);
+        credentials::remove(&world.gateway, &actor, "billing").await.unwrap();
+        let mut owner = owner.elsewhere(world.with_verification().1);
+        for (page, nothing, what_to_do) in [
+            ("decided", "Nothing was decided yet", "Whatever you approve or deny is listed here"),
+            ("policies", "No credential to protect yet", "href=\"/app/new/credential\""),
+            ("policies", "Grants in force", "A grant is opened together with an approval"),
+            ("people", "You decide alone", "Add a second person"),
+            ("account", "No passkey yet", "sign in without a password"),
+            ("account", "Personal access tokens", "None yet."),
+            ("webhooks", "No endpoint yet", "Add the https address of a program"),
+            ("notifications", "This server speaks on no chat platform", "PX_TELEGRAM_BOT_TOKEN"),
+            ("scorers", "No scorer yet", "Add one: it starts with published weights"),
+            ("api-keys", "No API key yet", "Add one, and put it into the environment"),
+            ("explorer", "No scorer to look through", "href=\"/app/new/scorer\""),
+            ("issuers", "Nobody is believed yet", "Add its DID below"),
+            ("models", "No activity was taken in", "pyxis activity import"),
+            ("verification", "No proof came in", "Issuers sign proofs and register them"),
+            ("verification", "Nobody is believed yet", "Until an issuer is listed, every proof is refused"),
+        ] {
+            let text = owner.get(&format!("/app/{page}")).await.text;
+            assert!(text.contains(nothing) && text.contains(what_to_do), "{page}: {nothing}");
+        }
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
+        let rights = owner.get(&format!("/app/people/{}", user.id)).await.text;
+        assert!(rights.contains("No credential to grant yet") && rights.contains("/app/new/credential"));
+        assert!(member.get("/app/account").await.text.contains("Nothing yet. An owner or admin grants you"));
+        assert!(member.get("/app/policies").await.text.contains("No policy is yours to change"));
+        api_keys::create(&world.scoring, &actor, ApiKeyInput::named("server")).await.unwrap();
+        assert!(owner.get("/app/api-keys").await.text.contains("Nobody has asked."));
     }
 }

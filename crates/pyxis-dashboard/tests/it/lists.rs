@@ -1,31 +1,56 @@
 //! Every list has a search field, pages and something to say when it is empty.
 
+use std::collections::BTreeSet;
+
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::catalogue::{Platform, default_catalogue};
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::service::agents::{self, AgentInput, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::people;
+use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
 use pyxis_models::clusters::{Group, Shared};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
-use pyxis_scoring::service::issuers;
 use pyxis_scoring::service::scorers::{self, ScorerInput};
+use pyxis_scoring::service::{catalogue, history_requests, issuers};
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::models;
 use pyxis_verify::registry::Issuer;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{CANARY, World, both_engines};
+use crate::support::{Browser, CANARY, World, both_engines};
 
 const NOTHING: &str = "Nothing here contains";
 
-/// An endpoint past the egress guard, which lets nothing but public hosts through.
-async fn endpoint(world: &World, team: WorkspaceId, url: &str) {
+/// An endpoint past the egress guard, which lets nothing but public hosts through; its page.
+async fn endpoint(world: &World, team: WorkspaceId, url: &str) -> String {
     let input = WebhookInput { url: url.to_owned(), ..WebhookInput::default() };
-    webhooks::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+    let (made, _) = webhooks::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+    format!("/app/webhooks/{}", made.row.id)
+}
+
+/// Where the link with these words leads.
+fn link(page: &str, words: &str) -> String {
+    let (before, _) = page.split_once(words).expect(words);
+    let (_, tag) = before.rsplit_once("<a ").unwrap();
+    tag.split("href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&")
+}
+
+/// Checks that each of 51 rows is on one of two pages, 50 of them on the first, which leads to the second.
+async fn is_paged(owner: &mut Browser, list: &str, parameter: &str, row: impl Fn(u8) -> String) {
+    let next = format!("{list}?{parameter}=2");
+    let (first, second) = (owner.get(list).await.text, owner.get(&next).await.text);
+    assert!(first.contains(&format!("href=\"{next}\" rel=\"next\"")), "{next}: {first}");
+    let is_first = |n: &u8| {
+        let row = row(*n);
+        assert_ne!(first.contains(&row), second.contains(&row), "{row} is on one page of {list}");
+        first.contains(&row)
+    };
+    assert_eq!((0..51).filter(is_first).count(), 50, "{list}");
 }
 
 /// One more credential.
@@ -158,6 +183,87 @@ both_engines! {
             assert!(found.contains("thing-07") && !found.contains("thing-08"), "{list}");
             assert!(get("?q=nobody").await.contains(NOTHING), "{list}");
         }
+    }
+
+    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let endpoint = endpoint(&world, team.id, "https://127.0.0.1:9/in").await;
+        let mut asked = vec![world.ask(&team, "/v1/march", "", "{}").await];
+        for n in 0..51 {
+            asked.push(world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+        }
+        let mut get = async |path: &str| owner.get(path).await.text;
+
+        let on = |page: &str| asked.iter().filter(|txn| page.contains(txn.as_str())).count();
+        for (list, all) in [("/app/audit", 52), ("/app/audit?q=V1%2FITEMS", 51)] {
+            let first = get(list).await;
+            let second = get(&link(&first, ">Older")).await;
+            assert_eq!((on(&first), on(&format!("{first}{second}"))), (50, all), "{list}");
+            assert_eq!(link(&second, "Newest</a>"), list);
+        }
+        assert_eq!(on(&get("/app/audit?q=v1%2Fmarch").await), 1);
+        assert!(get("/app/audit?q=nobody").await.contains("<h2>Nothing matches</h2>"));
+
+        let rows = |page: &str| -> BTreeSet<String> {
+            page.split("/app/deliveries/").skip(1).map(|rest| rest[..36].to_owned()).collect()
+        };
+        for query in ["", "?q=approval.requested", "?status=pending"] {
+            let first = get(&format!("{endpoint}{query}")).await;
+            let second = get(&link(&first, ">Older")).await;
+            let both = rows(&format!("{first}{second}"));
+            assert_eq!((rows(&first).len(), both.len()), (50, 52), "{query}");
+        }
+        let found = rows(&get(&format!("{endpoint}?q={}", asked[7])).await);
+        assert_eq!(found.len(), 1);
+        assert!(get(&format!("/app/deliveries/{}", found.first().unwrap())).await.contains(&asked[7]));
+        for query in ["?q=nobody", "?q=approval.decided", "?status=failed"] {
+            assert!(get(&format!("{endpoint}{query}")).await.contains("None of these."), "{query}");
+        }
+    }
+
+    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
+        let right = Right { approve: false, policy: true };
+        for n in 0..51 {
+            let name = format!("thing-{n:02}");
+            credential(&world, team.id, &name).await;
+            rights::set(&world.gateway, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
+            let fields = [("min_approvals", "2"), ("channel", "dashboard")];
+            member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
+            let txn = world.ask(&team, &format!("/v1/{name}"), "", "{}").await;
+            let to = format!("/app/approvals/{txn}/approve");
+            owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
+        }
+        let (grant, proposal) =
+            (|n: u8| format!("/v1/thing-{n:02}</span>"), |n: u8| format!("\">thing-{n:02}</a>"));
+        is_paged(&mut owner, "/app/policies", "second", grant).await;
+        is_paged(&mut owner, "/app/policies", "third", proposal).await;
+        let found = owner.get("/app/policies?q=THING-07").await.text;
+        assert!(found.contains(&grant(7)) && !found.contains(&grant(8)));
+        assert!(found.contains(&proposal(7)) && !found.contains(&proposal(8)));
+    }
+
+    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let (actor, state) = (Actor::cli(team.id), &world.scoring);
+        for n in 0..51 {
+            let (key, _) = api_keys::create(state, &actor, ApiKeyInput::named(format!("{n}"))).await.unwrap();
+            history_requests::create(state, &actor, key.id, &format!("use {n:02}")).await.unwrap();
+        }
+        let request = |n: u8| format!("<p>use {n:02}</p>");
+        is_paged(&mut owner, "/app/api-keys", "second", request).await;
+        let found = owner.get("/app/api-keys?q=USE+07").await.text;
+        assert!(found.contains(&request(7)) && !found.contains(&request(8)));
+
+        let (like, id) = (&default_catalogue()[0], |n: u8| format!("thing-{n:02}"));
+        let platform = |n| Platform { id: id(n), groups: Vec::new(), ..like.clone() };
+        catalogue::replace(state, &actor, (0..51).map(platform).collect()).await.unwrap();
+        is_paged(&mut owner, "/app/catalogue", "page", |n| format!("/app/catalogue/{}\"", id(n))).await;
     }
 
     async fn what_belongs_to_one_person_is_searched() {
