@@ -1,26 +1,14 @@
-// An automated audit of accessibility (axe-core, WCAG 2.2 A and AA) on every page, in both schemes.
+// An automated audit of accessibility on every page, in both schemes. A proposed policy has its audit where one is
+// proposed, in passkeys.spec.mjs.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import test from "node:test";
 
+import { findings } from "./support/axe.mjs";
 import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
 import { World } from "./support/world.mjs";
 
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const world = World.forThisFile();
-
-/** What axe finds on the page: rule and the first element of each. */
-async function findings(page) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(
-    (tags) => globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } }),
-    TAGS,
-  );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
-}
 
 const PAGES = [
   "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
@@ -41,6 +29,7 @@ async function singles(colorScheme) {
   const person = await made("/admin/invitations", { email: `${colorScheme}@people.example`, role: "member" });
   // Nothing listens there: what it should have heard stays listed.
   const hook = await made("/admin/webhooks", { url: "https://127.0.0.1:9/in" });
+  const key = await made("/admin/api-keys", { name: colorScheme });
   const txn = await world.agent.ask(`/heard-${colorScheme}`);
   await world.agent.withdraw(txn);
   const { deliveries } = await (await world.admin("GET", `/admin/webhooks/${hook.id}/deliveries`)).json();
@@ -49,7 +38,7 @@ async function singles(colorScheme) {
     link: new URL(person.link).pathname,
     pages: [
       `/app/agents/${agents[0].id}`, `/app/people/${person.id}`, `/app/webhooks/${hook.id}`,
-      `/app/deliveries/${deliveries[0].id}`,
+      `/app/deliveries/${deliveries[0].id}`, `/app/api-keys/${key.id}`,
     ],
   };
 }

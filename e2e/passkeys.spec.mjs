@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { findings } from "./support/axe.mjs";
 import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
 import { World, card } from "./support/world.mjs";
 
@@ -66,6 +67,10 @@ test("a member proposes a policy, sees the difference, and applies it with their
     await page.getByText("It applies once your passkey confirms it.").waitFor();
     const row = page.getByRole("row", { name: /People who must approve/ });
     assert.match(await row.innerText(), /1[\s\S]*2/);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await findings(page), [], colorScheme);
+    }
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     await page.getByText("Confirmed. The policy holds from the next request on.").waitFor();
   });

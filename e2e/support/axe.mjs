@@ -1,0 +1,17 @@
+// The automated audit of accessibility: axe-core, WCAG 2.2 A and AA.
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** What axe finds on the page: rule and the first element of each. */
+export async function findings(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(
+    (tags) => globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } }),
+    TAGS,
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
+}
