@@ -135,7 +135,7 @@ fn run_of_backslashes(text: &[u8], at: usize) -> usize {
     text[at..].iter().take(MAX_BACKSLASHES).take_while(|byte| **byte == b'\\').count()
 }
 
-/// The four digits of `\uXXXX` at `at`, and the second half of a surrogate pair.
+/// The four hexadecimal digits that follow `\u`, at `at`, and the second half of a surrogate pair.
 fn utf16(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
     let high = match hex(text, at, 4) {
         Ok(value) => value,
