@@ -176,10 +176,11 @@ fn default_format() -> String {
 }
 
 /// Where requests with a credential go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Connector {
     /// Straight to the target.
+    #[default]
     Direct,
     /// To a signing sidecar, which forwards to the target.
     Sidecar,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use axum::body::Body;
 use futures_util::StreamExt;
 use http::{Request, StatusCode};
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::Auth;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{DeliveryId, NodeId, WebhookId, WorkspaceId};
@@ -25,7 +25,7 @@ use pyxis_core::webhook::WebhookEvent;
 use pyxis_gateway::service::credentials::CredentialInput;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_gateway::service::{credentials, workspaces};
-use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue, State, workers};
+use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -169,14 +169,10 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     let (workspace, key) = (made.workspace.id, made.agent_key.expose().clone());
     let credential = CredentialInput {
         name: "bench".to_owned(),
-        description: String::new(),
-        connector: Connector::Direct,
-        api_base: None,
         auth: Some(Auth::Bearer {}),
         allowed_hosts: vec!["api.example.com".to_owned()],
-        allow_http: false,
-        options: CredentialOptions::default(),
         secret: Some(SecretValue::Text("bench-only-secret".to_owned())),
+        ..CredentialInput::default()
     };
     credentials::create(&state, &Actor::cli(workspace), credential).await.expect("a credential");
     let stuck = never_answering(&authority).await;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::Auth;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::policies;
-use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+use pyxis_gateway::{Actor, SecretValue};
 
 use crate::support::{Browser, CANARY, Team, World, both_engines};
 
@@ -15,14 +15,10 @@ async fn two_requests(world: &World, team: &Team) {
     let actor = Actor::cli(team.id);
     let input = CredentialInput {
         name: "mail".to_owned(),
-        description: String::new(),
-        connector: Connector::Direct,
-        api_base: None,
         auth: Some(Auth::Bearer {}),
         allowed_hosts: vec!["mail.example.com".to_owned()],
-        allow_http: false,
-        options: CredentialOptions::default(),
         secret: Some(SecretValue::Text(CANARY.to_owned())),
+        ..CredentialInput::default()
     };
     credentials::create(&world.gateway, &actor, input).await.unwrap();
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::Auth;
 use pyxis_core::catalogue::{Platform, default_catalogue};
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
 use pyxis_core::mode::Role;
@@ -12,7 +12,7 @@ use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
-use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+use pyxis_gateway::{Actor, SecretValue};
 use pyxis_models::clusters::{Group, Shared};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
@@ -57,14 +57,10 @@ async fn is_paged(owner: &mut Browser, list: &str, parameter: &str, row: impl Fn
 async fn credential(world: &World, team: WorkspaceId, name: &str) {
     let input = CredentialInput {
         name: name.to_owned(),
-        description: String::new(),
-        connector: Connector::Direct,
-        api_base: None,
         auth: Some(Auth::Bearer {}),
         allowed_hosts: vec!["api.example.com".to_owned()],
-        allow_http: false,
-        options: CredentialOptions::default(),
         secret: Some(SecretValue::Text(CANARY.to_owned())),
+        ..CredentialInput::default()
     };
     credentials::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
 }

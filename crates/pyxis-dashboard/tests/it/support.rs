@@ -10,7 +10,7 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
@@ -20,7 +20,7 @@ use pyxis_dashboard::State;
 use pyxis_gateway::service::credentials::CredentialInput;
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::{credentials, people, workspaces};
-use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue};
+use pyxis_gateway::{Actor, Config, Parts, SecretValue};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -120,14 +120,11 @@ impl World {
         let made = workspaces::create(&self.gateway, name, ApprovalMode::Gated, Some(owner)).await.unwrap();
         let input = CredentialInput {
             name: "billing".to_owned(),
-            description: String::new(),
-            connector: Connector::Direct,
-            api_base: None,
             auth: Some(Auth::Bearer {}),
             allowed_hosts: vec![UPSTREAM.to_owned()],
             allow_http: true,
-            options: CredentialOptions::default(),
             secret: Some(SecretValue::Text(CANARY.to_owned())),
+            ..CredentialInput::default()
         };
         credentials::create(&self.gateway, &Actor::cli(made.workspace.id), input).await.unwrap();
         let (_, link) = made.owner.unwrap();
@@ -225,14 +222,8 @@ impl World {
         let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
         let input = CredentialInput {
             name: "treasury".to_owned(),
-            description: String::new(),
-            connector: Connector::Direct,
-            api_base: None,
             auth: Some(Auth::SigningKey(key)),
-            allowed_hosts: Vec::new(),
-            allow_http: false,
-            options: CredentialOptions::default(),
-            secret: None,
+            ..CredentialInput::default()
         };
         if credentials::get(&self.gateway, team.id, "treasury").await.is_err() {
             credentials::create(&self.gateway, &Actor::cli(team.id), input).await.unwrap();

@@ -31,8 +31,8 @@ const MAX_SECRET: usize = 64 * 1024;
 const NO_PROBE: &str =
     "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
 
-/// What is wanted of a new credential.
-#[derive(Debug)]
+/// What is wanted of a new credential. By default it goes straight to no host, without a secret.
+#[derive(Debug, Default)]
 pub struct CredentialInput {
     /// Its name, unique in the workspace whatever its case.
     pub name: String,

@@ -4,29 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn mail() -> Value {
-    json!({
-        "types": {
-            "EIP712Domain": [
-                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
-                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
-            ],
-            "Person": [{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}],
-            "Mail": [
-                {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
-                {"name": "contents", "type": "string"},
-            ],
-        },
-        "primaryType": "Mail",
-        "domain": {
-            "name": "Ether Mail", "version": "1", "chainId": 1,
-            "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
-        },
-        "message": {
-            "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
-            "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
-            "contents": "Hello, Bob!",
-        },
-    })
+    serde_json::from_str(include_str!("../../data/mail.json")).unwrap()
 }
 
 fn digest(data: &Value) -> Result<String, Invalid> {

@@ -14,11 +14,11 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::Auth;
 use pyxis_core::entropy;
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::service::{people, workspaces};
-use pyxis_gateway::{Actor, CredentialOptions, SecretValue};
+use pyxis_gateway::{Actor, SecretValue};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -121,13 +121,11 @@ async fn demo_credential(app: &App, actor: &Actor, upstream: &TcpListener) -> Re
         let input = CredentialInput {
             name: DEMO.to_owned(),
             description: "A secret for the demo upstream that quickstart runs".to_owned(),
-            connector: Connector::Direct,
-            api_base: None,
             auth: Some(Auth::Bearer {}),
             allowed_hosts: hosts,
             allow_http: true,
-            options: CredentialOptions::default(),
             secret: Some(SecretValue::from_json(Value::String(secret))?),
+            ..CredentialInput::default()
         };
         credentials::create(state, actor, input).await?;
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
-use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::window;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::service::agents::{self, AgentPatch};
 use pyxis_gateway::service::credentials::{self, CredentialInput};
-use pyxis_gateway::{CredentialOptions, workers};
+use pyxis_gateway::workers;
 use serde_json::{Value, json};
 
 use crate::races::world::{World, both_engines};
@@ -24,14 +24,8 @@ async fn ask_to_sign(world: &World) -> TxnId {
     let key = SigningKey { algorithm: KeyAlgorithm::Ed25519, public_key: None, address: None };
     let input = CredentialInput {
         name: "signer".to_owned(),
-        description: String::new(),
-        connector: Connector::Direct,
-        api_base: None,
         auth: Some(Auth::SigningKey(key)),
-        allowed_hosts: Vec::new(),
-        allow_http: false,
-        options: CredentialOptions::default(),
-        secret: None,
+        ..CredentialInput::default()
     };
     credentials::create(&world.state, &world.actor(), input).await.unwrap();
     let body = json!({"payload": "68656c6c6f", "algorithm": "ed25519"}).to_string();

@@ -36,32 +36,16 @@ struct Scene {
 
 /// Expands a test to one for each engine.
 macro_rules! both_engines {
-    ($(async fn $name:ident($scene:ident: &mut Scene) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn run(url: pyxis_store::DatabaseUrl) {
+    ($(async fn $name:ident($scene:ident: &mut Scene) $body:block)+) => {
+        crate::races::world::both_engines! {$(
+            async fn $name(url: DatabaseUrl) {
+                async fn body($scene: &mut Scene) $body
                 let mut scene = Scene::start(url, None).await;
                 body(&mut scene).await;
                 scene.end().await;
             }
-
-            async fn body($scene: &mut Scene) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                let dir = tempfile::tempdir().unwrap();
-                run(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db"))).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
-                run(database.url()).await;
-                database.remove().await;
-            }
-        }
-    )+};
+        )+}
+    };
 }
 
 mod signatures;
@@ -500,52 +484,37 @@ both_engines! {
     }
 }
 
-mod in_webhook_mode_only_the_secret_opens_the_door {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn sqlite() {
-        let dir = tempfile::tempdir().unwrap();
-        webhook_mode(pyxis_store::DatabaseUrl::sqlite(dir.path().join("hook.db"))).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn postgres() {
-        let Some(database) = crate::postgres::Database::create("webhook_mode").await else { return };
-        webhook_mode(database.url()).await;
-        database.remove().await;
-    }
-}
-
-async fn webhook_mode(url: pyxis_store::DatabaseUrl) {
-    let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
-    let set = scene.telegram.until(Telegram::webhook).await;
-    assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
-    assert_eq!(set["secret_token"], "the-secret-of-the-hook");
-    let (txn, message) = scene.asked(1).await;
-    let owner = scene.world.approver(0, Surface::Dashboard);
-    let actor = scene.world.actor();
-    let (code, _) =
-        channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
-    let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
-    let press = scene.telegram.press(&message, "Deny", ADA);
-    let post = async |secret: Option<&str>, body: String| {
-        let mut request = Request::post("/telegram/webhook");
-        if let Some(secret) = secret {
-            request = request.header("x-telegram-bot-api-secret-token", secret);
+crate::races::world::both_engines! {
+    async fn in_webhook_mode_only_the_secret_opens_the_door(url: DatabaseUrl) {
+        let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
+        let set = scene.telegram.until(Telegram::webhook).await;
+        assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
+        assert_eq!(set["secret_token"], "the-secret-of-the-hook");
+        let (txn, message) = scene.asked(1).await;
+        let owner = scene.world.approver(0, Surface::Dashboard);
+        let actor = scene.world.actor();
+        let (code, _) =
+            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+        let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
+        let press = scene.telegram.press(&message, "Deny", ADA);
+        let post = async |secret: Option<&str>, body: String| {
+            let mut request = Request::post("/telegram/webhook");
+            if let Some(secret) = secret {
+                request = request.header("x-telegram-bot-api-secret-token", secret);
+            }
+            scene.world.send(request.body(body.into()).unwrap()).await
+        };
+        for secret in [None, Some(""), Some("the-secret-of-the-hool")] {
+            assert_eq!(post(secret, press.to_string()).await, StatusCode::UNAUTHORIZED);
         }
-        scene.world.send(request.body(body.into()).unwrap()).await
-    };
-    for secret in [None, Some(""), Some("the-secret-of-the-hool")] {
-        assert_eq!(post(secret, press.to_string()).await, StatusCode::UNAUTHORIZED);
+        let right = Some("the-secret-of-the-hook");
+        assert_eq!(post(right, "{".to_owned()).await, StatusCode::BAD_REQUEST);
+        assert_eq!(post(right, Value::from(1).to_string()).await, StatusCode::BAD_REQUEST);
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        assert_eq!(post(right, link.to_string()).await, StatusCode::OK);
+        assert_eq!(post(right, press.to_string()).await, StatusCode::OK);
+        assert_eq!(scene.state(txn).await, ApprovalState::Denied);
+        assert!(scene.telegram.calls().iter().all(|call| call.method != "getUpdates"), "nothing is polled");
+        scene.end().await;
     }
-    let right = Some("the-secret-of-the-hook");
-    assert_eq!(post(right, "{".to_owned()).await, StatusCode::BAD_REQUEST);
-    assert_eq!(post(right, Value::from(1).to_string()).await, StatusCode::BAD_REQUEST);
-    assert_eq!(scene.state(txn).await, ApprovalState::Pending);
-    assert_eq!(post(right, link.to_string()).await, StatusCode::OK);
-    assert_eq!(post(right, press.to_string()).await, StatusCode::OK);
-    assert_eq!(scene.state(txn).await, ApprovalState::Denied);
-    assert!(scene.telegram.calls().iter().all(|call| call.method != "getUpdates"), "nothing is polled");
-    scene.end().await;
 }

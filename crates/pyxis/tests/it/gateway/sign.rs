@@ -32,30 +32,7 @@ fn bytes(signed: &Value, member: &str) -> Vec<u8> {
 
 /// The example of EIP-712.
 pub(crate) fn mail() -> Value {
-    let person = json!([{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}]);
-    json!({
-        "types": {
-            "EIP712Domain": [
-                {"name": "name", "type": "string"}, {"name": "version", "type": "string"},
-                {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"},
-            ],
-            "Person": person,
-            "Mail": [
-                {"name": "from", "type": "Person"}, {"name": "to", "type": "Person"},
-                {"name": "contents", "type": "string"},
-            ],
-        },
-        "primaryType": "Mail",
-        "domain": {
-            "name": "Ether Mail", "version": "1", "chainId": 1,
-            "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
-        },
-        "message": {
-            "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
-            "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
-            "contents": "Hello, Bob!",
-        },
-    })
+    serde_json::from_str(include_str!("../../../../pyxis-signing/data/mail.json")).unwrap()
 }
 
 both_engines! {

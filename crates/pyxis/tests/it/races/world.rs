@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::Surface;
@@ -21,7 +21,7 @@ use pyxis_core::policy::Policy;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::{people, policies, workspaces};
-use pyxis_gateway::{Actor, Config, CredentialOptions, Parts, SecretValue, State};
+use pyxis_gateway::{Actor, Config, Parts, SecretValue, State};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -111,17 +111,7 @@ impl Resolve for Gate {
 
 /// A credential without anything but its name and kind.
 fn credential(name: &str, auth: Auth) -> CredentialInput {
-    CredentialInput {
-        name: name.to_owned(),
-        description: String::new(),
-        connector: Connector::Direct,
-        api_base: None,
-        auth: Some(auth),
-        allowed_hosts: Vec::new(),
-        allow_http: false,
-        options: CredentialOptions::default(),
-        secret: None,
-    }
+    CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
 /// Expands a test to one for each engine: with a world, or with the database for a world of its own settings.
@@ -132,13 +122,13 @@ macro_rules! both_engines {
 
             async fn body($url: pyxis_store::DatabaseUrl) $body
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn sqlite() {
                 let dir = tempfile::tempdir().unwrap();
                 body(pyxis_store::DatabaseUrl::sqlite(dir.path().join("own.db"))).await;
             }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn postgres() {
                 let database = crate::postgres::Database::create(stringify!($name)).await;
                 let Some(database) = database else { return };
@@ -147,27 +137,14 @@ macro_rules! both_engines {
             }
         }
     )+};
-    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body($world: &World) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn sqlite() {
-                let dir = tempfile::tempdir().unwrap();
-                let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("race.db"));
+    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {
+        $crate::races::world::both_engines! {$(
+            async fn $name(url: DatabaseUrl) {
+                async fn body($world: &World) $body
                 body(&World::new(url).await).await;
             }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn postgres() {
-                let Some(database) = crate::postgres::Database::create(stringify!($name)).await else { return };
-                body(&World::new(database.url()).await).await;
-                database.remove().await;
-            }
-        }
-    )+};
+        )+}
+    };
 }
 pub(crate) use both_engines;
 
