@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ci/postgres.sh COMMAND...: runs COMMAND with PX_TEST_POSTGRES naming a fresh PostgreSQL server on
-# loopback, in a temporary directory, and stops the server afterwards.
+# loopback, in a temporary directory, and stops the server afterwards. PX_POSTGRES_BIN names the directory
+# of another version's initdb and postgres.
 set -euo pipefail
 
 if (($# == 0)); then
@@ -10,6 +11,10 @@ fi
 
 find_bin() {
     local newest
+    if [[ -n ${PX_POSTGRES_BIN:-} ]]; then
+        realpath "$PX_POSTGRES_BIN"
+        return
+    fi
     newest=$(compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1 || true)
     [[ -n $newest ]] || newest=$(command -v initdb || true)
     if [[ -z $newest ]]; then

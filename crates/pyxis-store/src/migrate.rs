@@ -45,6 +45,11 @@ const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
     (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
 const RECORD: &str = "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)";
 const APPLIED: &str = "SELECT version, checksum FROM schema_migrations ORDER BY version";
+/// What a PostgreSQL server calls itself.
+const SERVER: &str =
+    "SELECT current_setting('server_version'), CAST(current_setting('server_version_num') AS BIGINT)";
+/// The oldest PostgreSQL whose SQL is written here, as `server_version_num` counts.
+const OLDEST_POSTGRES: i64 = 130_000;
 
 impl Migration {
     const fn text(&self, engine: Engine) -> &'static str {
@@ -76,6 +81,7 @@ pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
         }
         Backend::Postgres(database) => {
             let transaction = database.begin().await?;
+            recent_enough(transaction.optional(&sql(SERVER)).await?)?;
             let client = transaction.client()?;
             let lock = [db::Bind::bind(ADVISORY_LOCK)];
             db::postgres::execute(client, "SELECT pg_advisory_xact_lock($1)", &lock).await?;
@@ -88,6 +94,15 @@ pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
         }
     }
     Ok(latest())
+}
+
+/// Refuses a PostgreSQL server that is older than what is tested.
+fn recent_enough(server: Option<(String, i64)>) -> Result<(), StoreError> {
+    let (name, version) = server.ok_or(StoreError::Aborted)?;
+    if version >= OLDEST_POSTGRES {
+        return Ok(());
+    }
+    Err(StoreError::Schema(format!("the server is PostgreSQL {name}, which is too old: use 13 or newer")))
 }
 
 fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
@@ -106,6 +121,9 @@ pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
         Engine::Postgres => sql("SELECT count(*) FROM information_schema.tables \
                  WHERE table_schema = current_schema() AND table_name = 'schema_migrations'"),
     };
+    if store.engine() == Engine::Postgres {
+        recent_enough(store.optional(sql(SERVER)).await?)?;
+    }
     if store.optional::<(i64,)>(exists).await? == Some((0,)) {
         return Ok(0);
     }
@@ -128,4 +146,16 @@ pub(crate) fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'sta
         }
     }
     Ok(&MIGRATIONS[applied.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postgresql_13_is_the_oldest_that_is_served() {
+        assert!(recent_enough(Some(("13.0".to_owned(), 130_000))).is_ok());
+        let refused = recent_enough(Some(("12.22".to_owned(), 120_022))).unwrap_err().to_string();
+        assert!(refused.contains("PostgreSQL 12.22") && refused.contains("use 13 or newer"), "{refused}");
+    }
 }

@@ -201,7 +201,7 @@ async fn schema(store: &Store) -> Finding {
     match store.schema_version().await {
         Ok(found) if found == Store::wanted_schema_version() => Finding::good(engine),
         Ok(found) => Finding::bad(engine, format!("version {found}"), "run pyxis migrate"),
-        Err(error) => Finding::bad(engine, error, "run pyxis migrate"),
+        Err(error) => Finding::bad(engine, error, "put that right, then run pyxis migrate"),
     }
 }
 
