@@ -19,10 +19,8 @@ use crate::postgres::Database;
 use crate::support::client::Call;
 use crate::support::{Agent, Answer, Person, Setup, World};
 
-/// How often the server dies on SQLite.
+/// How often the server dies.
 const KILLS: usize = 200;
-/// And on PostgreSQL, where a start takes longer.
-const KILLS_ON_POSTGRES: usize = 45;
 /// Agents whose requests wait for the owner.
 const AGENTS: u64 = 5;
 
@@ -127,22 +125,22 @@ fn number(target: &str) -> u64 {
 }
 
 mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
-    use super::{Database, KILLS, KILLS_ON_POSTGRES, Setup, World, crashes};
+    use super::{Database, Setup, World, crashes};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn sqlite() {
-        crashes(World::new().await, KILLS).await;
+        crashes(World::new().await).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn postgres() {
         if let Some(database) = Database::create("crash").await {
-            crashes(World::with(Setup::on(database)).await, KILLS_ON_POSTGRES).await;
+            crashes(World::with(Setup::on(database)).await).await;
         }
     }
 }
 
-async fn crashes(mut world: World, kills: usize) {
+async fn crashes(mut world: World) {
     let ledger = Arc::new(Ledger {
         words: Mutex::default(),
         read: Mutex::default(),
@@ -157,7 +155,7 @@ async fn crashes(mut world: World, kills: usize) {
         load.spawn(work(world.agent.clone(), world.owner.clone(), target.clone(), Arc::clone(&ledger)));
     }
     load.spawn(read(world.agent.clone(), target, Arc::clone(&ledger)));
-    for life in 1..=kills {
+    for life in 1..=KILLS {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
         let until = *acknowledged.borrow() + u64::from(more % 24);
@@ -176,8 +174,8 @@ async fn crashes(mut world: World, kills: usize) {
 
     let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ends = ends(&world, &words).await;
-    check(&world, &words, &ends, kills);
-    check_reads(&world, &ledger.read(), kills);
+    check(&world, &words, &ends);
+    check_reads(&world, &ledger.read());
     check_records(&world, &words).await;
     world.app.cli(&["audit", "verify"]).await.expect(0);
 }
@@ -203,7 +201,7 @@ fn arrived(world: &World, method: &Method) -> BTreeSet<u64> {
     sent
 }
 
-fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>, kills: usize) {
+fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) {
     let sent = arrived(world, &Method::POST);
     let mut unknown = 0;
     for (number, word) in words {
@@ -227,16 +225,16 @@ fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>
         assert!(words.get(number).is_some_and(|word| word.approve), "{number} was sent without a decision");
     }
     let acknowledged = words.values().filter(|word| word.acknowledged).count();
-    assert!(acknowledged >= kills, "only {acknowledged} decisions for {kills} crashes");
-    assert!(unknown <= kills * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
+    assert!(acknowledged >= KILLS, "only {acknowledged} decisions for {KILLS} crashes");
+    assert!(unknown <= KILLS * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
 }
 
 /// What was answered had arrived, and hardly more did.
-fn check_reads(world: &World, read: &BTreeSet<u64>, kills: usize) {
+fn check_reads(world: &World, read: &BTreeSet<u64>) {
     let sent = arrived(world, &Method::GET);
     assert!(sent.is_superset(read), "answered, but never sent: {:?}", read.difference(&sent));
-    assert!(read.len() >= kills, "only {} requests that passed for {kills} crashes", read.len());
-    assert!(sent.len() <= read.len() + kills, "{} were sent and {} answered", sent.len(), read.len());
+    assert!(read.len() >= KILLS, "only {} requests that passed for {KILLS} crashes", read.len());
+    assert!(sent.len() <= read.len() + KILLS, "{} were sent and {} answered", sent.len(), read.len());
 }
 
 /// Whatever reached the upstream was on record before, whenever the process died.
