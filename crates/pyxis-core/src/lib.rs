@@ -11,6 +11,7 @@ pub mod auth;
 pub mod brand;
 pub mod catalogue;
 pub mod clock;
+pub mod csv;
 pub mod decimal;
 pub mod digest;
 pub mod dotenv;

@@ -202,7 +202,9 @@ const MAX_NEXT: usize = 1024;
 pub(crate) fn local_path(text: &str) -> Option<&str> {
     let ours = text.starts_with("/app/") || text.starts_with("/approve/");
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !text.contains("//");
-    let page = !text.starts_with("/app/events") && !text.starts_with("/app/audit/export");
+    let page = !text.starts_with("/app/events")
+        && !text.starts_with("/app/audit/export")
+        && !text.contains("export=");
     (ours && plain && page && text.len() <= MAX_NEXT).then_some(text)
 }
 
@@ -225,6 +227,8 @@ mod tests {
             "/app/a\nb",
             "/sign-in",
             "/app/events",
+            "/app/audit/export.csv",
+            "/app/agents?q=bot&export=agents",
             "/forward",
         ] {
             assert_eq!(local_path(bad), None, "{bad}");

@@ -23,6 +23,7 @@ pub mod people;
 pub mod policies;
 pub mod routes;
 pub mod scorers;
+mod search;
 pub mod settings;
 pub mod sign_in;
 pub mod staged;
@@ -32,6 +33,8 @@ pub mod webhooks;
 use pyxis_core::clock::UnixMillis;
 
 use crate::text;
+
+pub use search::{Order, Search, SortLink};
 
 /// What the frame of a signed-in page needs.
 #[derive(Clone, Debug)]
@@ -107,6 +110,8 @@ pub enum Section {
 /// A moment: how far away, and exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct When {
+    /// The moment itself, to sort by.
+    pub at: UnixMillis,
     /// RFC 3339, for `<time datetime>`.
     pub iso: String,
     /// `3 min ago`, as of the rendering.
@@ -121,6 +126,7 @@ impl When {
     /// `at` as seen from `now`.
     pub fn new(at: UnixMillis, now: UnixMillis) -> Self {
         Self {
+            at,
             iso: at.to_rfc3339(),
             relative: text::relative(at, now),
             absolute: text::absolute(at),
@@ -168,33 +174,6 @@ impl Problems {
     /// `1 field`, `2 fields`.
     pub fn counted(&self) -> String {
         text::counted(self.0.len() as u64, "field")
-    }
-}
-
-/// The search field of a list, and its pages.
-#[derive(Clone, Debug, Default)]
-pub struct Search {
-    /// The page that searches.
-    pub path: String,
-    /// What was looked for.
-    pub q: String,
-    /// `50 of 120`.
-    pub summary: String,
-    /// The page before.
-    pub before: Option<String>,
-    /// The next page.
-    pub next: Option<String>,
-}
-
-impl Search {
-    /// Whether the list was narrowed: an empty one then means that nothing was found.
-    pub fn is_narrowed(&self) -> bool {
-        !self.q.is_empty()
-    }
-
-    /// Whether there is more than one page.
-    pub fn has_pages(&self) -> bool {
-        self.before.is_some() || self.next.is_some()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rate windows: exact counters per agent and window (Spec 3, Limits).
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::AgentId;
+use pyxis_core::id::{AgentId, WorkspaceId};
 
 use crate::db::sql;
 use crate::{Executor, StoreError};
@@ -35,14 +35,16 @@ pub async fn admit(
     })
 }
 
-/// How many were admitted in a window.
+/// How many of each agent of a workspace were admitted in a window. Agents without a limit are not counted.
 pub async fn used(
     executor: impl Executor,
-    agent: AgentId,
+    workspace: WorkspaceId,
     window_start: UnixMillis,
-) -> Result<i64, StoreError> {
-    let query = sql("SELECT count FROM rate_windows WHERE agent_id = $1 AND window_start_at = $2");
-    Ok(executor.optional(query.bind(agent).bind(window_start)).await?.map_or(0, |(count,)| count))
+) -> Result<Vec<(AgentId, i64)>, StoreError> {
+    let query = sql("SELECT agents.id, rate_windows.count FROM agents \
+         JOIN rate_windows ON rate_windows.agent_id = agents.id AND rate_windows.window_start_at = $1 \
+         WHERE agents.workspace_id = $2");
+    executor.all(query.bind(window_start).bind(workspace)).await
 }
 
 /// Removes windows that started before; how many.

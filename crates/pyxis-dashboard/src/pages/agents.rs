@@ -1,5 +1,7 @@
 //! Agents and their keys.
 
+use std::collections::HashMap;
+
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
@@ -11,7 +13,9 @@ use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope}
 use pyxis_gateway::service::credentials;
 use pyxis_gateway::service::deny_all;
 
-use super::find::{Find, search};
+use super::find::{Find, Place};
+use super::table::{By, Table};
+use super::words::enabled;
 use super::{first_request, problem};
 use crate::error::html;
 use crate::form::{Asked, Fields, Form, Named};
@@ -26,40 +30,70 @@ pub(crate) async fn list(
     Manager(who): Manager,
     Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
-    let mut all = agents::list(&state.gateway, who.person.workspace()).await?;
+    let workspace = who.person.workspace();
+    let used = agents::used_this_hour(&state.gateway, workspace).await?;
+    let mut all = agents::list(&state.gateway, workspace).await?;
     all.retain(|agent| asked.fits([agent.row.name.as_str(), &agent.row.key_hint]));
-    all.sort_by_key(|agent| agent.row.name.to_lowercase());
-    let (shown, search) = search("/app/agents", &asked, all);
-    let mut lines = Vec::with_capacity(shown.len());
-    for agent in shown {
-        lines.push(line(&state, &agent).await?);
+    let all: Vec<_> = all.into_iter().map(|agent| Counted::new(agent, &used)).collect();
+    if let Some(file) = TABLE.file(&asked, &all) {
+        return Ok(file);
     }
+    let (shown, search) = TABLE.page("/app/agents", &asked, all);
+    let agents = shown.iter().map(|one| line(&state, one)).collect();
     let first_request = first_request(&state, "<agent key>", None);
-    html(&AgentsPage { shell: who.shell(&state).await?, search, agents: lines, first_request })
+    html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
 
-async fn line(state: &State, agent: &Agent) -> Result<AgentLine, Error> {
+/// An agent, and what it has used of its limit in this hour.
+struct Counted {
+    agent: Agent,
+    used: i64,
+}
+
+impl Counted {
+    fn new(agent: Agent, used: &HashMap<AgentId, i64>) -> Self {
+        Self { used: used.get(&agent.row.id).copied().unwrap_or(0), agent }
+    }
+}
+
+const TABLE: Table<Counted> = Table {
+    name: "agents",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|one| one.agent.row.name.clone())),
+        ("key", By::Text(|one| one.agent.row.key_hint.clone())),
+        ("state", By::Text(|one| enabled(one.agent.row.disabled_at).to_owned())),
+        ("may_use", By::Text(|one| reach(&one.agent.credentials))),
+        ("used_this_hour", By::Number(|one| one.used)),
+        (
+            "limit_per_hour",
+            By::Text(|one| one.agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default()),
+        ),
+        ("last_seen", By::Time(|one| one.agent.row.last_used_at)),
+    ],
+    usual: "name",
+};
+
+fn reach(scope: &Scope) -> String {
+    match scope {
+        Scope::All => "all credentials".to_owned(),
+        Scope::Named(names) if names.is_empty() => "none".to_owned(),
+        Scope::Named(names) => names.join(", "),
+    }
+}
+
+fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
     let row = &agent.row;
-    let usage = match row.rate_limit_per_hour {
-        None => "no limit".to_owned(),
-        Some(limit) => {
-            let used = agents::used_this_hour(&state.gateway, row.id).await?;
-            format!("{used} of {limit} this hour")
-        }
-    };
-    Ok(AgentLine {
+    let limit = row.rate_limit_per_hour;
+    AgentLine {
         id: row.id.to_string(),
         name: row.name.clone(),
         key_hint: format!("{}…", row.key_hint),
         enabled: row.disabled_at.is_none(),
-        usage,
-        credentials: match &agent.credentials {
-            Scope::All => "all credentials".to_owned(),
-            Scope::Named(names) if names.is_empty() => "none".to_owned(),
-            Scope::Named(names) => names.join(", "),
-        },
+        usage: limit.map_or("no limit".to_owned(), |limit| format!("{used} of {limit} this hour")),
+        credentials: reach(&agent.credentials),
         last_seen: row.last_used_at.map(|at| When::new(at, state.gateway.now())),
-    })
+    }
 }
 
 pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
@@ -205,10 +239,12 @@ pub(crate) async fn show(
 }
 
 async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> Result<Response, Error> {
+    let used = agents::used_this_hour(&state.gateway, who.person.workspace()).await?;
+    let counted = Counted::new(agent.clone(), &used);
     html(&AgentPage {
         shell: who.shell(state).await?,
         created: When::new(agent.row.created_at, state.gateway.now()),
-        agent: line(state, agent).await?,
+        agent: line(state, &counted),
         form,
     })
 }

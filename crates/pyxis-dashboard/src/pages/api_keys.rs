@@ -12,8 +12,9 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
-use super::find::{Find, search, search_second};
+use super::find::{Find, Place};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
+use super::table::{By, Table};
 use super::usage::{self, budget};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -35,16 +36,22 @@ pub(crate) async fn list(
     Asked(wanted): Asked<Find>,
 ) -> Result<Response, Error> {
     let rows = api_keys::list(&scoring, who.person.workspace()).await?;
-    let found = rows.iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint]));
-    let (shown, search) = search(LIST, &wanted, found.collect());
-    let mut keys = Vec::with_capacity(shown.len());
-    for row in shown {
-        keys.push(line(&scoring, row, state.gateway.now()).await?);
-    }
+    let now = state.gateway.now();
     let requests = history_requests::list(&scoring, who.person.workspace(), None).await?;
-    let requests = requests.into_iter().map(|request| asked(request, &rows, state.gateway.now()));
-    let requests = requests.filter(|one| wanted.fits([one.key.as_str(), &one.use_case, &one.by])).collect();
-    let (requests, request_search) = search_second(LIST, &wanted, requests);
+    let requests = requests.into_iter().map(|request| asked(request, &rows, now));
+    let requests: Vec<_> =
+        requests.filter(|one| wanted.fits([one.key.as_str(), &one.use_case, &one.by])).collect();
+    let mut keys = Vec::new();
+    for row in rows.into_iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint])) {
+        let usage = api_keys::usage(&scoring, row.workspace_id, row.id, 1).await?;
+        keys.push(Counted { used: usage::in_window(&usage, now), limit: usage.stamps_limit, row });
+    }
+    if let Some(file) = KEYS.file(&wanted, &keys).or_else(|| REQUESTS.file(&wanted, &requests)) {
+        return Ok(file);
+    }
+    let (keys, search) = KEYS.page(LIST, &wanted, keys);
+    let keys = keys.iter().map(|key| line(key, now)).collect();
+    let (requests, request_search) = REQUESTS.page(LIST, &wanted, requests);
     let scorer = first_scorer(&scoring, &who).await?;
     let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
     let shell = who.shell(&state).await?;
@@ -57,20 +64,62 @@ async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 
-async fn line(scoring: &pyxis_scoring::State, row: &ApiKeyRow, now: UnixMillis) -> Result<ApiKeyLine, Error> {
-    let used = api_keys::usage(scoring, row.workspace_id, row.id, 1).await?;
+/// A key, and what it has used of its budget at the Stamps endpoints in this window.
+struct Counted {
+    row: ApiKeyRow,
+    used: i64,
+    limit: i64,
+}
+
+const KEYS: Table<Counted> = Table {
+    name: "api-keys",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|key| key.row.name.clone())),
+        ("begins_with", By::Text(|key| key.row.key_hint.clone())),
+        ("state", By::Text(|key| if key.row.revoked_at.is_none() { "live" } else { "revoked" }.to_owned())),
+        ("may", By::Text(|key| may(&key.row))),
+        ("budget", By::Number(|key| key.limit)),
+        ("used", By::Number(|key| key.used)),
+        ("last_use", By::Time(|key| key.row.last_used_at)),
+        ("created", By::Time(|key| Some(key.row.created_at))),
+    ],
+    usual: "created",
+};
+
+const REQUESTS: Table<HistoryRequest> = Table {
+    name: "history-requests",
+    place: Place::Second,
+    columns: &[
+        ("key", By::Text(|one| one.key.clone())),
+        ("use_case", By::Text(|one| one.use_case.clone())),
+        ("asked_by", By::Text(|one| one.by.clone())),
+        ("asked", By::Time(|one| Some(one.at.at))),
+        ("state", By::Text(|one| one.word().to_lowercase())),
+        ("decided_by", By::Text(|one| one.decided.as_ref().map(|(by, _)| by.clone()).unwrap_or_default())),
+        ("decided", By::Time(|one| one.decided.as_ref().map(|(_, when)| when.at))),
+    ],
+    usual: "-asked",
+};
+
+/// `reads, writes, history`, `nothing`.
+fn may(row: &ApiKeyRow) -> String {
     let may = [(row.can_read, "reads"), (row.can_write, "writes"), (row.can_read_history, "history")];
     let may: Vec<&str> = may.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
-    Ok(ApiKeyLine {
+    if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }
+}
+
+fn line(Counted { row, used, limit }: &Counted, now: UnixMillis) -> ApiKeyLine {
+    ApiKeyLine {
         id: row.id.to_string(),
         name: row.name.clone(),
         hint: format!("{}…", row.key_hint),
         live: row.revoked_at.is_none(),
-        tier: budget(row.stamps_tier, used.stamps_limit),
-        used: usage::this_window(&used, now),
-        permissions: if may.is_empty() { "nothing".to_owned() } else { may.join(", ") },
+        tier: budget(row.stamps_tier, *limit),
+        used: usage::part(*used, *limit),
+        permissions: may(row),
         last_used: row.last_used_at.map(|at| When::new(at, now)),
-    })
+    }
 }
 
 fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> HistoryRequest {
@@ -171,9 +220,10 @@ async fn page(
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
     let used = api_keys::usage(scoring, row.workspace_id, row.id, usage::HOURS).await?;
+    let counted = Counted { used: usage::in_window(&used, now), limit: used.stamps_limit, row: row.clone() };
     html(&ApiKeyPage {
         shell: who.shell(state).await?,
-        key: line(scoring, row, now).await?,
+        key: line(&counted, now),
         created: When::new(row.created_at, now),
         revoked: row.revoked_at.map(|at| When::new(at, now)),
         form,

@@ -2,10 +2,8 @@
 
 use axum::body::Body;
 use axum::extract::State as Extract;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_gateway::service::{agents, audit, credentials};
@@ -14,6 +12,7 @@ use serde::Deserialize;
 
 use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
 use super::credential_form::any;
+use super::{file, find};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
@@ -83,12 +82,7 @@ impl Search {
             ("to", &self.to),
             ("before", &before),
         ];
-        let query: Vec<_> = pairs
-            .iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
-            .collect();
-        if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+        find::link(path, pairs.map(|(name, value)| (name, value.as_str())))
     }
 }
 
@@ -212,7 +206,7 @@ pub(crate) async fn export_csv(
         out.push_str(&audit::to_csv(entry));
         out.push_str("\r\n");
     });
-    download("text/csv; charset=utf-8", "pyxis-audit.csv", body)
+    file::csv("audit", body)
 }
 
 pub(crate) async fn export_jsonl(
@@ -224,15 +218,7 @@ pub(crate) async fn export_jsonl(
         out.push_str(&audit::to_json(entry).to_string());
         out.push('\n');
     });
-    download("application/x-ndjson", "pyxis-audit.jsonl", body)
-}
-
-fn download(content_type: &'static str, name: &str, body: Body) -> Response {
-    let headers = [
-        (CONTENT_TYPE, content_type.to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
-    ];
-    (headers, body).into_response()
+    file::download("application/x-ndjson", "pyxis-audit.jsonl", body)
 }
 
 /// Newest first, a page of records at a time: memory does not grow with the trail. A failure midway

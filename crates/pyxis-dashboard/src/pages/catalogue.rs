@@ -10,8 +10,9 @@ use pyxis_scoring::service::catalogue::{self, Catalogue};
 use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place};
 use super::scoring::{A_KEY, Scoring, problem};
+use super::table::{By, Table};
 use crate::error::html;
 use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::Notice;
@@ -31,8 +32,11 @@ pub(crate) async fn page(
     let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
     let base = &state.gateway.config.base_url;
-    let lines = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
-    let (lines, search) = search(HERE, &asked, lines);
+    let lines: Vec<_> = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
+    if let Some(file) = TABLE.file(&asked, &lines) {
+        return Ok(file);
+    }
+    let (lines, search) = TABLE.page(HERE, &asked, lines);
     html(&CataloguePage {
         shell: who.shell(&state).await?,
         own,
@@ -45,6 +49,24 @@ pub(crate) async fn page(
         search,
         platforms: lines,
     })
+}
+
+const TABLE: Table<PlatformLine> = Table {
+    name: "catalogue",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|line| line.name.clone())),
+        ("id", By::Text(|line| line.id.clone())),
+        ("description", By::Text(|line| line.description.clone())),
+        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX))),
+        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" "))),
+    ],
+    usual: "",
+};
+
+/// The names of a platform's Stamps.
+fn stamps(line: &PlatformLine) -> impl Iterator<Item = &str> {
+    line.groups.iter().flat_map(|(_, stamps)| stamps).map(String::as_str)
 }
 
 /// What a search looks through: the platform's own words and the names of its Stamps.

@@ -21,7 +21,8 @@ use serde::Deserialize;
 
 use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
-use super::find::{Find, search};
+use super::find::{Find, Place};
+use super::table::{By, Table};
 use super::{problem, words};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -41,11 +42,32 @@ pub(crate) async fn list(
     let lines = Lines::of(&state, &who).await?;
     let mut rows = credentials::list(&state.gateway, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.description, &row.allowed_hosts]));
-    rows.sort_by_key(|row| row.name.to_lowercase());
-    let (rows, search) = search("/app/credentials", &asked, rows);
-    let credentials = rows.iter().map(|row| lines.line(row)).collect();
+    let rows: Vec<_> = rows.into_iter().map(|row| (lines.policy(row.id), row)).collect();
+    if let Some(file) = TABLE.file(&asked, &rows) {
+        return Ok(file);
+    }
+    let (rows, search) = TABLE.page("/app/credentials", &asked, rows);
+    let credentials = rows.iter().map(|(_, row)| lines.line(row)).collect();
     html(&CredentialsPage { shell: who.shell(&state).await?, search, credentials })
 }
+
+/// A credential after its policy in words.
+type Ruled = (String, CredentialRow);
+
+const TABLE: Table<Ruled> = Table {
+    name: "credentials",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|(_, row)| row.name.clone())),
+        ("description", By::Text(|(_, row)| row.description.clone())),
+        ("sent_as", By::Text(|(_, row)| Attached::of(row).words())),
+        ("allowed_hosts", By::Text(|(_, row)| form::hosts(row).join(" "))),
+        ("policy", By::Text(|(policy, _)| policy.clone())),
+        ("last_used", By::Time(|(_, row)| row.last_used_at)),
+        ("created", By::Time(|(_, row)| Some(row.created_at))),
+    ],
+    usual: "name",
+};
 
 /// What lines of credentials have in common.
 struct Lines {
@@ -65,18 +87,22 @@ impl Lines {
         })
     }
 
-    fn line(&self, row: &CredentialRow) -> CredentialLine {
-        let policy = match (self.policies.get(&row.id), self.mode) {
+    /// What its policy is, in words.
+    fn policy(&self, id: CredentialId) -> String {
+        match (self.policies.get(&id), self.mode) {
             (Some(policy), _) => text::counted(words::policy_rules(policy).len() as u64, "rule"),
             (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
             (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
-        };
+        }
+    }
+
+    fn line(&self, row: &CredentialRow) -> CredentialLine {
         CredentialLine {
             name: row.name.clone(),
             description: row.description.clone(),
             kind: Attached::of(row).words(),
             allowed_hosts: form::hosts(row),
-            policy,
+            policy: self.policy(row.id),
             last_used: row.last_used_at.map(|at| When::new(at, self.now)),
         }
     }

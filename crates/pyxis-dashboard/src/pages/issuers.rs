@@ -3,10 +3,12 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_scoring::service::issuers::{self, Added};
+use pyxis_store::issuers::IssuerRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place};
 use super::scoring::{Scoring, problem};
+use super::table::{By, Table};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
@@ -16,6 +18,17 @@ use crate::view::{Problems, When};
 use crate::{Error, State};
 
 const HERE: &str = "/app/issuers";
+
+const TABLE: Table<IssuerRow> = Table {
+    name: "issuers",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|row| row.name.clone())),
+        ("did", By::Text(|row| row.did.clone())),
+        ("listed", By::Time(|row| Some(row.created_at))),
+    ],
+    usual: "name",
+};
 
 pub(crate) async fn list(
     Extract(state): Extract<State>,
@@ -36,13 +49,14 @@ async fn page(
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
     let rows = issuers::list(scoring, who.person.workspace()).await?;
-    let mut issuers: Vec<_> = rows
-        .into_iter()
-        .filter(|row| asked.fits([row.name.as_str(), &row.did]))
-        .map(|row| IssuerLine { did: row.did, name: row.name, added: When::new(row.created_at, now) })
-        .collect();
-    issuers.sort_by_key(|issuer| issuer.name.to_lowercase());
-    let (issuers, search) = search(HERE, asked, issuers);
+    let rows: Vec<_> = rows.into_iter().filter(|row| asked.fits([row.name.as_str(), &row.did])).collect();
+    if let Some(file) = TABLE.file(asked, &rows) {
+        return Ok(file);
+    }
+    let (rows, search) = TABLE.page(HERE, asked, rows);
+    let line =
+        |row: IssuerRow| IssuerLine { did: row.did, name: row.name, added: When::new(row.created_at, now) };
+    let issuers = rows.into_iter().map(line).collect();
     let add = format!(
         "curl {}/admin/issuers \\\n  -H 'Authorization: Bearer <session token>' \\\n  \
          -H 'Content-Type: application/json' \\\n  \

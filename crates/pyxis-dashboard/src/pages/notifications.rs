@@ -13,8 +13,9 @@ use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place};
 use super::problem;
+use super::table::{By, Table};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::headers::RunsWorker;
@@ -56,7 +57,10 @@ async fn show(
     let mut unshown = unshown(state, who).await?;
     browsers.retain(|row| asked.fits([row.label.as_str()]));
     unshown.retain(|line| asked.fits([line.platform.as_str(), &line.chat, &line.txn, &line.why]));
-    let (unshown, search) = search(HERE, asked, unshown);
+    if let Some(file) = UNSHOWN.file(asked, &unshown) {
+        return Ok(file);
+    }
+    let (unshown, search) = UNSHOWN.page(HERE, asked, unshown);
     let line = |(platform, label): &(ChatPlatform, &str)| PlatformLine {
         name: platform.as_str().to_owned(),
         label: (*label).to_owned(),
@@ -86,6 +90,19 @@ async fn show(
     page.extensions_mut().insert(RunsWorker);
     Ok(page)
 }
+
+const UNSHOWN: Table<UnshownLine> = Table {
+    name: "messages",
+    place: Place::First,
+    columns: &[
+        ("platform", By::Text(|line| line.platform.clone())),
+        ("chat", By::Text(|line| line.chat.clone())),
+        ("why", By::Text(|line| line.why.clone())),
+        ("about", By::Text(|line| line.txn.clone())),
+        ("since", By::Time(|line| Some(line.at.at))),
+    ],
+    usual: "",
+};
 
 /// What went wrong on chats, for those who can put it right.
 async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {

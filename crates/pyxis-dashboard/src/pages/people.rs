@@ -11,8 +11,10 @@ use pyxis_gateway::service::{credentials, people};
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place, search};
 use super::problem;
+use super::table::{By, Table};
+use super::words::enabled;
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
@@ -28,18 +30,37 @@ pub(crate) async fn list(
 ) -> Result<Response, Error> {
     let users = people::list(&state.gateway, who.person.workspace()).await?;
     let grants = rights::list(&state.gateway, who.person.workspace()).await?;
-    let found = users.iter().filter(|user| asked.fits([user.email.as_str()]));
-    let mut people: Vec<_> = found.map(|user| line(&state, &who, user, &grants)).collect();
-    people.sort_by_key(|person| person.email.to_lowercase());
-    let (people, search) = search("/app/people", &asked, people);
-    html(&PeoplePage { shell: who.shell(&state).await?, alone: users.len() < 2, search, people })
+    let alone = users.len() < 2;
+    let found = users.into_iter().filter(|user| asked.fits([user.email.as_str()]));
+    let found: Vec<_> = found.map(|user| (may_decide(&grants, &user), user)).collect();
+    if let Some(file) = TABLE.file(&asked, &found) {
+        return Ok(file);
+    }
+    let (found, search) = TABLE.page("/app/people", &asked, found);
+    let people = found.iter().map(|(_, user)| line(&state, &who, user, &grants)).collect();
+    html(&PeoplePage { shell: who.shell(&state).await?, alone, search, people })
 }
+
+const TABLE: Table<(String, UserRow)> = Table {
+    name: "people",
+    place: Place::First,
+    columns: &[
+        ("email", By::Text(|(_, user)| user.email.clone())),
+        ("role", By::Text(|(_, user)| role_word(user.role).to_owned())),
+        ("state", By::Text(|(_, user)| enabled(user.disabled_at).to_owned())),
+        ("may_decide", By::Text(|(may_decide, _)| may_decide.clone())),
+        ("last_sign_in", By::Time(|(_, user)| user.last_sign_in_at)),
+        ("added", By::Time(|(_, user)| Some(user.created_at))),
+    ],
+    usual: "email",
+};
 
 type Grants = [(UserId, CredentialId, Right)];
 
-/// `3 credentials`, `nothing yet`.
-fn granted(grants: &Grants, user: UserId) -> String {
-    match grants.iter().filter(|(whose, ..)| *whose == user).count() {
+/// `everything`, `3 credentials`, `nothing yet`.
+fn may_decide(grants: &Grants, user: &UserRow) -> String {
+    match grants.iter().filter(|(whose, ..)| *whose == user.id).count() {
+        _ if user.role != Role::Member => "everything".to_owned(),
         0 => "nothing yet".to_owned(),
         count => text::counted(count as u64, "credential"),
     }
@@ -57,7 +78,7 @@ fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Perso
         you,
         last_seen: user.last_sign_in_at.map(|at| When::new(at, state.gateway.now())),
         changeable,
-        grants: if user.role == Role::Member { granted(grants, user.id) } else { "everything".to_owned() },
+        grants: may_decide(grants, user),
         grants_page: (changeable && user.role == Role::Member).then(|| format!("/app/people/{}", user.id)),
     }
 }

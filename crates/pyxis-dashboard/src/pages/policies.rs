@@ -16,7 +16,8 @@ use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, search, search_second, search_third};
+use super::find::{Find, Place};
+use super::table::{By, Table};
 use super::{policy_form as form, problem, words};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -24,6 +25,7 @@ use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
     Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay, ReplayChange,
+    StagedLine,
 };
 use crate::view::{Outcome, When};
 use crate::{Error, State, text};
@@ -43,11 +45,8 @@ pub(crate) async fn list(
         policies::list(&state.gateway, workspace).await?.into_iter().collect();
     let mut credentials = credentials::list(&state.gateway, workspace).await?;
     credentials.retain(|row| who.rights.may_edit(row.id));
-    credentials.sort_by_key(|row| row.name.to_lowercase());
     let found = credentials.iter().filter(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
-    let (found, search) = search(HERE, &asked, found.collect());
-    let policies = found
-        .into_iter()
+    let policies: Vec<_> = found
         .map(|row| PolicyLine {
             credential: row.name.clone(),
             own: own.contains_key(&row.id),
@@ -56,40 +55,91 @@ pub(crate) async fn list(
         .collect();
     let shell = who.shell(&state).await?;
     let mut grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
-    grants.retain(|line| {
+    grants.retain(|(_, line)| {
         asked.fits([line.credential.as_str(), &line.route, &line.method, &line.agents, &line.by])
     });
-    let (grants, grant_search) = search_second(HERE, &asked, grants);
     let mut staged = super::staged::lines(&state, &who).await?;
     staged.retain(|line| asked.fits([line.credential.as_str(), &line.by]));
-    let (staged, staged_search) = search_third(HERE, &asked, staged);
+    let file = POLICIES.file(&asked, &policies).or_else(|| GRANTS.file(&asked, &grants));
+    if let Some(file) = file.or_else(|| STAGED.file(&asked, &staged)) {
+        return Ok(file);
+    }
+    let (policies, search) = POLICIES.page(HERE, &asked, policies);
+    let (grants, grant_search) = GRANTS.page(HERE, &asked, grants);
+    let grants = grants.into_iter().map(|(_, line)| line).collect();
+    let (staged, staged_search) = STAGED.page(HERE, &asked, staged);
     html(&PoliciesPage { shell, search, policies, staged_search, staged, grant_search, grants })
 }
+
+const POLICIES: Table<PolicyLine> = Table {
+    name: "policies",
+    place: Place::First,
+    columns: &[
+        ("credential", By::Text(|line| line.credential.clone())),
+        ("policy", By::Text(|line| if line.own { "its own" } else { "workspace mode" }.to_owned())),
+        ("rules", By::Text(|line| line.rules.join("; "))),
+    ],
+    usual: "credential",
+};
+
+/// A grant after how often it was used.
+type Used = (i64, GrantLine);
+
+const GRANTS: Table<Used> = Table {
+    name: "grants",
+    place: Place::Second,
+    columns: &[
+        ("method", By::Text(|(_, line)| line.method.clone())),
+        ("route", By::Text(|(_, line)| line.route.clone())),
+        ("credential", By::Text(|(_, line)| line.credential.clone())),
+        ("agents", By::Text(|(_, line)| line.agents.clone())),
+        ("opened_by", By::Text(|(_, line)| line.by.clone())),
+        ("uses", By::Number(|(uses, _)| *uses)),
+        ("ends", By::Time(|(_, line)| Some(line.expires.at))),
+    ],
+    usual: "",
+};
+
+const STAGED: Table<StagedLine> = Table {
+    name: "proposals",
+    place: Place::Third,
+    columns: &[
+        ("credential", By::Text(|line| line.credential.clone())),
+        ("proposed_by", By::Text(|line| line.by.clone())),
+        ("proposed", By::Time(|line| Some(line.at.at))),
+    ],
+    usual: "",
+};
 
 async fn grant_lines(
     state: &State,
     who: &SignedIn,
     credentials: &[CredentialRow],
-) -> Result<Vec<GrantLine>, Error> {
+) -> Result<Vec<Used>, Error> {
     let workspace = who.person.workspace();
     let agents = agents::list(&state.gateway, workspace).await?;
     let agent = |id: AgentId| agents.iter().find(|a| a.row.id == id).map_or("?", |a| a.row.name.as_str());
     let credential =
         |id: CredentialId| credentials.iter().find(|c| c.id == id).map_or("?", |c| c.name.as_str());
-    let line = |grant: GrantRow| GrantLine {
-        id: grant.id.to_string(),
-        method: grant.method,
-        route: words::short_route(&grant.route).to_owned(),
-        credential: credential(grant.credential_id).to_owned(),
-        agents: grant.agent_id.map_or("any agent".to_owned(), |id| format!("{} only", agent(id))),
-        by: grant.created_by_email,
-        expires: When::new(grant.expires_at, state.gateway.now()),
-        used: match (grant.uses, grant.max_uses) {
-            (uses, Some(max)) => format!("{uses} of {max} times"),
-            (0, None) => "never".to_owned(),
-            (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
-        },
-        revocable: true,
+    let line = |grant: GrantRow| {
+        (
+            grant.uses,
+            GrantLine {
+                id: grant.id.to_string(),
+                method: grant.method,
+                route: words::short_route(&grant.route).to_owned(),
+                credential: credential(grant.credential_id).to_owned(),
+                agents: grant.agent_id.map_or("any agent".to_owned(), |id| format!("{} only", agent(id))),
+                by: grant.created_by_email,
+                expires: When::new(grant.expires_at, state.gateway.now()),
+                used: match (grant.uses, grant.max_uses) {
+                    (uses, Some(max)) => format!("{uses} of {max} times"),
+                    (0, None) => "never".to_owned(),
+                    (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
+                },
+                revocable: true,
+            },
+        )
     };
     Ok(grants::list(&state.gateway, workspace, false).await?.into_iter().map(line).collect())
 }

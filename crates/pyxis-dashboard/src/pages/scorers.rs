@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
@@ -12,10 +13,11 @@ use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::scores;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place};
 use super::reach::reach;
 use super::scorer_form::Draft;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
+use super::table::{By, Table};
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -33,33 +35,57 @@ pub(crate) async fn list(
 ) -> Result<Response, Error> {
     let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
-    let (rows, search) = search("/app/scorers", &asked, rows);
-    let mut lines = Vec::with_capacity(rows.len());
+    let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         let scorer = scorers::get(&scoring, who.person.workspace(), row.id).await?;
-        let weights = &scorer.terms.weights;
-        let sum: Decimal = weights.values().copied().sum();
-        lines.push(ScorerLine {
-            id: scorer.id.to_string(),
-            name: scorer.name,
-            threshold: text::plain(scorer.terms.threshold),
-            stamps: format!(
-                "{}, together {}",
-                text::counted(weights.len() as u64, "Stamp"),
-                text::plain(sum)
-            ),
-            addresses: text::grouped(scored(&scoring, &who, scorer.id).await?),
-            created: When::new(scorer.created_at, state.gateway.now()),
-        });
+        let addresses = scored(&scoring, &who, scorer.id).await?;
+        all.push((scorer, addresses));
     }
+    if let Some(file) = TABLE.file(&asked, &all) {
+        return Ok(file);
+    }
+    let (shown, search) = TABLE.page("/app/scorers", &asked, all);
+    let lines: Vec<_> = shown.into_iter().map(|one| line(one, state.gateway.now())).collect();
     let first = lines.first().map_or("1", |line| line.id.as_str());
     let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
+/// A scorer, and how many addresses it has scored.
+type Counted = (Scorer, i64);
+
+const TABLE: Table<Counted> = Table {
+    name: "scorers",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|(scorer, _)| scorer.name.clone())),
+        ("number", By::Number(|(scorer, _)| scorer.id.get())),
+        ("passes_at", By::Amount(|(scorer, _)| scorer.terms.threshold)),
+        ("stamps", By::Number(|(scorer, _)| i64::try_from(scorer.terms.weights.len()).unwrap_or(i64::MAX))),
+        ("weights_together", By::Amount(|(scorer, _)| scorer.terms.weights.values().copied().sum())),
+        ("scored", By::Number(|(_, addresses)| *addresses)),
+        ("added", By::Time(|(scorer, _)| Some(scorer.created_at))),
+    ],
+    usual: "number",
+};
+
+fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
+    let weights = &scorer.terms.weights;
+    let sum: Decimal = weights.values().copied().sum();
+    let stamps = text::counted(weights.len() as u64, "Stamp");
+    ScorerLine {
+        id: scorer.id.to_string(),
+        name: scorer.name,
+        threshold: text::plain(scorer.terms.threshold),
+        stamps: format!("{stamps}, together {}", text::plain(sum)),
+        addresses: text::grouped(count(addresses)),
+        created: When::new(scorer.created_at, now),
+    }
+}
+
 /// How many addresses a scorer has scored.
-async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<u64, Error> {
-    Ok(count(read(scores::count(&scoring.store, who.person.workspace(), id).await)?))
+async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<i64, Error> {
+    read(scores::count(&scoring.store, who.person.workspace(), id).await)
 }
 
 pub(crate) async fn new(

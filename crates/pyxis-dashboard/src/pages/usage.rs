@@ -24,13 +24,17 @@ pub(super) fn budget(tier: i64, limit: i64) -> String {
     }
 }
 
-/// `12 of 350`, at the Stamps endpoints.
-pub(super) fn this_window(usage: &Usage, now: UnixMillis) -> String {
+/// `12 of 350`.
+pub(super) fn part(used: i64, limit: i64) -> String {
+    format!("{} of {}", text::grouped(count(used)), text::grouped(count(limit)))
+}
+
+/// How many requests the present window has admitted at the Stamps endpoints.
+pub(super) fn in_window(usage: &Usage, now: UnixMillis) -> i64 {
     let start = window::quarter_start(now);
     let here = |surface: Surface, at: UnixMillis| surface == Surface::Stamps && at == start;
     let window = usage.windows.iter().find(|window| here(window.surface, window.window_start_at));
-    let used = window.map_or(0, |window| count(window.admitted));
-    format!("{} of {}", text::grouped(used), text::grouped(count(usage.stamps_limit)))
+    window.map_or(0, |window| window.admitted)
 }
 
 /// Requests by window; those to models stand apart where there were any.
@@ -114,11 +118,9 @@ mod tests {
 
     #[test]
     fn the_present_window_says_how_much_of_the_budget_is_used() {
-        assert_eq!(
-            this_window(&usage(vec![row(Surface::Stamps, 0), row(Surface::Models, 0)]), NOW),
-            "1,200 of 1,350"
-        );
-        assert_eq!(this_window(&usage(vec![row(Surface::Stamps, 1)]), NOW), "0 of 1,350");
+        let used = usage(vec![row(Surface::Stamps, 0), row(Surface::Models, 0)]);
+        assert_eq!(part(in_window(&used, NOW), used.stamps_limit), "1,200 of 1,350");
+        assert_eq!(in_window(&usage(vec![row(Surface::Stamps, 1)]), NOW), 0);
         assert_eq!(budget(2, 350), "Tier 2: 350 each 15 minutes");
         assert_eq!(budget(4, 5000), "Its own: 5,000 each 15 minutes");
     }

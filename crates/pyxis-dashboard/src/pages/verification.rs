@@ -14,7 +14,8 @@ use pyxis_verify::service::proofs::{self, Checked};
 use pyxis_verify::service::{Result as Served, issuers};
 use serde::Deserialize;
 
-use super::find::{Find, search};
+use super::find::{Find, Place};
+use super::table::{By, Table};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
@@ -24,6 +25,7 @@ use crate::view::When;
 use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
 use crate::{Error, State};
 
+const HERE: &str = "/app/verification";
 /// The span of the chart.
 const DAYS: i64 = 30;
 const DAY: i64 = 24 * 3600 * 1000;
@@ -45,6 +47,7 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
     let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
+    let asked_action = action_id.clone();
     let action_id = if action_id.is_empty() { DEFAULT_ACTION.to_string() } else { action_id };
     let now = state.gateway.now();
     // Nodes are asked for the one while they are asked for the other.
@@ -52,15 +55,26 @@ pub(crate) async fn page(
         tokio::join!(checked(verify, &address, &action_id), networks::list(verify));
     let mut issuers = issuer_lines(verify).await?;
     issuers.retain(|line| asked.fits([line.name.as_str(), &line.kinds, &line.issuer]));
-    let (issuers, search) = search("/app/verification", &asked, issuers);
+    let networks: Vec<_> = networks.into_iter().map(|one| network_line(one, now)).collect();
+    let checked: Vec<_> = checked.iter().map(|line| check_line(line, now)).collect();
+    let asked = asked.also("address", &address).also("action_id", &asked_action);
+    let file = ISSUERS.file(&asked, &issuers).or_else(|| NETWORKS.file(&asked, &networks));
+    if let Some(file) = file.or_else(|| CHECKED.file(&asked, &checked)) {
+        return Ok(file);
+    }
+    let (issuers, search) = ISSUERS.page(HERE, &asked, issuers);
+    let (networks, network_search) = NETWORKS.page(HERE, &asked, networks);
+    let (checked, checked_search) = CHECKED.page(HERE, &asked, checked);
     let base = &state.gateway.config.base_url;
     html(&VerificationPage {
         shell: who.shell(&state).await?,
         address,
         action_id,
         problem,
-        checked: checked.iter().map(|line| check_line(line, now)).collect(),
-        networks: networks.into_iter().map(|one| network_line(one, now)).collect(),
+        checked,
+        checked_search,
+        networks,
+        network_search,
         chart: chart(verify, now).await?,
         search,
         issuers,
@@ -72,6 +86,43 @@ pub(crate) async fn page(
         ),
     })
 }
+
+const ISSUERS: Table<ProofIssuerLine> = Table {
+    name: "proof-issuers",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|line| line.name.clone())),
+        ("kinds", By::Text(|line| line.kinds.clone())),
+        ("key_or_address", By::Text(|line| line.issuer.clone())),
+    ],
+    usual: "name",
+};
+
+const NETWORKS: Table<NetworkLine> = Table {
+    name: "networks",
+    place: Place::Second,
+    columns: &[
+        ("network", By::Text(|line| line.name.clone())),
+        ("checks", By::Text(|line| line.kinds.clone())),
+        ("source", By::Text(|line| line.source.clone())),
+        ("newest_block", By::Number(|line| line.head.as_ref().map_or(-1, |head| head.height))),
+        ("its_time", By::Time(|line| line.head.as_ref().map(|head| head.at.at))),
+        ("problem", By::Text(|line| line.problem.clone())),
+    ],
+    usual: "",
+};
+
+const CHECKED: Table<CheckLine> = Table {
+    name: "checks",
+    place: Place::Third,
+    columns: &[
+        ("kind", By::Text(|line| line.kind.to_owned())),
+        ("network", By::Text(|line| line.network.clone())),
+        ("answer", By::Text(|line| line.word.to_owned())),
+        ("why", By::Text(|line| line.why.clone())),
+    ],
+    usual: "",
+};
 
 /// What an address has proved, or what is wrong with the question.
 async fn checked(verify: &verify::State, address: &str, action_id: &str) -> (Vec<Checked>, Option<String>) {

@@ -13,8 +13,10 @@ use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::Deserialize;
 
 use super::agents::unprocessable;
-use super::find::{Find, search};
+use super::find::{Find, Place};
 use super::problem;
+use super::table::{By, Table};
+use super::words::enabled;
 use crate::error::html;
 use crate::form::{Asked, Fields, Form, Named};
 use crate::notice::Notice;
@@ -57,30 +59,55 @@ pub(crate) async fn list(
 ) -> Result<Response, Error> {
     let mut found = webhooks::list(&state.gateway, who.person.workspace()).await?;
     found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
-    let (found, search) = search(HERE, &asked, found);
-    let mut lines = Vec::new();
+    let mut counted = Vec::with_capacity(found.len());
     for webhook in found {
-        lines.push(line(&state, webhook).await?);
+        let counts = webhooks::counts(&state.gateway, webhook.row.workspace_id, webhook.row.id).await?;
+        counted.push((webhook, counts));
     }
-    html(&WebhooksPage { shell: who.shell(&state).await?, search, webhooks: lines })
+    if let Some(file) = TABLE.file(&asked, &counted) {
+        return Ok(file);
+    }
+    let (shown, search) = TABLE.page(HERE, &asked, counted);
+    let webhooks = shown.into_iter().map(|(webhook, counts)| line(webhook, counts)).collect();
+    html(&WebhooksPage { shell: who.shell(&state).await?, search, webhooks })
 }
 
-async fn line(state: &State, webhook: Webhook) -> Result<WebhookLine, Error> {
-    let row = webhook.row;
-    let [pending, delivered, failed] = webhooks::counts(&state.gateway, row.workspace_id, row.id)
-        .await?
-        .map(|count| u64::try_from(count).unwrap_or(0));
+/// An endpoint, and how many of its deliveries are pending, delivered and failed.
+type Counted = (Webhook, [i64; 3]);
+
+const TABLE: Table<Counted> = Table {
+    name: "webhooks",
+    place: Place::First,
+    columns: &[
+        ("url", By::Text(|(webhook, _)| webhook.row.url.clone())),
+        ("description", By::Text(|(webhook, _)| webhook.row.description.clone())),
+        ("state", By::Text(|(webhook, _)| enabled(webhook.row.disabled_at).to_owned())),
+        ("events", By::Text(|(webhook, _)| events(webhook))),
+        ("delivered", By::Number(|(_, counts)| counts[1])),
+        ("pending", By::Number(|(_, counts)| counts[0])),
+        ("failed", By::Number(|(_, counts)| counts[2])),
+        ("created", By::Time(|(webhook, _)| Some(webhook.row.created_at))),
+    ],
+    usual: "created",
+};
+
+fn events(webhook: &Webhook) -> String {
+    if webhook.events.is_empty() {
+        return "all events of approvals".to_owned();
+    }
+    webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn line(webhook: Webhook, counts: [i64; 3]) -> WebhookLine {
+    let [pending, delivered, failed] = counts.map(|count| u64::try_from(count).unwrap_or(0));
     let counts = match (pending, delivered) {
         (0, 0) if failed == 0 => "nothing yet".to_owned(),
         (0, _) => format!("{delivered} delivered"),
         (_, _) => format!("{delivered} delivered, {pending} waiting"),
     };
-    let events = if webhook.events.is_empty() {
-        "all events of approvals".to_owned()
-    } else {
-        webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    Ok(WebhookLine {
+    let events = events(&webhook);
+    let row = webhook.row;
+    WebhookLine {
         id: row.id.to_string(),
         url: row.url,
         description: row.description,
@@ -89,7 +116,7 @@ async fn line(state: &State, webhook: Webhook) -> Result<WebhookLine, Error> {
         pending,
         failed,
         counts,
-    })
+    }
 }
 
 fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
@@ -190,6 +217,7 @@ async fn page(
     form: WebhookForm,
 ) -> Result<Response, Error> {
     let (now, id) = (state.gateway.now(), webhook.row.id);
+    let counts = webhooks::counts(&state.gateway, who.person.workspace(), id).await?;
     let status = DeliveryStatus::from_name(&which.status);
     let before = which.before.parse().ok();
     let q = which.q.trim();
@@ -219,7 +247,7 @@ async fn page(
             format!("{HERE}/{id}?q={q}&status={}&before={last}", word(status))
         }),
         q: q.to_owned(),
-        webhook: line(state, webhook).await?,
+        webhook: line(webhook, counts),
         form,
     })
 }

@@ -1,11 +1,17 @@
 //! Rules, decisions and outcomes in the words that a person reads.
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::mode::{ApprovalMode, ForwardState};
 use pyxis_core::policy::{Method, Policy, Rule};
 use pyxis_store::approvals::ApprovalRow;
 
 /// Patterns that are named one by one; more are counted.
 const NAMED: usize = 6;
+
+/// Whether something that can be switched off is on.
+pub(super) const fn enabled(disabled_at: Option<UnixMillis>) -> &'static str {
+    if disabled_at.is_none() { "enabled" } else { "disabled" }
+}
 
 /// What the mode does to a credential without a policy, one sentence.
 pub(super) const fn mode(mode: ApprovalMode) -> &'static str {

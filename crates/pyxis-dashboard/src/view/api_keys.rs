@@ -68,7 +68,7 @@ pub struct HistoryRequest {
 
 impl HistoryRequest {
     /// The word on its badge.
-    fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         if self.state == Outcome::Denied { "Refused" } else { self.state.word() }
     }
 }

@@ -19,8 +19,12 @@ pub struct VerificationPage {
     pub problem: Option<String>,
     /// Every kind on every network, for the address.
     pub checked: Vec<CheckLine>,
+    /// Their orders and file.
+    pub checked_search: Search,
     /// Every network.
     pub networks: Vec<NetworkLine>,
+    /// Their orders and file.
+    pub network_search: Search,
     /// Proofs by kind, day by day.
     pub chart: StackedBars,
     /// The search field of issuers, and their pages.

@@ -20,3 +20,4 @@ mod passkeys;
 mod scoring;
 mod settings;
 mod support;
+mod tables;

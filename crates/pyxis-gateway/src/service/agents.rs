@@ -1,5 +1,7 @@
 //! Agents and their keys.
 
+use std::collections::HashMap;
+
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
@@ -110,9 +112,10 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
     Ok(all)
 }
 
-/// Requests that were counted against an agent's limit since the hour began.
-pub async fn used_this_hour(state: &State, id: AgentId) -> Result<i64> {
-    Ok(limits::used(&state.store, id, window::hour_start(state.now())).await?)
+/// Requests that were counted against each agent's limit since the hour began.
+pub async fn used_this_hour(state: &State, workspace: WorkspaceId) -> Result<HashMap<AgentId, i64>> {
+    let used = limits::used(&state.store, workspace, window::hour_start(state.now())).await?;
+    Ok(used.into_iter().collect())
 }
 
 /// Changes an agent. Disabling it ends its own grants.

@@ -1,6 +1,7 @@
 //! Reading the audit trail.
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{self, AuditFilter, Entry, Verdict};
 use serde_json::{Value, json};
@@ -69,21 +70,14 @@ pub fn csv_head() -> String {
 /// An entry as a line of CSV (RFC 4180), without its line end.
 pub fn to_csv(entry: &Entry) -> String {
     let value = to_json(entry);
-    COLUMNS.iter().map(|column| csv_cell(&value[*column])).collect::<Vec<_>>().join(",")
+    csv::line(COLUMNS.iter().map(|column| text(&value[*column])))
 }
 
-fn csv_cell(value: &Value) -> String {
-    let text = match value {
+fn text(value: &Value) -> String {
+    match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    };
-    // A spreadsheet would run a cell that begins like a formula.
-    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{guard}{}\"", text.replace('"', "\"\""))
-    } else {
-        format!("{guard}{text}")
     }
 }
 
@@ -113,24 +107,4 @@ pub fn to_json(entry: &Entry) -> Value {
         value["outcome"] = detail(&outcome.record.detail);
     }
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_is_quoted_where_needed_and_never_a_formula() {
-        for (text, cell) in [
-            ("plain", "plain"),
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
-            ("a,\"b\"", "\"a,\"\"b\"\"\""),
-            ("-1,2", "\"'-1,2\""),
-        ] {
-            assert_eq!(csv_cell(&Value::from(text)), cell);
-        }
-        assert_eq!(csv_cell(&Value::Null), "");
-    }
 }

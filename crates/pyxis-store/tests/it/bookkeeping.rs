@@ -6,7 +6,7 @@ use pyxis_store::cipher::Aad;
 use pyxis_store::idempotency::{self, Claim, KeyState, NewKey};
 use pyxis_store::{leases, limits, meta, nodes};
 
-use crate::support::{NOW, World, add_workspace, at, at_once, contract, exactly_one, node};
+use crate::support::{NOW, World, add_agent, add_workspace, at, at_once, contract, exactly_one, node};
 
 fn new_key(world: &World) -> NewKey {
     NewKey {
@@ -27,21 +27,24 @@ async fn state(world: &World, key: &NewKey) -> Option<KeyState> {
 
 contract! {
     async fn a_limit_of_n_admits_exactly_n_among_many(world: &World) {
-        let agent = AgentId::new(NOW, &OsEntropy);
+        let agent = add_agent(world, "bot", &[]).await;
         let admitted = at_once(64, |_| {
             let store = world.store.clone();
             async move { limits::admit(&store, agent, NOW, 17).await.unwrap().admitted }
         })
         .await;
         assert_eq!(admitted.into_iter().filter(|admitted| *admitted).count(), 17);
-        assert_eq!(limits::used(&world.store, agent, NOW).await.unwrap(), 17);
+        add_agent(world, "idle", &[]).await;
+        assert_eq!(limits::used(&world.store, world.ws, NOW).await.unwrap(), [(agent, 17)]);
+        let elsewhere = add_workspace(&world.store, "elsewhere").await;
+        assert_eq!(limits::used(&world.store, elsewhere, NOW).await.unwrap(), []);
         let refused = limits::admit(&world.store, agent, NOW, 17).await.unwrap();
         assert_eq!((refused.admitted, refused.count), (false, 17));
         let next = limits::admit(&world.store, agent, at(3_600_000), 17).await.unwrap();
         assert_eq!((next.admitted, next.count), (true, 1));
         assert!(!limits::admit(&world.store, AgentId::new(at(1), &OsEntropy), NOW, 0).await.unwrap().admitted);
         assert_eq!(limits::purge(&world.store, at(1)).await.unwrap(), 1);
-        assert_eq!(limits::used(&world.store, agent, NOW).await.unwrap(), 0);
+        assert_eq!(limits::used(&world.store, world.ws, NOW).await.unwrap(), []);
     }
 
     async fn one_of_many_claims_an_idempotency_key(world: &World) {

@@ -1,6 +1,5 @@
 //! Agents, credentials and people.
 
-use pyxis_dashboard::view::Search;
 use pyxis_dashboard::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
 use pyxis_dashboard::view::agents::{
     AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage,
@@ -14,6 +13,7 @@ use pyxis_dashboard::view::people::{
     GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage,
 };
 use pyxis_dashboard::view::{Choice, Problems};
+use pyxis_dashboard::view::{Order, Search, SortLink};
 
 use super::{Rendered, Sample, render};
 
@@ -307,12 +307,19 @@ impl Sample {
     }
 
     pub(super) fn search(self, path: &str) -> Search {
+        let orders = [Some(Order::Descending), None, Some(Order::Ascending)].into_iter().cycle();
+        let sorted = ["name", "last_seen", "email", "used", "last_used"].into_iter().zip(orders);
+        let column = |(name, order)| SortLink { name, href: format!("{path}?sort={name}"), order };
         Search {
             path: path.to_owned(),
             q: self.t("ana"),
             summary: self.t("4 of 120"),
             before: Some(format!("{path}?page=1")),
             next: Some(format!("{path}?page=3")),
+            kept: vec![("sort", self.t("-name"))],
+            all: format!("{path}?sort=-name"),
+            columns: sorted.map(column).collect(),
+            csv: Some(format!("{path}?export=all")),
         }
     }
 

@@ -1,0 +1,185 @@
+//! The columns of a list that is read whole: by each it can be sorted, and each is in its file.
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+
+use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::csv;
+use pyxis_core::decimal::Decimal;
+
+use super::file;
+use super::find::{Find, Place, search_at};
+use crate::text::plain;
+use crate::view::{Order, Search, SortLink};
+
+/// What stands in a column. Texts begin with the smallest, everything else with the largest or latest.
+pub(super) enum By<T> {
+    /// Sorted whatever its case.
+    Text(fn(&T) -> String),
+    /// A count, or a place in an order of words.
+    Number(fn(&T) -> i64),
+    /// An exact number.
+    Amount(fn(&T) -> Decimal),
+    /// A moment; what never happened is before all that did.
+    Time(fn(&T) -> Option<UnixMillis>),
+}
+
+/// What a row is sorted by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Text(String),
+    Number(Option<i64>),
+}
+
+impl<T> By<T> {
+    fn key(&self, row: &T) -> Key {
+        match self {
+            Self::Text(text) => Key::Text(text(row).to_lowercase()),
+            Self::Number(number) => Key::Number(Some(number(row))),
+            Self::Amount(amount) => Key::Number(Some(amount(row).units())),
+            Self::Time(time) => Key::Number(time(row).map(|at| at.0)),
+        }
+    }
+
+    fn cell(&self, row: &T) -> String {
+        match self {
+            Self::Text(text) => text(row),
+            Self::Number(number) => number(row).to_string(),
+            Self::Amount(amount) => plain(amount(row)),
+            Self::Time(time) => time(row).map(UnixMillis::to_rfc3339).unwrap_or_default(),
+        }
+    }
+
+    /// How it is sorted at first.
+    const fn first(&self) -> Order {
+        match self {
+            Self::Text(_) => Order::Ascending,
+            Self::Number(_) | Self::Amount(_) | Self::Time(_) => Order::Descending,
+        }
+    }
+}
+
+/// A list of a page. A row may hold more than is in the columns; what is in none is in no file.
+pub(super) struct Table<T: 'static> {
+    /// What its file is called.
+    pub(super) name: &'static str,
+    /// Which list of its page it is.
+    pub(super) place: Place,
+    /// Its columns by name, in the order of the file. No other name sorts anything.
+    pub(super) columns: &'static [(&'static str, By<T>)],
+    /// Its order where none is asked for, as in a query: `name`, `-created`. Ties keep it too.
+    pub(super) usual: &'static str,
+}
+
+impl<T: 'static> Table<T> {
+    /// All that was found as CSV, if that is what is asked for.
+    pub(super) fn file(&self, find: &Find, rows: &[T]) -> Option<Response> {
+        if find.export != self.name {
+            return None;
+        }
+        let mut text = csv::line(self.columns.iter().map(|(name, _)| name)) + "\r\n";
+        for row in self.sorted(find, rows.iter().collect()) {
+            text.push_str(&csv::line(self.columns.iter().map(|(_, by)| by.cell(row))));
+            text.push_str("\r\n");
+        }
+        Some(file::csv(self.name, text.into()))
+    }
+
+    /// The rows of the page that was asked for, and what the page shows around them.
+    pub(super) fn page(&self, path: &str, find: &Find, rows: Vec<T>) -> (Vec<T>, Search) {
+        let (shown, search) = search_at(self.place, path, find, self.sorted(find, rows));
+        let columns = self.columns.iter().map(|(name, by)| self.link(path, find, name, by)).collect();
+        (shown, Search { columns, csv: Some(find.file_link(path, self.name)), ..search })
+    }
+
+    fn sorted<R: Borrow<T>>(&self, find: &Find, mut rows: Vec<R>) -> Vec<R> {
+        let usual = self.named(self.usual);
+        for (by, order) in usual.into_iter().chain(self.named(find.sort_of(self.place))) {
+            match order {
+                Order::Ascending => rows.sort_by_cached_key(|row| by.key(row.borrow())),
+                Order::Descending => rows.sort_by_cached_key(|row| Reverse(by.key(row.borrow()))),
+            }
+        }
+        rows
+    }
+
+    /// The column and order that a query names, if there is such a column.
+    fn named(&self, sort: &str) -> Option<(&By<T>, Order)> {
+        let (name, order) = Order::named(sort);
+        self.columns.iter().find(|(column, _)| *column == name).map(|(_, by)| (by, order))
+    }
+
+    fn link(&self, path: &str, find: &Find, name: &'static str, by: &By<T>) -> SortLink {
+        let asked = find.sort_of(self.place);
+        let present = if self.named(asked).is_some() { asked } else { self.usual };
+        let (sorted, order) = Order::named(present);
+        let order = (sorted == name).then_some(order);
+        let next = order.map_or(by.first(), Order::turned).name(name);
+        SortLink { name, href: find.link(path, self.place.sort(), &next), order }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+
+    type Pair = (&'static str, i64);
+
+    const PAIRS: Table<Pair> = Table {
+        name: "pairs",
+        place: Place::Second,
+        columns: &[
+            ("name", By::Text(|pair| pair.0.to_owned())),
+            ("used", By::Number(|pair| pair.1)),
+            ("seen", By::Time(|pair| (pair.1 > 1).then_some(UnixMillis(pair.1)))),
+        ],
+        usual: "name",
+    };
+    const ROWS: [Pair; 4] = [("c", 1), ("B", 2), ("a", 2), ("=d", 10)];
+
+    fn asked(sort: &str) -> Find {
+        serde_json::from_value(serde_json::json!({ "second_sort": sort, "q": "x", "second": "1" })).unwrap()
+    }
+
+    fn names(sort: &str) -> Vec<&'static str> {
+        PAIRS.page("/x", &asked(sort), ROWS.to_vec()).0.into_iter().map(|pair| pair.0).collect()
+    }
+
+    #[test]
+    fn rows_are_sorted_by_a_column_and_ties_keep_the_usual_order() {
+        for usual in ["", "name", "nonsense", "-nonsense", "--name", "name; DROP TABLE agents"] {
+            assert_eq!(names(usual), ["=d", "a", "B", "c"], "{usual}");
+        }
+        assert_eq!(names("-name"), ["c", "B", "a", "=d"]);
+        assert_eq!(names("used"), ["c", "a", "B", "=d"]);
+        assert_eq!(names("-used"), ["=d", "a", "B", "c"]);
+        assert_eq!(names("seen"), ["c", "a", "B", "=d"], "never is first");
+    }
+
+    #[test]
+    fn a_heading_turns_the_order_of_its_column_and_keeps_search_and_page() {
+        let links = |sort: &str| PAIRS.page("/x", &asked(sort), Vec::new()).1.columns;
+        let told = |sort: &str| links(sort).into_iter().map(|link| link.order).collect::<Vec<_>>();
+        assert_eq!(told("nonsense"), [Some(Order::Ascending), None, None]);
+        assert_eq!(told("-used"), [None, Some(Order::Descending), None]);
+        let to = |sort: &str, n: usize| links(sort)[n].href.clone();
+        assert_eq!(to("", 0), "/x?q=x&second_sort=%2Dname&second=1");
+        assert_eq!(to("-name", 0), "/x?q=x&second_sort=name&second=1");
+        assert_eq!(to("", 1), "/x?q=x&second_sort=%2Dused&second=1", "the most first");
+    }
+
+    #[tokio::test]
+    async fn a_file_has_every_row_in_the_order_that_is_asked_for() {
+        assert!(PAIRS.file(&asked(""), &ROWS).is_none(), "nobody asked for it");
+        let mut find = asked("-used");
+        find.export = "pairs".to_owned();
+        let body = PAIRS.file(&find, &ROWS).unwrap().into_body();
+        let text = String::from_utf8(to_bytes(body, 10_000).await.unwrap().to_vec()).unwrap();
+        let at = "1970-01-01T00:00:00.002Z";
+        let rows = format!("'=d,10,1970-01-01T00:00:00.010Z\r\na,2,{at}\r\nB,2,{at}\r\nc,1,\r\n");
+        assert_eq!(text, format!("name,used,seen\r\n{rows}"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Tables are sorted by their headings, and each can be had as a file.
+
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use pyxis_core::auth::Auth;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::mode::Role;
+use pyxis_core::proof::Kind;
+use pyxis_gateway::service::agents::{self, AgentInput, Scope};
+use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::service::people;
+use pyxis_gateway::service::webhooks::{self, WebhookInput};
+use pyxis_gateway::{Actor, SecretValue};
+use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_scoring::service::scorers::{self, ScorerInput};
+use pyxis_scoring::service::{history_requests, issuers};
+use pyxis_verify::service::issuers as proof_issuers;
+
+use crate::support::{Browser, CANARY, World, both_engines};
+
+/// Three of everything that is listed, named so that no list has them in the order of their making.
+const NAMES: [&str; 3] = ["mm-second", "ZZ-third", "aa-first"];
+
+/// The names in the order in which they first stand in `text`.
+fn order(text: &str) -> Vec<&'static str> {
+    let mut found: Vec<_> = NAMES.into_iter().filter_map(|name| Some((text.find(name)?, name))).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+const RISING: [&str; 3] = ["aa-first", "mm-second", "ZZ-third"];
+const FALLING: [&str; 3] = ["ZZ-third", "mm-second", "aa-first"];
+
+async fn fill(world: &World, team: WorkspaceId) {
+    let actor = Actor::cli(team);
+    for (n, name) in NAMES.into_iter().enumerate() {
+        let input = AgentInput { name: name.into(), rate_limit_per_hour: None, credentials: Scope::All };
+        agents::create(&world.gateway, &actor, input).await.unwrap();
+        let input = CredentialInput {
+            name: name.to_owned(),
+            auth: Some(Auth::Bearer {}),
+            allowed_hosts: vec!["api.example.com".to_owned()],
+            secret: Some(SecretValue::Text(CANARY.to_owned())),
+            ..CredentialInput::default()
+        };
+        credentials::create(&world.gateway, &actor, input).await.unwrap();
+        people::add(&world.gateway, &actor, &format!("{name}@example.com"), Role::Member).await.unwrap();
+        let url = format!("https://127.0.0.1:9/{name}");
+        webhooks::create(&world.gateway, &actor, WebhookInput { url, ..WebhookInput::default() })
+            .await
+            .unwrap();
+        let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
+        scorers::create(&world.scoring, &actor, input).await.unwrap();
+        let (key, _) = api_keys::create(&world.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+        history_requests::create(&world.scoring, &actor, key.id, &format!("use of {name}")).await.unwrap();
+        let did = format!("did:ethr:0x{:040x}", n + 1);
+        issuers::add(&world.scoring, &actor, &did, name).await.unwrap();
+    }
+}
+
+/// Every list: its page, the parameter that sorts it, the column of its names and the name of its file.
+const LISTS: [(&str, &str, &str, &str); 10] = [
+    ("/app/agents", "sort", "name", "agents"),
+    ("/app/credentials", "sort", "name", "credentials"),
+    ("/app/people", "sort", "email", "people"),
+    ("/app/policies", "sort", "credential", "policies"),
+    ("/app/webhooks", "sort", "url", "webhooks"),
+    ("/app/scorers", "sort", "name", "scorers"),
+    ("/app/api-keys", "sort", "name", "api-keys"),
+    ("/app/api-keys", "second_sort", "key", "history-requests"),
+    ("/app/issuers", "sort", "name", "issuers"),
+    ("/app/verification", "sort", "name", "proof-issuers"),
+];
+
+/// The part of a page that has the list: what is below the heading of the second, or all above it.
+fn part<'a>(page: &'a str, parameter: &str) -> &'a str {
+    let (_, main) = page.split_once("<main").expect("a page");
+    match main.split_once("id=\"history-title\"") {
+        Some((_, second)) if parameter == "second_sort" => second,
+        Some((first, _)) => first,
+        None => main,
+    }
+}
+
+/// Where the heading of a column leads, and what it says of the order.
+fn heading<'a>(page: &'a str, link: &str) -> (bool, Option<&'a str>) {
+    let link = link.replace('&', "&amp;");
+    let Some((before, _)) = page.split_once(&format!("class=\"sort\" href=\"{link}\"")) else {
+        return (false, None);
+    };
+    let (_, tag) = before.rsplit_once("<th").unwrap_or_default();
+    (true, tag.split_once("aria-sort=\"").and_then(|(_, rest)| rest.split('"').next()))
+}
+
+async fn csv(owner: &mut Browser, path: &str) -> String {
+    let file = owner.get(path).await;
+    assert_eq!(file.headers[CONTENT_TYPE], "text/csv; charset=utf-8", "{path}");
+    assert!(file.headers[CONTENT_DISPOSITION].to_str().unwrap().starts_with("attachment; filename=\"pyxis-"));
+    file.text
+}
+
+both_engines! {
+    async fn every_list_is_sorted_by_a_heading_and_its_file_has_the_same_order() {
+        let world = World::new().await;
+        let (team, owner) = world.with_owner().await;
+        fill(&world, team.id).await;
+        let (verification, pages) = world.with_verification();
+        let mut owner = owner.elsewhere(pages);
+        for (n, name) in (1..).zip(NAMES) {
+            let issuer = format!("0x{n:040x}").parse().unwrap();
+            proof_issuers::add(&verification, &Actor::cli(team.id), Kind::Phone, issuer, name).await.unwrap();
+        }
+        for (path, parameter, column, list) in LISTS {
+            for (sort, expected, turned, word) in [
+                (column.to_owned(), RISING, format!("%2D{column}"), "ascending"),
+                (format!("-{column}"), FALLING, column.to_owned(), "descending"),
+            ] {
+                let page = owner.get(&format!("{path}?{parameter}={sort}")).await.text;
+                assert_eq!(order(part(&page, parameter)), expected, "{path} {sort}");
+                let (links, said) = heading(&page, &format!("{path}?{parameter}={turned}"));
+                assert!(links, "{path}?{parameter}={turned}: {page}");
+                // What is no table says it in words.
+                let in_words = page.contains(&format!("<span class=\"sr\">, {word}</span>"));
+                assert!(said == Some(word) || in_words, "{path} {sort}: {said:?}");
+                let file = csv(&mut owner, &format!("{path}?{parameter}={sort}&export={list}")).await;
+                assert_eq!(order(&file), expected, "{file}");
+                assert!(file.contains(column) && !file.contains(CANARY), "{file}");
+            }
+            let usual = owner.get(path).await.text;
+            let nonsense = owner.get(&format!("{path}?{parameter}=nonsense%3B")).await;
+            assert_eq!(nonsense.status, http::StatusCode::OK);
+            assert_eq!(order(part(&nonsense.text, parameter)), order(part(&usual, parameter)), "{path}");
+        }
+    }
+
+    async fn an_order_and_a_search_stay_while_pages_turn_and_a_file_has_all_that_was_found() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        for n in 0..120 {
+            let input = AgentInput {
+                name: format!("bot-{n:03}"),
+                rate_limit_per_hour: None,
+                credentials: Scope::All,
+            };
+            agents::create(&world.gateway, &Actor::cli(team.id), input).await.unwrap();
+        }
+        let page = owner.get("/app/agents?q=bot&sort=-name&page=2").await.text;
+        assert!(page.contains("bot-069") && !page.contains("bot-070") && !page.contains("bot-019"));
+        assert!(page.contains("href=\"/app/agents?q=bot&amp;sort=%2Dname&amp;page=3\" rel=\"next\""));
+        assert!(heading(&page, "/app/agents?q=bot&sort=name&page=2").0, "{page}");
+        assert!(page.contains("<input type=\"hidden\" name=\"sort\" value=\"-name\">"), "{page}");
+        assert!(page.contains("href=\"/app/agents?q=bot&amp;sort=%2Dname&amp;export=agents\" download"));
+        let file = csv(&mut owner, "/app/agents?q=bot&sort=-name&page=2&export=agents").await;
+        let rows: Vec<_> = file.lines().collect();
+        assert_eq!(rows.len(), 121, "{file}");
+        assert!(rows[0].starts_with("name,key,state,") && rows[1].starts_with("bot-119,px_agent_"), "{file}");
+        assert!(rows[120].starts_with("bot-000,"), "{file}");
+        assert!(!file.contains("default-agent"), "only what was found");
+    }
+
+    async fn no_cell_of_a_list_is_a_formula() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        for name in ["=cmd|'/c calc'!A1", "+1", "-1", "@SUM(A1)"] {
+            api_keys::create(&world.scoring, &Actor::cli(team.id), ApiKeyInput::named(name)).await.unwrap();
+        }
+        let file = csv(&mut owner, "/app/api-keys?export=api-keys").await;
+        for line in file.lines().skip(1) {
+            assert!(line.starts_with('\''), "{line}");
+        }
+        assert_eq!(file.lines().count(), 5, "{file}");
+    }
+}
