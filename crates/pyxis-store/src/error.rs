@@ -59,6 +59,14 @@ impl StoreError {
         Self::Refused(Arc::new(error))
     }
 
+    /// Whether the write that failed may have been carried out all the same: the connection broke while it
+    /// was on its way, and nobody knows how far it came.
+    pub fn may_have_happened(&self) -> bool {
+        let Self::Unavailable(source) = self else { return false };
+        // There was no connection to send it by, or SQLite rolled it back.
+        !source.is::<deadpool_postgres::PoolError>() && !source.is::<rusqlite::Error>()
+    }
+
     /// Whether a row with the same unique value was in the way.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
@@ -74,3 +82,20 @@ pub(crate) struct Closed;
 #[derive(Debug, thiserror::Error)]
 #[error("nobody waits for this any more")]
 pub(crate) struct Gone;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_connection_that_broke_leaves_open_whether_a_write_happened() {
+        let broken = "port=none".parse::<tokio_postgres::Config>().unwrap_err();
+        assert!(StoreError::unavailable(broken).may_have_happened());
+        assert!(StoreError::unavailable(Closed).may_have_happened());
+        let no_connection = deadpool_postgres::PoolError::Closed;
+        assert!(!StoreError::unavailable(no_connection).may_have_happened());
+        assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
+        assert!(!StoreError::refused(rusqlite::Error::InvalidQuery).may_have_happened());
+        assert!(!StoreError::Aborted.may_have_happened());
+    }
+}

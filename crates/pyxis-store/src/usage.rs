@@ -25,7 +25,7 @@ pub struct Batch {
     pub surface: Surface,
     /// Start of the window.
     pub window_start: UnixMillis,
-    /// How many, at least one.
+    /// How many.
     pub requests: i64,
     /// How many the window admits.
     pub limit: i64,
@@ -41,6 +41,9 @@ pub struct Counted {
     /// How many were in the window altogether.
     pub used: i64,
 }
+
+// These writes are relaxed: what they said holds over restarts and crashes of Pyxis. A power cut, or a crash
+// of PostgreSQL itself, may take back those of its last moments, and so forget requests that were let in.
 
 /// Counts a batch and admits what fits: one statement, exact whoever else counts.
 pub async fn count(executor: impl Executor, batch: &Batch) -> Result<Counted, StoreError> {
@@ -64,10 +67,41 @@ pub async fn count(executor: impl Executor, batch: &Batch) -> Result<Counted, St
     .bind(batch.now)
     .bind(batch.limit)
     .bind(batch.requests)
-    // Exact over restarts and crashes; a power cut may give back the requests of its last moments.
     .relaxed();
     let (used, previous): (i64, i64) = executor.returning(query).await?.pop().ok_or(StoreError::Aborted)?;
     Ok(Counted { admitted: used - previous, used })
+}
+
+/// Admits a batch that is yet to come if all of it fits into a window that has been counted in; how many are
+/// in the window then. What does not fit has not been refused.
+pub async fn reserve(executor: impl Executor, batch: &Batch) -> Result<Option<i64>, StoreError> {
+    let query = sql("UPDATE usage_windows SET admitted = admitted + $1, \
+         last_at = CASE WHEN last_at > $2 THEN last_at ELSE $2 END \
+         WHERE api_key_id = $3 AND surface = $4 AND window_start_at = $5 AND admitted <= $6 \
+         RETURNING admitted")
+    .bind(batch.requests)
+    .bind(batch.now)
+    .bind(batch.key)
+    .bind(batch.surface)
+    .bind(batch.window_start)
+    .bind(batch.limit.saturating_sub(batch.requests))
+    .relaxed();
+    Ok(executor.returning::<(i64,)>(query).await?.pop().map(|(used,)| used))
+}
+
+/// Takes back what was reserved and never came, whenever that is. Not to be repeated where it
+/// [may have happened](StoreError::may_have_happened).
+pub async fn give_back(executor: impl Executor, batch: &Batch) -> Result<(), StoreError> {
+    let query = sql("UPDATE usage_windows SET admitted = admitted - $1 \
+         WHERE api_key_id = $2 AND surface = $3 AND window_start_at = $4 AND admitted >= $1 \
+         RETURNING admitted")
+    .bind(batch.requests)
+    .bind(batch.key)
+    .bind(batch.surface)
+    .bind(batch.window_start)
+    .relaxed();
+    // None to take it from: the window was removed.
+    executor.returning::<(i64,)>(query).await.map(drop)
 }
 
 row! {
@@ -77,7 +111,7 @@ row! {
         surface: Surface,
         /// Its start.
         window_start_at: UnixMillis,
-        /// Requests that were admitted.
+        /// Requests that were admitted, those included that are reserved.
         admitted: i64,
         /// Requests that were refused.
         refused: i64,

@@ -71,6 +71,56 @@ contract! {
         assert_eq!(window(world, key).await, (47, 33));
     }
 
+    async fn a_reservation_is_all_or_nothing_and_refuses_nobody(world: &World) {
+        let key = add_key(world).await.id;
+        let reserve = async |requests| usage::reserve(&world.store, &batch(key, requests, 10)).await.unwrap();
+        // Where nothing was counted yet there is no window.
+        assert_eq!(reserve(1).await, None);
+        assert_eq!(count(world, batch(key, 3, 10)).await, (3, 3));
+        assert_eq!(reserve(8).await, None);
+        assert_eq!(window(world, key).await, (3, 0));
+        assert_eq!(reserve(6).await, Some(9));
+        assert_eq!(reserve(0).await, Some(9));
+        assert_eq!(reserve(1).await, Some(10));
+        assert_eq!(reserve(1).await, None);
+        assert_eq!(count(world, batch(key, 1, 10)).await, (0, 10));
+        assert_eq!(window(world, key).await, (10, 1));
+    }
+
+    async fn reservations_at_once_take_no_more_than_there_is(world: &World) {
+        let key = add_key(world).await.id;
+        count(world, batch(key, 2, 50)).await;
+        let reserved = at_once(32, |_| {
+            let store = world.store.clone();
+            async move { usage::reserve(&store, &batch(key, 5, 50)).await.unwrap() }
+        })
+        .await;
+        let mut reserved: Vec<i64> = reserved.into_iter().flatten().collect();
+        reserved.sort_unstable();
+        assert_eq!(reserved, [7, 12, 17, 22, 27, 32, 37, 42, 47]);
+        assert_eq!(window(world, key).await, (47, 0));
+    }
+
+    async fn what_is_given_back_can_be_used_again_and_is_no_use_of_the_key(world: &World) {
+        let (key, other) = (add_key(world).await.id, add_key(world).await.id);
+        let give_back = async |batch: Batch| usage::give_back(&world.store, &batch).await.unwrap();
+        for key in [key, other] {
+            count(world, batch(key, 7, 5)).await;
+        }
+        let later = Batch { now: at(9), ..batch(key, 2, 5) };
+        give_back(later).await;
+        // Nothing else has changed, and no window is made of nothing.
+        assert_eq!((window(world, key).await, window(world, other).await), ((3, 2), (5, 2)));
+        give_back(Batch { surface: Surface::Models, ..later }).await;
+        give_back(Batch { window_start: at(900_000), ..later }).await;
+        let found = usage::windows(&world.store, world.ws, key, NOW, at(9_000_000)).await.unwrap();
+        assert_eq!((found.len(), found[0].last_at), (1, at(1)));
+        // More than there is.
+        give_back(batch(key, 4, 5)).await;
+        assert_eq!(window(world, key).await, (3, 2));
+        assert_eq!(count(world, batch(key, 3, 5)).await, (2, 5));
+    }
+
     async fn windows_are_listed_for_their_workspace_and_last_use_outlives_them(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let (key, unused) = (add_key(world).await, add_key(world).await);
