@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::postgres::Database;
-use crate::support::client::Call;
-use crate::support::{Agent, Answer, Person, Setup, World};
+use crate::support::{Agent, Person, Setup, World};
 
 /// How often the server dies.
 const KILLS: usize = 200;
@@ -61,11 +60,6 @@ impl Ledger {
     }
 }
 
-/// An answer, if the server lived long enough to give it.
-async fn attempt(call: Call) -> Option<Answer> {
-    call.try_open().await.ok()?.try_read().await.ok()
-}
-
 /// Pauses a request and has it decided, over and over. Every third one is denied.
 async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) {
     let mut life = ledger.life.subscribe();
@@ -76,7 +70,7 @@ async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) 
         }
         let number = ledger.number();
         let call = agent.forward("api", "POST", &format!("{target}{number}")).body("a body to approve");
-        let Some(paused) = attempt(call).await else {
+        let Some(paused) = call.attempt().await else {
             next_life(&mut life, this_life).await;
             continue;
         };
@@ -85,7 +79,7 @@ async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) 
         let approve = !number.is_multiple_of(3);
         let verb = if approve { "approve" } else { "deny" };
         ledger.note(number, Word { txn: txn.clone(), approve, acknowledged: false });
-        let said = attempt(owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({}))).await;
+        let said = owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({})).attempt().await;
         if said.is_some_and(|answer| answer.status == 200) {
             ledger.note(number, Word { txn, approve, acknowledged: true });
             ledger.acknowledged.send_modify(|count| *count += 1);
@@ -104,7 +98,7 @@ async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
             return;
         }
         let number = ledger.number();
-        match attempt(agent.forward("api", "GET", &format!("{target}{number}"))).await {
+        match agent.forward("api", "GET", &format!("{target}{number}")).attempt().await {
             Some(answer) => {
                 answer.forwarded(200);
                 ledger.read().insert(number);

@@ -143,6 +143,11 @@ impl Call {
         self.open().await.read().await
     }
 
+    /// The whole answer, if the program lives long enough to give it.
+    pub(crate) async fn attempt(self) -> Option<Answer> {
+        self.try_open().await.ok()?.try_read().await.ok()
+    }
+
     /// Sends it and returns as soon as the head of the answer is here.
     pub(crate) async fn open(self) -> Opened {
         self.try_open().await.expect("an answer")
