@@ -1,6 +1,6 @@
 //! Rate limits (Spec 1, Limits): exact, in windows of a quarter of an hour, whoever else counts.
 //!
-//! Every request is counted in the database, and where the limit is within reach before it is answered.
+//! Every request is counted in the database before it is answered, alone or in a block that was reserved.
 
 mod lane;
 mod limiter;

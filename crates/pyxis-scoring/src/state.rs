@@ -110,7 +110,7 @@ impl State {
         self.activity.as_deref()
     }
 
-    /// Returns once every request that was let in is counted.
+    /// Returns once exactly the requests that were let in are counted.
     pub async fn settled(&self) {
         self.limiter.settled().await;
         self.models.settled().await;

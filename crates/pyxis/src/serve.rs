@@ -120,7 +120,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         tracing::warn!("some background work did not finish in time");
     }
     if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
-        tracing::warn!("the last requests of some API keys could not be counted");
+        tracing::warn!(
+            "what was reserved for some API keys could not be given back; their windows are a little stricter"
+        );
     }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;

@@ -1,38 +1,28 @@
 //! The requests of one key in one window, as this process knows them.
+//!
+//! Near the limit every request waits for its count. Far from it a lane reserves requests in the database
+//! before it spends them, so that hardly anybody waits and a crash cannot forget what was let in: at worst
+//! the window stays a block too strict.
 
+use std::sync::Arc;
 use std::time::Duration;
-
-use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_store::StoreError;
 use pyxis_store::usage::Counted;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 
-use super::limiter::PAUSE;
-
-/// A window with more than this left is far from its limit: a request is let in first and counted just
-/// after. Other nodes would have to let in as many while a count is [`FRESH`] to make that wrong.
+/// What a reservation leaves in the window. Another process refuses too early, for what is reserved here and
+/// not spent, only if all of this is used up within the [`LIFE`] of the block.
 const AMPLE: i64 = 20_000;
-/// How long a count is gone by. Where the next one takes longer, requests wait for it: meanwhile nodes that
-/// the database answers may use up the window.
-const FRESH: Duration = PAUSE.saturating_mul(5);
-/// Most requests that are let in and not counted yet: more than one node answers within a pause.
-const AHEAD: i64 = 4_000;
+/// Most requests that are reserved and not spent: a tenth of what is left at least.
+const BLOCK: i64 = AMPLE / 10;
+/// How long the database's last word is gone by, a block is kept, and failing work is left alone.
+const LIFE: Duration = Duration::from_secs(1);
 
 /// How many were in the window with this one, or `None` where it did not fit.
 pub(super) type Answer = Result<Option<i64>, StoreError>;
-
-/// Requests that are counted together.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    /// When the newest of them came.
-    pub(super) latest: UnixMillis,
-    /// Let in already.
-    ahead: i64,
-    /// Who waits to be let in.
-    waiting: Vec<oneshot::Sender<Answer>>,
-}
 
 /// What becomes of a request.
 pub(super) enum Place {
@@ -42,91 +32,190 @@ pub(super) enum Place {
     Waits(oneshot::Receiver<Answer>),
 }
 
-/// What the last count told.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// How many were in the window, whoever counted them.
-    used: i64,
-    /// When the database was asked.
-    at: Instant,
+/// What is to be done for a lane now. The outcome is told by the method of the same name.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// These wait to be counted.
+    Count(Waiting),
+    /// So many are to be reserved where [`Lane::reservable`] admits them.
+    Reserve(i64),
+    /// So many were reserved and are not needed.
+    GiveBack(i64),
+    /// Nothing until then, or until the lane wakes its worker.
+    Rest(Instant),
+    /// Nothing ever again.
+    End,
 }
 
-/// The state of a lane while anything in it is not counted.
+/// Requests that wait to be let in, first come first.
 #[derive(Debug, Default)]
+pub(super) struct Waiting(Vec<oneshot::Sender<Answer>>);
+
+/// What the database said last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Far,
+    /// Or not known yet.
+    Near,
+    Failed,
+}
+
+/// The state of a lane, while it has any.
+#[derive(Debug)]
 pub(super) struct Lane {
-    known: Option<Known>,
-    /// Let in, and in the batch that is being counted.
-    counting: i64,
-    next: Batch,
+    limit: i64,
+    standing: Standing,
+    /// How many are in the window, whoever counted them, without those that are reserved here and not spent.
+    used: i64,
+    unspent: i64,
+    /// How many this lane let in.
+    admitted: i64,
+    waiting: Waiting,
+    /// When the newest request came, as it is stored.
+    latest: UnixMillis,
+    /// The same for those who measure time.
+    entered: Instant,
+    /// When the database was asked last.
+    asked: Instant,
+    /// Whether all that is reserved is to go back.
+    closing: bool,
+    wake: Arc<Notify>,
 }
 
 impl Lane {
+    pub(super) fn new(limit: i64, at: Instant) -> Self {
+        Self {
+            limit,
+            standing: Standing::Near,
+            used: 0,
+            unspent: 0,
+            admitted: 0,
+            waiting: Waiting::default(),
+            latest: UnixMillis::default(),
+            entered: at,
+            asked: at,
+            closing: false,
+            wake: Arc::default(),
+        }
+    }
+
+    /// Told whenever a [`Step::Rest`] is over early.
+    pub(super) fn wake(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
+    /// When the newest request came.
+    pub(super) const fn latest(&self) -> UnixMillis {
+        self.latest
+    }
+
+    /// How many the window may hold after a reservation.
+    pub(super) const fn reservable(limit: i64) -> i64 {
+        limit.saturating_sub(AMPLE)
+    }
+
     /// Takes in a request that came `now`, which is `at` for those who measure time.
-    pub(super) fn enter(&mut self, limit: i64, now: UnixMillis, at: Instant) -> Place {
-        self.next.latest = self.next.latest.max(now);
-        if let Some(used) = self.ahead_of_count(limit, at) {
-            self.next.ahead += 1;
-            return Place::In(used);
+    pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> Place {
+        (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
+        // Nobody overtakes those who wait.
+        if self.unspent == 0 || !self.waiting.0.is_empty() {
+            let (answer, place) = oneshot::channel();
+            self.waiting.0.push(answer);
+            self.wake.notify_one();
+            return Place::Waits(place);
         }
-        let (answer, place) = oneshot::channel();
-        self.next.waiting.push(answer);
-        Place::Waits(place)
+        (self.unspent, self.used, self.admitted) = (self.unspent - 1, self.used + 1, self.admitted + 1);
+        if self.is_low() {
+            self.wake.notify_one();
+        }
+        Place::In(self.used)
     }
 
-    /// The number of a request that need not wait. Nobody overtakes those who do.
-    fn ahead_of_count(&self, limit: i64, at: Instant) -> Option<i64> {
-        let known = self.known.filter(|known| at.saturating_duration_since(known.at) <= FRESH)?;
-        let uncounted = self.counting + self.next.ahead;
-        let used = known.used.saturating_add(uncounted).saturating_add(1);
-        let fits = limit.saturating_sub(used) >= AMPLE && uncounted < AHEAD && self.next.waiting.is_empty();
-        fits.then_some(used)
+    /// What to have in reserve: as long as a key is little used, little.
+    fn block(&self) -> i64 {
+        (self.admitted / 2).min(BLOCK)
     }
 
-    /// What is to be counted now.
-    pub(super) fn begin(&mut self) -> Batch {
-        // Time goes on from there, also where what failed to be counted is all that is left.
-        let next = Batch { latest: self.next.latest, ..Batch::default() };
-        let batch = std::mem::replace(&mut self.next, next);
-        self.counting = batch.ahead;
-        batch
+    /// Whether to reserve more, so early that nobody has to wait for it.
+    fn is_low(&self) -> bool {
+        2 * self.unspent < self.block()
     }
 
-    /// Notes how the count of the last batch went, which was asked for `at` that moment. What was let in and
-    /// could not be counted is counted with the next.
-    pub(super) fn end(&mut self, counted: &Result<Counted, StoreError>, at: Instant) {
-        let counting = std::mem::take(&mut self.counting);
-        self.known = counted.as_ref().ok().map(|counted| Known { used: counted.used, at });
-        if counted.is_err() {
-            self.next.ahead += counting;
+    /// What is to be done now.
+    pub(super) fn next(&mut self, at: Instant) -> Step {
+        if !self.waiting.0.is_empty() {
+            self.asked = at;
+            return Step::Count(std::mem::take(&mut self.waiting));
+        }
+        let due = at >= self.asked + LIFE;
+        let stays = self.standing == Standing::Far && !self.closing && at < self.entered + LIFE;
+        if stays && (due || self.is_low()) {
+            self.asked = at;
+            return Step::Reserve(self.block() - self.unspent);
+        }
+        if !stays && self.unspent == 0 {
+            return Step::End;
+        }
+        if stays || self.standing == Standing::Failed && !due {
+            return Step::Rest(self.asked + LIFE);
+        }
+        self.asked = at;
+        Step::GiveBack(std::mem::take(&mut self.unspent))
+    }
+
+    /// Notes how a count went. The same, as it is for those who were counted: what is reserved here is not
+    /// used.
+    pub(super) fn counted(&mut self, counted: Result<Counted, StoreError>) -> Result<Counted, StoreError> {
+        let counted = counted.inspect_err(|_| self.standing = Standing::Failed)?;
+        let is_far = Self::reservable(self.limit).saturating_sub(counted.used) >= BLOCK;
+        self.standing = if is_far { Standing::Far } else { Standing::Near };
+        self.used = counted.used - self.unspent;
+        self.admitted += counted.admitted;
+        Ok(Counted { used: self.used, ..counted })
+    }
+
+    /// Notes how a reservation went: how many are now in the window, or `None` where it did not fit. Where
+    /// nobody knows, it was none.
+    pub(super) fn reserved(&mut self, requests: i64, reserved: &Result<Option<i64>, StoreError>) {
+        self.standing = match *reserved {
+            Ok(Some(all)) => {
+                self.unspent += requests;
+                self.used = all - self.unspent;
+                Standing::Far
+            }
+            Ok(None) => Standing::Near,
+            Err(_) => Standing::Failed,
+        };
+    }
+
+    /// Notes how giving back went. Where nobody knows, it is not done again: rather too strict than twice.
+    pub(super) fn gave_back(&mut self, requests: i64, gave_back: &Result<(), StoreError>) {
+        if let Err(error) = gave_back {
+            self.standing = Standing::Failed;
+            if !error.may_have_happened() {
+                self.unspent += requests;
+            }
         }
     }
 
-    /// Whether nothing is left to count.
-    pub(super) fn is_idle(&self) -> bool {
-        self.next.is_empty()
-    }
-
-    /// Whether everything that is left to count was let in already.
-    pub(super) fn is_patient(&self) -> bool {
-        self.next.waiting.is_empty()
+    /// Keeps nothing in reserve from here on.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+        self.wake.notify_one();
     }
 }
 
-impl Batch {
-    fn is_empty(&self) -> bool {
-        self.ahead == 0 && self.waiting.is_empty()
-    }
-
+impl Waiting {
     /// How many requests, at least one.
     pub(super) fn len(&self) -> i64 {
-        i64::try_from(self.waiting.len()).unwrap_or(i64::MAX).saturating_add(self.ahead)
+        i64::try_from(self.0.len()).unwrap_or(i64::MAX)
     }
 
-    /// Tells those who wait: first come, first served.
+    /// Tells them: first come, first served.
     pub(super) fn tell(self, counted: &Result<Counted, StoreError>) {
-        let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted + self.ahead);
+        let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted);
         let last = counted.as_ref().map_or(0, |counted| counted.used);
-        for answer in self.waiting {
+        for answer in self.0 {
             let outcome = match counted {
                 Err(error) => Err(error.clone()),
                 Ok(_) if number < last => {
@@ -142,117 +231,4 @@ impl Batch {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::LazyLock;
-
-    use super::*;
-
-    const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
-    /// The clock of these tests stands here until one of them moves it.
-    static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-    const fn counted(admitted: i64, used: i64) -> Counted {
-        Counted { admitted, used }
-    }
-
-    fn waits(lane: &mut Lane, limit: i64) -> bool {
-        matches!(lane.enter(limit, NOW, *AT), Place::Waits(_))
-    }
-
-    /// A lane that has just learned how many are in the window.
-    fn told(used: i64) -> Lane {
-        let mut lane = Lane::default();
-        lane.end(&Ok(counted(0, used)), *AT);
-        lane
-    }
-
-    #[test]
-    fn the_first_request_waits_and_those_after_a_count_do_not_while_the_limit_is_far() {
-        let mut lane = Lane::default();
-        let Place::Waits(mut first) = lane.enter(100_000, NOW, *AT) else { panic!("nothing is known yet") };
-        let batch = lane.begin();
-        assert_eq!(batch.len(), 1);
-        let outcome = Ok(counted(1, 5_000));
-        lane.end(&outcome, *AT);
-        batch.tell(&outcome);
-        assert_eq!(first.try_recv().unwrap().unwrap(), Some(5_000));
-        assert!(lane.is_idle());
-        assert!(matches!(lane.enter(100_000, NOW, *AT), Place::In(5_001)));
-        assert!(matches!(lane.enter(100_000, NOW, *AT), Place::In(5_002)));
-        assert!(lane.is_patient() && !lane.is_idle());
-        assert_eq!(lane.begin().len(), 2);
-        assert!(
-            matches!(lane.enter(100_000, NOW, *AT), Place::In(5_003)),
-            "what is being counted is in the number"
-        );
-    }
-
-    #[test]
-    fn near_the_limit_every_request_waits_for_the_count() {
-        let mut lane = told(2_000);
-        let limit = 2_001 + AMPLE;
-        assert!(matches!(lane.enter(limit, NOW, *AT), Place::In(2_001)));
-        assert!(waits(&mut lane, limit));
-        assert!(waits(&mut lane, 1_000_000), "nobody overtakes those who wait");
-    }
-
-    #[test]
-    fn no_more_than_a_bounded_number_is_let_in_uncounted() {
-        let mut lane = told(0);
-        let let_in = (0..2 * AHEAD).filter(|_| !waits(&mut lane, i64::MAX)).count();
-        assert_eq!(i64::try_from(let_in).unwrap(), AHEAD);
-    }
-
-    #[test]
-    fn what_is_known_lets_nobody_in_once_it_is_older_than_a_few_pauses_and_a_new_count_does_again() {
-        let waits_after = |age: Duration| {
-            let mut lane = told(0);
-            assert!(!waits(&mut lane, i64::MAX));
-            // The database takes its time over this one.
-            drop(lane.begin());
-            let place = lane.enter(i64::MAX, NOW, *AT + age);
-            (matches!(place, Place::Waits(_)), lane)
-        };
-        assert!(!waits_after(2 * PAUSE).0, "as old as it gets while the database answers");
-        assert!(!waits_after(FRESH).0);
-        let (waited, mut lane) = waits_after(FRESH + Duration::from_millis(1));
-        assert!(waited);
-        drop(lane.begin());
-        lane.end(&Ok(counted(2, 2)), *AT + FRESH);
-        assert!(matches!(lane.enter(i64::MAX, NOW, *AT + 2 * FRESH), Place::In(3)));
-    }
-
-    #[test]
-    fn what_was_let_in_and_not_counted_is_counted_with_the_next_and_no_one_is_let_in_meanwhile() {
-        let mut lane = told(0);
-        assert!(!waits(&mut lane, i64::MAX));
-        drop(lane.begin());
-        lane.end(&Err(StoreError::Aborted), *AT);
-        assert!(waits(&mut lane, i64::MAX));
-        let batch = lane.begin();
-        assert_eq!(batch.len(), 2);
-    }
-
-    #[test]
-    fn a_batch_is_of_the_time_of_its_newest_request_whatever_the_order_they_come_in() {
-        let mut lane = Lane::default();
-        let later = NOW.plus(Duration::from_secs(5));
-        drop((lane.enter(10, later, *AT), lane.enter(10, NOW, *AT)));
-        assert_eq!(lane.begin().latest, later);
-        lane.end(&Err(StoreError::Aborted), *AT);
-        drop(lane.enter(10, NOW, *AT));
-        assert_eq!(lane.begin().latest, later);
-    }
-
-    #[test]
-    fn those_who_wait_come_after_those_who_were_let_in() {
-        let mut lane = told(0);
-        assert!(!waits(&mut lane, 2 * AMPLE));
-        let Place::Waits(mut one) = lane.enter(5, NOW, *AT) else { panic!("a limit of five is near") };
-        let Place::Waits(mut two) = lane.enter(5, NOW, *AT) else { panic!("a limit of five is near") };
-        let batch = lane.begin();
-        batch.tell(&Ok(counted(2, 5)));
-        assert_eq!(one.try_recv().unwrap().unwrap(), Some(5));
-        assert_eq!(two.try_recv().unwrap().unwrap(), None);
-    }
-}
+mod tests;

@@ -1,9 +1,8 @@
-//! Counting, in batches: requests of one key that come while a batch is being counted make the next.
+//! Counting: requests of one key that come while the database is asked are counted together.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
@@ -11,17 +10,11 @@ use pyxis_core::window;
 use pyxis_store::usage::{self, Surface};
 use pyxis_store::{Store, StoreError};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::Budget;
-use super::lane::{Batch, Lane, Place};
+use super::lane::{Lane, Place, Step};
 use crate::error::{Error, Result};
-
-/// Between two counts of requests that nobody waits for. As long as this, and one statement, a crash of
-/// the process may take back what was let in far from a limit.
-pub(super) const PAUSE: Duration = Duration::from_millis(20);
-/// The same where counting failed.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// What the requests of one lane have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,14 +25,23 @@ struct LaneKey {
     limit: i64,
 }
 
+impl LaneKey {
+    /// So many of its requests, the newest of which came `now`.
+    const fn batch(self, requests: i64, now: UnixMillis) -> usage::Batch {
+        let Self { api_key, surface, window_start, limit } = self;
+        usage::Batch { key: api_key, surface, window_start, requests, limit, now }
+    }
+}
+
 /// Counts requests.
 pub(crate) struct Limiter(Arc<Shared>);
 
 struct Shared {
     store: Store,
-    /// Lanes with something in them that is not counted yet.
+    /// Lanes that requests wait in, that hold a reservation, or that were used a moment ago. A task each
+    /// works for them, and removes them.
     lanes: Mutex<HashMap<LaneKey, Lane>>,
-    /// Told whenever a lane is done.
+    /// Told whenever a lane is gone.
     done: Notify,
 }
 
@@ -71,12 +73,16 @@ impl Limiter {
         if used.is_some() { Ok(budget) } else { Err(Error::RateLimited(budget)) }
     }
 
-    /// Returns once everything that was let in is counted.
+    /// Returns once exactly what was let in is counted: nobody waits, and nothing is reserved.
     pub(crate) async fn settled(&self) {
         loop {
             let done = self.0.done.notified();
-            if self.0.lock().is_empty() {
-                return;
+            {
+                let mut lanes = self.0.lock();
+                if lanes.is_empty() {
+                    return;
+                }
+                lanes.values_mut().for_each(Lane::close);
             }
             done.await;
         }
@@ -85,12 +91,12 @@ impl Limiter {
     fn enter(&self, key: LaneKey, now: UnixMillis) -> Place {
         let at = Instant::now();
         match self.0.lock().entry(key) {
-            Entry::Occupied(mut busy) => busy.get_mut().enter(key.limit, now, at),
+            Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
             Entry::Vacant(idle) => {
-                let place = idle.insert(Lane::default()).enter(key.limit, now, at);
+                let lane = idle.insert(Lane::new(key.limit, at));
                 // A task of its own: the request that came first may be given up.
-                drop(tokio::spawn(Arc::clone(&self.0).count(key)));
-                place
+                drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
+                lane.enter(now, at)
             }
         }
     }
@@ -101,45 +107,59 @@ impl Shared {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts what is in the lane until nothing is.
-    async fn count(self: Arc<Self>, key: LaneKey) {
-        while let Some(batch) = self.begin(&key) {
-            let LaneKey { api_key, surface, window_start, limit } = key;
-            let (requests, now) = (batch.len(), batch.latest);
-            let all = usage::Batch { key: api_key, surface, window_start, requests, limit, now };
-            let at = Instant::now();
-            let counted = usage::count(&self.store, &all).await;
-            if let Err(error) = &counted {
-                tracing::warn!(%error, "requests could not be counted");
-            }
-            let patient = self.end(key, &counted, at);
-            let pause = if counted.is_ok() { PAUSE } else { AFTER_FAILURE };
-            batch.tell(&counted);
-            if patient {
-                tokio::time::sleep(pause).await;
-            }
+    /// Does what is to be done for a lane until nothing is.
+    async fn work(self: Arc<Self>, key: LaneKey, wake: Arc<Notify>) {
+        while let Some((step, latest)) = self.next(key) {
+            self.take(step, key, latest, &wake).await;
         }
         self.done.notify_waiters();
     }
 
-    fn begin(&self, key: &LaneKey) -> Option<Batch> {
-        self.lock().get_mut(key).map(Lane::begin)
+    /// What is to be done now, and when the newest request came; `None` if the lane is gone.
+    fn next(&self, key: LaneKey) -> Option<(Step, UnixMillis)> {
+        let mut lanes = self.lock();
+        let Entry::Occupied(mut lane) = lanes.entry(key) else { return None };
+        match lane.get_mut().next(Instant::now()) {
+            Step::End => {
+                lane.remove();
+                None
+            }
+            step => Some((step, lane.get().latest())),
+        }
     }
 
-    /// Closes the lane if it is empty; else, whether the next batch may wait.
-    fn end(
+    async fn take(&self, step: Step, key: LaneKey, latest: UnixMillis, wake: &Notify) {
+        match step {
+            Step::Count(waiting) => {
+                let counted = usage::count(&self.store, &key.batch(waiting.len(), latest)).await;
+                let Some(counted) = self.note(key, counted, Lane::counted) else { return };
+                waiting.tell(&counted);
+            }
+            Step::Reserve(requests) => {
+                let most = Lane::reservable(key.limit);
+                let batch = usage::Batch { limit: most, ..key.batch(requests, latest) };
+                let reserved = usage::reserve(&self.store, &batch).await;
+                self.note(key, reserved, |lane, reserved| lane.reserved(requests, &reserved));
+            }
+            Step::GiveBack(requests) => {
+                let gave_back = usage::give_back(&self.store, &key.batch(requests, latest)).await;
+                self.note(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
+            }
+            Step::Rest(until) => drop(timeout_at(until, wake.notified()).await),
+            Step::End => {}
+        }
+    }
+
+    /// Tells a lane how its step went.
+    fn note<T, U>(
         &self,
         key: LaneKey,
-        counted: &std::result::Result<usage::Counted, StoreError>,
-        at: Instant,
-    ) -> bool {
-        let mut lanes = self.lock();
-        let Entry::Occupied(mut lane) = lanes.entry(key) else { return false };
-        lane.get_mut().end(counted, at);
-        if lane.get().is_idle() {
-            lane.remove();
-            return false;
+        outcome: std::result::Result<T, StoreError>,
+        note: impl FnOnce(&mut Lane, std::result::Result<T, StoreError>) -> U,
+    ) -> Option<U> {
+        if let Err(error) = &outcome {
+            tracing::warn!(%error, "requests could not be counted");
         }
-        lane.get().is_patient()
+        self.lock().get_mut(&key).map(|lane| note(lane, outcome))
     }
 }

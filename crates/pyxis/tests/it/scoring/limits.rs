@@ -6,16 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::window::quarter_start;
+use tokio::task::JoinHandle;
 
 use super::stage::address;
 use crate::postgres::Database;
-use crate::support::{App, Call, Client, Setup, both_engines, until};
+use crate::support::{Answer, App, Call, Client, Setup, both_engines, until};
 
 const LIMITED: &str = r#"{"detail":"You have been rate limited!"}"#;
 /// 125 requests in a window.
 const NEAR: [&str; 2] = ["--tier", "1"];
-/// So far from the limit that requests are let in first and counted afterwards.
+/// So far from the limit that requests are reserved in blocks.
 const FAR: [&str; 4] = ["--tier", "4", "--limit", "100000"];
+/// Most that a process holds in reserve.
+const BLOCK: i64 = 2_000;
 
 /// What `work` says of a new key of this tier. A window may end at any moment, and the next one has a budget
 /// of its own: then it is done once more, with another key.
@@ -40,7 +43,7 @@ async fn ask(nodes: &[Client], key: &str, requests: usize) -> Vec<i64> {
     let mut left = Vec::new();
     for answer in asked.collect::<Vec<_>>() {
         let answer = answer.await.unwrap();
-        let remaining = answer.header("ratelimit-remaining").unwrap().parse().unwrap();
+        let remaining = remaining(&answer);
         if answer.status == 200 {
             left.push(remaining);
         } else {
@@ -56,11 +59,58 @@ fn numbers(from: i64, to: i64) -> Vec<i64> {
     (from..to).collect()
 }
 
-/// Asks one request after the other until one is not answered, and adds to `answered` for each that is.
-async fn ask_on(node: Client, key: String, answered: Arc<AtomicUsize>) {
-    while call(&node, &key).send().await.status == 200 {
+fn remaining(answer: &Answer) -> i64 {
+    answer.header("ratelimit-remaining").unwrap().parse().unwrap()
+}
+
+/// Clients that ask one request after the other until one is not answered.
+struct Load {
+    answered: Arc<AtomicUsize>,
+    asking: Vec<JoinHandle<Vec<i64>>>,
+}
+
+impl Load {
+    const CLIENTS: i64 = 16;
+
+    fn on(nodes: &[Client], key: &str) -> Self {
+        let answered = Arc::<AtomicUsize>::default();
+        let asking = (0..Self::CLIENTS).zip(nodes.iter().cycle());
+        let asking =
+            asking.map(|(_, node)| tokio::spawn(ask_on(node.clone(), key.to_owned(), answered.clone())));
+        Self { asking: asking.collect(), answered }
+    }
+
+    /// Returns once so many requests were answered.
+    async fn reaches(&self, answers: usize) {
+        let enough = async || (self.answered.load(Ordering::Relaxed) >= answers).then_some(());
+        until("some hundred answers", enough).await;
+    }
+
+    /// What they were told that is left, in order.
+    async fn ended(self) -> Vec<i64> {
+        let mut left = Vec::new();
+        for asking in self.asking {
+            left.extend(asking.await.unwrap());
+        }
+        left.sort_unstable();
+        left
+    }
+}
+
+async fn ask_on(node: Client, key: String, answered: Arc<AtomicUsize>) -> Vec<i64> {
+    let mut left = Vec::new();
+    while let Some(answer) = call(&node, &key).attempt().await.filter(|answer| answer.status == 200) {
+        left.push(remaining(&answer));
         answered.fetch_add(1, Ordering::Relaxed);
     }
+    left
+}
+
+/// Whether a window goes on where it stood when a process was killed that had told what is left: all that was
+/// answered is counted, and besides at most a block and what was on its way.
+fn assert_goes_on(told: &[i64], left: i64) {
+    let most = 99_999 - i64::try_from(told.len()).unwrap();
+    assert!((most - BLOCK - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
 }
 
 both_engines! {
@@ -79,27 +129,37 @@ both_engines! {
         assert_eq!(left.await, [numbers(85, 125), numbers(45, 85), numbers(0, 45), numbers(0, 0)]);
     }
 
-    /// Far from the limit a request is answered before it is counted, and here the database fails in between.
-    async fn all_that_a_process_answered_is_counted_before_it_ends_in_order(setup: Setup) {
+    async fn a_crash_far_from_the_limit_forgets_no_request_that_was_answered(setup: Setup) {
         let mut app = App::start(setup).await;
-        let (answered, left) = in_one_window(&mut app, &FAR, async |app, key| {
-            let answered = Arc::new(AtomicUsize::new(0));
-            let asking: Vec<_> = (0..16)
-                .map(|_| tokio::spawn(ask_on(app.anonymous(), key.to_owned(), answered.clone())))
-                .collect();
-            let enough = async || (answered.load(Ordering::Relaxed) > 400).then_some(());
-            until("some hundred answers", enough).await;
+        let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
+            let load = Load::on(&[app.anonymous()], key);
+            load.reaches(600).await;
+            app.kill().await;
+            let told = load.ended().await;
+            app.serve();
+            (told, ask(&[app.anonymous()], key, 1).await)
+        })
+        .await;
+        assert_goes_on(&told, left[0]);
+        assert!(left[0] < told[0], "{left:?} after {}", told[0]);
+    }
+
+    /// Here the database fails for a while, too.
+    async fn a_process_that_ends_in_order_leaves_counted_exactly_what_it_answered(setup: Setup) {
+        let mut app = App::start(setup).await;
+        let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
+            let load = Load::on(&[app.anonymous()], key);
+            load.reaches(400).await;
             app.sql("ALTER TABLE usage_windows RENAME TO gone");
-            for task in asking {
-                task.await.unwrap();
-            }
+            let told = load.ended().await;
             app.sql("ALTER TABLE gone RENAME TO usage_windows");
             assert!(app.stop().await.success());
             app.serve();
-            (answered.load(Ordering::Relaxed), ask(&[app.anonymous()], key, 1).await)
+            (told, ask(&[app.anonymous()], key, 1).await)
         })
         .await;
-        assert_eq!(left, [99_999 - i64::try_from(answered).unwrap()]);
+        let all = 100_000 - i64::try_from(told.len()).unwrap();
+        assert_eq!((told, left), (numbers(all, 100_000), vec![all - 1]));
     }
 }
 
@@ -117,10 +177,29 @@ async fn two_processes_on_one_database_have_one_window() {
 
     let left = in_one_window(&mut app, &FAR, async |app, key| {
         let admitted = ask(&[app.anonymous(), node.anonymous()], key, 400).await.len();
-        // What the one had not counted yet it counts before it ends; the other knows what is its own.
+        // What either holds in reserve goes back by itself when nobody asks any more.
+        let counted = "SELECT CAST(admitted AS TEXT) FROM usage_windows ORDER BY last_at DESC LIMIT 1";
+        until("the rest to go back", async || (app.sql(counted) == ["400"]).then_some(())).await;
         app.restart().await;
         let known = ask(&[node.anonymous()], key, 1).await;
         (admitted, known, ask(&[app.anonymous()], key, 1).await)
     });
     assert_eq!(left.await, (400, vec![99_599], vec![99_598]));
+
+    let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
+        let node = app.another_node();
+        let (other, load) = (Load::on(&[node.anonymous()], key), Load::on(&[app.anonymous()], key));
+        other.reaches(300).await;
+        load.reaches(300).await;
+        // This one is killed, the other one ends in order.
+        drop(node);
+        let mut told = other.ended().await;
+        app.stop().await;
+        told.extend(load.ended().await);
+        told.sort_unstable();
+        app.serve();
+        (told, ask(&[app.anonymous()], key, 1).await)
+    })
+    .await;
+    assert_goes_on(&told, left[0]);
 }

@@ -1,0 +1,407 @@
+use std::sync::LazyLock;
+
+use super::*;
+
+const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+const FAR: i64 = 100_000;
+/// The clock of these tests stands here until one of them moves it.
+static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// The window of a key, as the database has it.
+#[derive(Default)]
+struct Window {
+    admitted: i64,
+    statements: usize,
+}
+
+/// What the database says of a step.
+#[derive(Debug)]
+enum Said {
+    Counted(Waiting, Result<Counted, StoreError>),
+    Reserved(i64, Result<Option<i64>, StoreError>),
+    GaveBack(i64, Result<(), StoreError>),
+}
+
+impl Window {
+    /// Carries out a step of a lane with this limit, if it is one for the database.
+    fn carry_out(&mut self, limit: i64, step: Step) -> Option<Said> {
+        let said = match step {
+            Step::Count(waiting) => {
+                let admitted = waiting.len().min(limit - self.admitted).max(0);
+                self.admitted += admitted;
+                Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
+            }
+            Step::Reserve(requests) => {
+                let fits = self.admitted + requests <= Lane::reservable(limit);
+                self.admitted += if fits { requests } else { 0 };
+                Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
+            }
+            Step::GiveBack(requests) => {
+                self.admitted -= requests;
+                Said::GaveBack(requests, Ok(()))
+            }
+            Step::Rest(_) | Step::End => return None,
+        };
+        self.statements += 1;
+        Some(said)
+    }
+
+    /// Works for a lane until it rests, and says until when; `None` if it ended.
+    fn work(&mut self, lane: &mut Lane, at: Instant) -> Option<Instant> {
+        loop {
+            match lane.next(at) {
+                Step::Rest(until) => return Some(until),
+                Step::End => return None,
+                step => self.carry_out(lane.limit, step).unwrap().tell(lane),
+            }
+        }
+    }
+}
+
+impl Said {
+    /// The same where the statement failed; whether it was carried out is not asked.
+    fn failed(self, error: &StoreError) -> Self {
+        match self {
+            Self::Counted(waiting, _) => Self::Counted(waiting, Err(error.clone())),
+            Self::Reserved(requests, _) => Self::Reserved(requests, Err(error.clone())),
+            Self::GaveBack(requests, _) => Self::GaveBack(requests, Err(error.clone())),
+        }
+    }
+
+    fn tell(self, lane: &mut Lane) {
+        match self {
+            Self::Counted(waiting, counted) => waiting.tell(&lane.counted(counted)),
+            Self::Reserved(requests, reserved) => lane.reserved(requests, &reserved),
+            Self::GaveBack(requests, gave_back) => lane.gave_back(requests, &gave_back),
+        }
+    }
+}
+
+/// An error after which nobody knows.
+fn unclear() -> StoreError {
+    StoreError::Unavailable(Arc::new(std::io::Error::other("the connection broke")))
+}
+
+fn enter(lane: &mut Lane) -> Place {
+    lane.enter(NOW, *AT)
+}
+
+fn waits(lane: &mut Lane) -> bool {
+    matches!(enter(lane), Place::Waits(_))
+}
+
+/// The number of a request, once the database has done what there was to do.
+fn number(lane: &mut Lane, window: &mut Window, at: Instant) -> Option<i64> {
+    let place = lane.enter(NOW, at);
+    window.work(lane, at);
+    match place {
+        Place::In(number) => Some(number),
+        Place::Waits(mut answer) => answer.try_recv().unwrap().unwrap(),
+    }
+}
+
+/// A lane that has let so many in, one after the other.
+fn used(requests: i64) -> (Lane, Window) {
+    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
+    for expected in 1..=requests {
+        assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
+    }
+    (lane, window)
+}
+
+#[test]
+fn ten_thousand_requests_one_after_the_other_are_a_few_dozen_statements() {
+    let (_, window) = used(10_000);
+    assert!(window.statements < 50, "{}", window.statements);
+}
+
+#[test]
+fn under_load_nobody_waits_while_the_next_block_is_reserved() {
+    let (mut lane, mut window) = used(2 * BLOCK);
+    for _ in 0..10 {
+        let reserving = loop {
+            match lane.next(*AT) {
+                Step::Rest(_) => assert!(!waits(&mut lane)),
+                step => break window.carry_out(FAR, step).unwrap(),
+            }
+        };
+        assert!(matches!(reserving, Said::Reserved(..)));
+        for _ in 0..BLOCK / 2 - 1 {
+            assert!(!waits(&mut lane), "half a block is left for that long");
+        }
+        reserving.tell(&mut lane);
+    }
+}
+
+#[test]
+fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
+    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
+    assert!(waits(&mut lane));
+    let rest = window.work(&mut lane, *AT);
+    assert_eq!(rest, Some(*AT + LIFE));
+    assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+    assert_eq!((window.admitted, window.statements), (1, 1));
+}
+
+#[test]
+fn no_more_is_reserved_than_a_block_nor_than_half_of_what_was_let_in() {
+    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
+    for requests in 1..3 * BLOCK {
+        number(&mut lane, &mut window, *AT);
+        let reserved = window.admitted - requests;
+        assert!(reserved <= BLOCK.min(requests / 2), "{reserved} after {requests}");
+    }
+}
+
+#[test]
+fn near_the_limit_every_request_waits_for_its_count() {
+    let (mut lane, mut window) = (Lane::new(AMPLE + BLOCK, *AT), Window::default());
+    for expected in 1..=10 {
+        assert!(waits(&mut lane));
+        assert_eq!(window.work(&mut lane, *AT), None, "nothing is kept");
+        assert_eq!(window.admitted, expected);
+    }
+}
+
+#[test]
+fn what_is_reserved_goes_back_at_once_when_the_limit_comes_near() {
+    let (mut lane, mut window) = used(1000);
+    assert!(window.admitted > 1000);
+    // Somebody else uses the window up to where a block does not fit any more.
+    window.admitted += Lane::reservable(FAR) - window.admitted;
+    let others = window.admitted - lane.unspent;
+    assert_eq!(window.work(&mut lane, *AT + LIFE / 2), Some(*AT + LIFE), "a block lives as long as this");
+    assert!(!waits(&mut lane));
+    lane.entered = *AT + LIFE / 2;
+    assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+    assert_eq!(window.admitted, others + 1);
+}
+
+#[test]
+fn what_is_reserved_goes_back_when_no_request_comes_any_more() {
+    let (mut lane, mut window) = used(1000);
+    let mut at = *AT;
+    while let Some(until) = window.work(&mut lane, at) {
+        assert!(at < *AT + 2 * LIFE);
+        at = until;
+    }
+    assert_eq!(window.admitted, 1000);
+}
+
+#[test]
+fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_comes() {
+    let (mut lane, mut window) = used(1000);
+    assert!(window.admitted > 1000);
+    lane.close();
+    assert!(!waits(&mut lane), "it is not given back yet");
+    assert!(matches!(lane.next(*AT), Step::GiveBack(requests) if requests == window.admitted - 1001));
+    window.admitted = 1001;
+    assert!(waits(&mut lane));
+    assert_eq!(window.work(&mut lane, *AT), None);
+    assert_eq!(window.admitted, 1002);
+}
+
+#[test]
+fn the_worker_is_woken_by_who_waits_by_what_is_low_and_by_the_close() {
+    let (mut lane, mut window) = used(1000);
+    let wake = lane.wake();
+    let is_woken = || std::pin::pin!(wake.notified()).as_mut().enable();
+    while is_woken() {}
+    while !lane.is_low() {
+        assert!(!is_woken());
+        assert!(!waits(&mut lane));
+    }
+    assert!(is_woken());
+    window.work(&mut lane, *AT);
+    while !waits(&mut lane) {}
+    assert!(is_woken() && !is_woken());
+    lane.close();
+    assert!(is_woken());
+}
+
+#[test]
+fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
+    let (mut lane, mut window) = used(500);
+    window.admitted += 70;
+    // Known to this lane with its next statement; until then it goes on as if it were alone.
+    window.work(&mut lane, *AT + LIFE - Duration::from_millis(1));
+    assert_eq!(number(&mut lane, &mut window, *AT + LIFE / 2), Some(501));
+    window.work(&mut lane, *AT + LIFE);
+    assert_eq!(number(&mut lane, &mut window, *AT + LIFE), Some(572));
+    lane.close();
+    window.work(&mut lane, *AT + LIFE);
+    assert_eq!(window.admitted, 572);
+    assert_eq!(number(&mut Lane::new(FAR, *AT), &mut window, *AT), Some(573));
+}
+
+#[test]
+fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
+    let mut lane = Lane::new(5, *AT);
+    let [mut one, mut two, mut three] = [(); 3].map(|()| match enter(&mut lane) {
+        Place::Waits(answer) => answer,
+        Place::In(number) => panic!("nothing is known yet, and yet {number}"),
+    });
+    let mut window = Window { admitted: 3, statements: 0 };
+    window.work(&mut lane, *AT);
+    let told = [&mut one, &mut two, &mut three].map(|answer| answer.try_recv().unwrap().unwrap());
+    assert_eq!(told, [Some(4), Some(5), None]);
+
+    let (mut lane, _) = used(100);
+    assert!(lane.unspent > 1);
+    lane.waiting.0.push(oneshot::channel().0);
+    assert!(waits(&mut lane));
+}
+
+#[test]
+fn giving_back_is_tried_again_after_a_while_unless_it_may_have_happened() {
+    for (error, again) in [(StoreError::Aborted, true), (unclear(), false)] {
+        let (mut lane, mut window) = used(1000);
+        let reserved = window.admitted - 1000;
+        lane.close();
+        let step = lane.next(*AT);
+        assert!(matches!(step, Step::GiveBack(requests) if requests == reserved));
+        Said::GaveBack(reserved, Err(error)).tell(&mut lane);
+        if again {
+            assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
+            assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+            assert_eq!(window.admitted, 1000);
+        } else {
+            assert_eq!(window.work(&mut lane, *AT), None);
+            assert_eq!(window.admitted, 1000 + reserved);
+        }
+    }
+}
+
+#[test]
+fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() {
+    let mut lane = Lane::new(FAR, *AT);
+    let Place::Waits(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
+    let step = lane.next(*AT);
+    Window::default().carry_out(FAR, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
+    assert!(answer.try_recv().unwrap().is_err());
+    assert!(matches!(lane.next(*AT), Step::End));
+
+    let (mut lane, window) = used(1000);
+    let held = window.admitted - 1000;
+    Said::Reserved(BLOCK, Err(StoreError::Aborted)).tell(&mut lane);
+    assert_eq!((0..held).filter(|_| waits(&mut lane)).count(), 0, "what was reserved before is good");
+    assert!(waits(&mut lane));
+}
+
+#[test]
+fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in() {
+    let mut lane = Lane::new(10, *AT);
+    let later = NOW.plus(Duration::from_secs(5));
+    drop((lane.enter(later, *AT), lane.enter(NOW, *AT)));
+    assert_eq!(lane.latest(), later);
+}
+
+/// One process among others.
+struct Process {
+    lane: Lane,
+    answers: Vec<oneshot::Receiver<Answer>>,
+    /// What the database said and the process has not heard yet.
+    said: Option<Said>,
+}
+
+impl Process {
+    fn new(limit: i64, at: Instant) -> Self {
+        Self { lane: Lane::new(limit, at), answers: Vec::new(), said: None }
+    }
+
+    /// How many of those who waited were let in.
+    fn let_in(&mut self) -> i64 {
+        let mut let_in = 0;
+        self.answers.retain_mut(|answer| match answer.try_recv() {
+            Ok(outcome) => {
+                let_in += i64::from(matches!(outcome, Ok(Some(_))));
+                false
+            }
+            Err(error) => error == oneshot::error::TryRecvError::Empty,
+        });
+        let_in
+    }
+}
+
+/// Three processes use up a window, in an order that `seed` chooses. What was let in, what is counted in the
+/// end, and how much of that may be too strict: what processes held that were killed, and failures.
+fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
+    let mut random = seed;
+    let mut random = move |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut at = *AT;
+    let mut window = Window::default();
+    let mut processes = [(); 3].map(|()| Process::new(limit, at));
+    let (mut let_in, mut excess) = (0, 0);
+    for _ in 0..2_000 {
+        at += Duration::from_millis(random(40) * random(40) / 8);
+        let process = &mut processes[usize::try_from(random(3)).unwrap()];
+        match random(if kills { 100 } else { 90 }) {
+            0..40 => {
+                for _ in 0..random(120) {
+                    match process.lane.enter(NOW, at) {
+                        Place::In(number) => {
+                            assert!(number <= limit);
+                            let_in += 1;
+                        }
+                        Place::Waits(answer) => process.answers.push(answer),
+                    }
+                }
+            }
+            40..65 if process.said.is_none() => match process.lane.next(at) {
+                Step::End => process.lane = Lane::new(limit, at),
+                step => process.said = window.carry_out(limit, step),
+            },
+            40..90 => {
+                if let Some(said) = process.said.take() {
+                    said.tell(&mut process.lane);
+                }
+            }
+            90..97 => {
+                if let Some(said) = process.said.take() {
+                    excess += BLOCK.max(i64::try_from(process.answers.len()).unwrap());
+                    said.failed(&unclear()).tell(&mut process.lane);
+                }
+            }
+            _ => {
+                let_in += process.let_in();
+                excess += BLOCK + i64::try_from(process.answers.len()).unwrap();
+                *process = Process::new(limit, at);
+            }
+        }
+        let_in += process.let_in();
+        assert!(let_in <= window.admitted && window.admitted <= limit, "{let_in}, {}", window.admitted);
+    }
+    for process in &mut processes {
+        if let Some(said) = process.said.take() {
+            said.tell(&mut process.lane);
+        }
+        process.lane.close();
+        at += LIFE;
+        assert_eq!(window.work(&mut process.lane, at), None);
+        let_in += process.let_in();
+    }
+    (let_in, window.admitted, excess)
+}
+
+#[test]
+fn however_processes_take_turns_exactly_the_limit_is_let_in() {
+    for seed in 0..15 {
+        let (let_in, counted, _) = use_up(AMPLE + 8_000, seed, false);
+        assert_eq!((let_in, counted), (AMPLE + 8_000, AMPLE + 8_000), "{seed}");
+        let (let_in, counted, _) = use_up(10 * AMPLE, seed, false);
+        assert_eq!(let_in, counted, "{seed}");
+    }
+}
+
+#[test]
+fn whoever_dies_and_whatever_fails_the_window_is_never_too_generous_and_little_too_strict() {
+    for seed in 0..15 {
+        for limit in [AMPLE + 8_000, 10 * AMPLE] {
+            let (let_in, counted, excess) = use_up(limit, seed, true);
+            assert!(let_in <= counted && counted <= let_in + excess, "{seed}: {let_in}, {counted}, {excess}");
+        }
+    }
+}
