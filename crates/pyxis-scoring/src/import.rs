@@ -68,10 +68,11 @@ pub async fn import(
 ) -> Result<Progress> {
     let trusted = issuers::list(&**books, options.workspace).await?;
     let trusted = trusted.into_iter().map(|issuer| issuer.did).collect();
-    let mut blocks = pipeline::start(source, begun, trusted, options.threads, clock.now());
+    let failed = |error| Error::Internal(BoxError::from(error));
+    let mut blocks = pipeline::start(source, begun, trusted, options.threads, clock.now()).map_err(failed)?;
     let mut done = begun;
     while let Some(block) = blocks.next().await {
-        let block = block.map_err(|error| Error::Internal(BoxError::from(error)))?;
+        let block = block.map_err(failed)?;
         keep(books, clock, options.workspace, block, rejects, &mut done).await?;
         if !progress(&done) {
             break;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
 use std::str;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+use std::thread;
 
 use pyxis_core::clock::UnixMillis;
 use tokio::sync::mpsc;
@@ -38,28 +39,29 @@ pub(super) struct Blocks {
     next: u64,
 }
 
-/// Starts the threads. They end when the source does, or when nobody takes blocks any more.
+/// Starts the threads, at least one that checks. They end when the source does, or when nobody takes blocks
+/// any more.
 pub(super) fn start(
     source: impl BufRead + Send + 'static,
     begun: Progress,
     trusted: HashSet<String>,
     threads: usize,
     now: UnixMillis,
-) -> Blocks {
+) -> io::Result<Blocks> {
     let threads = threads.max(1);
     let (read, unread) = std_mpsc::sync_channel(threads);
     let (check, checked) = mpsc::channel(threads);
     let failed = check.clone();
-    std::thread::spawn(move || {
+    thread::Builder::new().name("stamps-read".to_owned()).spawn(move || {
         if let Err(error) = read_blocks(source, begun, &read) {
             // Nobody listening any more is fine.
             let _ = failed.blocking_send(Err(error));
         }
-    });
+    })?;
     let (unread, trusted) = (Arc::new(Mutex::new(unread)), Arc::new(trusted));
     for _ in 0..threads {
         let (unread, trusted, check) = (Arc::clone(&unread), Arc::clone(&trusted), check.clone());
-        std::thread::spawn(move || {
+        thread::Builder::new().name("stamps-check".to_owned()).spawn(move || {
             loop {
                 let block = unread.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = block else { return };
@@ -67,9 +69,9 @@ pub(super) fn start(
                     return;
                 }
             }
-        });
+        })?;
     }
-    Blocks { checked, early: BTreeMap::new(), next: 0 }
+    Ok(Blocks { checked, early: BTreeMap::new(), next: 0 })
 }
 
 impl Blocks {

@@ -164,9 +164,9 @@ pub struct Import {
     /// Begin anew, even if an earlier run was interrupted.
     #[arg(long)]
     pub restart: bool,
-    /// Threads that check signatures; default: one for each core.
-    #[arg(long, value_name = "COUNT")]
-    pub threads: Option<usize>,
+    /// Threads that check signatures, 1 to 256; default: one for each core.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
 }
 
 /// `pyxis issuer …`

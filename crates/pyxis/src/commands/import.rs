@@ -64,8 +64,9 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     })
 }
 
-fn threads(wanted: Option<usize>) -> usize {
-    wanted.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+fn threads(wanted: Option<u16>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    wanted.map_or_else(cores, usize::from)
 }
 
 fn show(bar: &ProgressBar, progress: &Progress) {

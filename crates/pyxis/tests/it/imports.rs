@@ -1,6 +1,7 @@
 //! `pyxis stamps import` (decisions, Credentials in).
 
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -61,6 +62,13 @@ impl Desk {
     fn stored(&self) -> Vec<String> {
         self.app.sql("SELECT CAST(count(*) AS TEXT) FROM stamps")
     }
+}
+
+/// How many threads of a process have this name.
+fn threads_named(process: u32, name: &str) -> usize {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process that runs");
+    let names = threads.map(|thread| std::fs::read_to_string(thread.expect("a thread").path().join("comm")));
+    names.filter(|found| found.as_ref().is_ok_and(|found| found.trim_end() == name)).count()
 }
 
 fn rejects(path: &str) -> Vec<(u64, String)> {
@@ -184,6 +192,35 @@ both_engines! {
         let bad = (0..1200).filter(|n| !is_good(*n)).map(|n| (u64::from(n) + 1, "too_large".to_owned()));
         assert_eq!(rejects(&format!("{name}.rejects.jsonl")), bad.collect::<Vec<_>>());
         assert!(!note.exists());
+    }
+
+    async fn as_many_threads_check_signatures_as_an_import_is_told(setup: Setup) {
+        let desk = Desk::open(setup).await;
+        for threads in [1, 4] {
+            let rejects = desk.file(&format!("rejects-{threads}.jsonl"), "");
+            let (path, count) = (rejects.to_str().expect("text"), threads.to_string());
+            let mut importing =
+                desk.app.command(&["stamps", "import", "-", "--rejects", path, "--threads", &count]);
+            let importing = importing.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut importing = importing.spawn().expect("a process");
+            let mut input = importing.stdin.take().expect("a pipe");
+            input.write_all("not json\n".repeat(2_000).as_bytes()).expect("it reads");
+            // By then all of them run, and they wait for the rest of the input.
+            until("the first lines to be rejected", async || {
+                std::fs::read(&rejects).is_ok_and(|text| !text.is_empty()).then_some(())
+            })
+            .await;
+            assert_eq!(threads_named(importing.id(), "stamps-check"), threads);
+            drop(input);
+            assert_eq!(importing.wait().expect("its end").code(), Some(1));
+        }
+        for wrong in ["0", "257", "99999999999999999999", "many"] {
+            let refused = desk.app.cli(&["stamps", "import", "-", "--threads", wrong]).await.expect(2);
+            let named = format!("invalid value '{wrong}' for '--threads <COUNT>'");
+            assert!(refused.stderr.contains(&named), "{}", refused.stderr);
+        }
+        let refused = desk.app.cli(&["stamps", "import", "-", "--threads", "0"]).await.expect(2);
+        assert!(refused.stderr.contains("0 is not in 1..=256"), "{}", refused.stderr);
     }
 
     async fn an_imported_stamp_counts_at_once(setup: Setup) {
