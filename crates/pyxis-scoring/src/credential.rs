@@ -11,6 +11,7 @@ mod eip712;
 mod ethereum;
 mod issuing;
 mod json;
+mod keys;
 mod linked_data;
 mod recurring;
 mod rejection;
@@ -26,6 +27,7 @@ use json::Object;
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
 pub use issuing::{Signer, Statement};
 pub use json::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS};
+pub use keys::Keys;
 pub use rejection::Rejection;
 
 /// A credential that passed every check.
@@ -65,16 +67,18 @@ pub fn parse_and_verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    verify(text, Some(holder), now, issuers)
+    verify(text, Some(holder), now, issuers, None)
 }
 
-/// Checks a credential whose subject says who holds it: for imports, where nobody presents it.
+/// Checks a credential whose subject says who holds it: for imports, where nobody presents it, and where it
+/// pays to keep the `keys` of issuers.
 pub fn parse_and_verify_for_its_subject(
     text: &str,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
+    keys: &Keys,
 ) -> Result<Verified, Rejection> {
-    verify(text, None, now, issuers)
+    verify(text, None, now, issuers, Some(keys))
 }
 
 /// The cheap checks come first: a credential of a stranger costs no signature.
@@ -83,6 +87,7 @@ fn verify(
     holder: Option<EvmAddress>,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
+    keys: Option<&Keys>,
 ) -> Result<Verified, Rejection> {
     let document = json::parse(text)?;
     let claims = Claims::read(&document)?;
@@ -93,7 +98,7 @@ fn verify(
     if !issuers(claims.issuer.did()) {
         return Err(Rejection::UnknownIssuer { issuer: claims.issuer.did().to_owned() });
     }
-    let digest = check_proof(text, document, &claims)?;
+    let digest = check_proof(text, document, &claims, keys)?;
     Ok(Verified {
         address: claims.address,
         provider: claims.provider,
@@ -106,11 +111,16 @@ fn verify(
     })
 }
 
-fn check_proof(text: &str, document: Object<'_>, claims: &Claims) -> Result<[u8; 32], Rejection> {
+fn check_proof(
+    text: &str,
+    document: Object<'_>,
+    claims: &Claims,
+    keys: Option<&Keys>,
+) -> Result<[u8; 32], Rejection> {
     let proof = document.object("proof")?;
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within("proof"))?;
     match (suite, &claims.issuer) {
-        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(document, *address),
+        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(document, *address, keys),
         (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => ed25519::verify(text, &document, claims, key),
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),

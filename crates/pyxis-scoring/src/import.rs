@@ -15,10 +15,10 @@ use pyxis_store::issuers;
 use serde::{Deserialize, Serialize};
 
 use crate::books::Books;
-use crate::credential::Verified;
+use crate::credential::{Keys, Verified};
 use crate::engine::{self, Outcome};
 use crate::error::{BoxError, Error, Result};
-use pipeline::{Block, Checked};
+use pipeline::{Block, Checked, Trust};
 
 /// What an import did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,9 +67,10 @@ pub async fn import(
     mut progress: impl FnMut(&Progress) -> bool,
 ) -> Result<Progress> {
     let trusted = issuers::list(&**books, options.workspace).await?;
-    let trusted = trusted.into_iter().map(|issuer| issuer.did).collect();
+    let issuers = trusted.into_iter().map(|issuer| issuer.did).collect();
+    let trust = Trust { issuers, keys: Keys::default(), now: clock.now() };
     let failed = |error| Error::Internal(BoxError::from(error));
-    let mut blocks = pipeline::start(source, begun, trusted, options.threads, clock.now()).map_err(failed)?;
+    let mut blocks = pipeline::start(source, begun, trust, options.threads).map_err(failed)?;
     let mut done = begun;
     while let Some(block) = blocks.next().await {
         let block = block.map_err(failed)?;

@@ -1,18 +1,23 @@
 //! `EthereumEip712Signature2021`: the credential is EIP-712 typed data, and the proof carries the types.
 
-use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
+use k256::ecdsa::{RecoveryId, Signature};
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::{Types, Word, hex, words};
+use pyxis_signing::eip712::{Types, Word, hex};
 
 use super::eip712;
 use super::json::{self, Node, Object};
+use super::keys::{self, Keys, Signed};
 use super::rejection::Rejection;
 
 const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
 
 /// Checks the signature of `issuer` over `document`, and gives the hash that was signed.
-pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Word, Rejection> {
+pub(super) fn verify(
+    mut document: Object<'_>,
+    issuer: EvmAddress,
+    keys: Option<&Keys>,
+) -> Result<Word, Rejection> {
     let Some(Node::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };
@@ -21,9 +26,13 @@ pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Wor
         return Err(Rejection::form("proof.eip712Domain", "an object"));
     };
     let signature = proof.remove("proofValue");
-    let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
+    let signed = parse_signature(signature.as_ref().and_then(Node::as_text))?;
     let hash = typed_data_hash(&data, &document)?;
-    if recover(&hash, &signature) == Some(issuer) { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
+    let is_theirs = match keys {
+        Some(keys) => keys.made(issuer, &hash, &signed),
+        None => keys::signer(&hash, &signed) == Some(issuer),
+    };
+    if is_theirs { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
 }
 
 /// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.
@@ -86,7 +95,7 @@ fn check_texts(types: &Types<'_>) -> Result<(), Rejection> {
 }
 
 /// `0x`, r, s and v. Of the two signatures that follow from each other only the one with the low s.
-fn parse_signature(text: Option<&str>) -> Result<(Signature, RecoveryId), Rejection> {
+fn parse_signature(text: Option<&str>) -> Result<Signed, Rejection> {
     let malformed = Rejection::MalformedSignature {
         expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
     };
@@ -108,20 +117,6 @@ fn recovery(v: u8) -> Option<RecoveryId> {
         1 | 28 => Some(RecoveryId::new(true, false)),
         _ => None,
     }
-}
-
-/// The address whose key made the signature.
-fn recover(hash: &Word, (signature, recovery): &(Signature, RecoveryId)) -> Option<EvmAddress> {
-    VerifyingKey::recover_from_prehash(hash, signature, *recovery).ok().map(|key| address_of(&key))
-}
-
-/// The last 20 bytes of the hash of both coordinates.
-pub(super) fn address_of(key: &VerifyingKey) -> EvmAddress {
-    let point = key.to_sec1_point(false);
-    let hash = words::keccak(&point.as_bytes()[1..]);
-    let mut address = [0; 20];
-    address.copy_from_slice(&hash[12..]);
-    EvmAddress(address)
 }
 
 #[cfg(test)]

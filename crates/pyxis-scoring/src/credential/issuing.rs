@@ -9,7 +9,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use serde_json::{Value, json};
 
 use super::claims::CREDENTIALS_CONTEXT;
-use super::{Rejection, ethereum};
+use super::{Rejection, ethereum, keys};
 
 const SUITE_CONTEXT: &str = "https://w3id.org/security/suites/eip712sig-2021/v1";
 const TEXT: &str = "https://schema.org/Text";
@@ -44,7 +44,7 @@ impl Signer {
                 break key;
             }
         };
-        let did = format!("did:ethr:{}", ethereum::address_of(key.verifying_key()));
+        let did = format!("did:ethr:{}", keys::address_of(key.verifying_key()));
         Self { key, did }
     }
 

@@ -10,7 +10,7 @@ use pyxis_core::clock::UnixMillis;
 use tokio::sync::mpsc;
 
 use super::{Progress, lines};
-use crate::credential::{self, Rejection, Verified};
+use crate::credential::{self, Keys, Rejection, Verified};
 
 /// Lines in a block. One transaction stores it: large enough to share the cost of making it durable.
 const BLOCK: usize = 512;
@@ -39,14 +39,21 @@ pub(super) struct Blocks {
     next: u64,
 }
 
+/// What credentials are checked by.
+pub(super) struct Trust {
+    /// DIDs of the issuers that are believed.
+    pub(super) issuers: HashSet<String>,
+    pub(super) keys: Keys,
+    pub(super) now: UnixMillis,
+}
+
 /// Starts the threads, at least one that checks. They end when the source does, or when nobody takes blocks
 /// any more.
 pub(super) fn start(
     source: impl BufRead + Send + 'static,
     begun: Progress,
-    trusted: HashSet<String>,
+    trust: Trust,
     threads: usize,
-    now: UnixMillis,
 ) -> io::Result<Blocks> {
     let threads = threads.max(1);
     let (read, unread) = std_mpsc::sync_channel(threads);
@@ -58,14 +65,14 @@ pub(super) fn start(
             let _ = failed.blocking_send(Err(error));
         }
     })?;
-    let (unread, trusted) = (Arc::new(Mutex::new(unread)), Arc::new(trusted));
+    let (unread, trust) = (Arc::new(Mutex::new(unread)), Arc::new(trust));
     for _ in 0..threads {
-        let (unread, trusted, check) = (Arc::clone(&unread), Arc::clone(&trusted), check.clone());
+        let (unread, trust, check) = (Arc::clone(&unread), Arc::clone(&trust), check.clone());
         thread::Builder::new().name("stamps-check".to_owned()).spawn(move || {
             loop {
                 let block = unread.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = block else { return };
-                if check.blocking_send(Ok(check_block(block, &trusted, now))).is_err() {
+                if check.blocking_send(Ok(check_block(block, &trust))).is_err() {
                     return;
                 }
             }
@@ -122,16 +129,17 @@ fn read_blocks(
     Ok(())
 }
 
-fn check_block(block: Block<Vec<u8>>, trusted: &HashSet<String>, now: UnixMillis) -> Block<Checked> {
+fn check_block(block: Block<Vec<u8>>, trust: &Trust) -> Block<Checked> {
     let Block { number, items, end_line, end_byte } = block;
-    let items = items.into_iter().map(|(line, text)| (line, check(&text, trusted, now))).collect();
+    let items = items.into_iter().map(|(line, text)| (line, check(&text, trust))).collect();
     Block { number, items, end_line, end_byte }
 }
 
-fn check(text: &[u8], trusted: &HashSet<String>, now: UnixMillis) -> Checked {
+fn check(text: &[u8], trust: &Trust) -> Checked {
     let text = text.trim_ascii();
     let not_text =
         |error: str::Utf8Error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 };
     let text = str::from_utf8(text).map_err(not_text)?;
-    credential::parse_and_verify_for_its_subject(text, now, |did| trusted.contains(did)).map(Box::new)
+    let Trust { issuers, keys, now } = trust;
+    credential::parse_and_verify_for_its_subject(text, *now, |did| issuers.contains(did), keys).map(Box::new)
 }

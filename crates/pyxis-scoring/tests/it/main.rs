@@ -8,10 +8,13 @@ mod issued;
 mod mutation;
 mod public;
 
+use std::sync::LazyLock;
+
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify};
+use pyxis_scoring::credential::{Keys, Rejection, Verified};
+use pyxis_scoring::credential::{parse_and_verify, parse_and_verify_for_its_subject};
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
 use serde_json::Value;
 
@@ -52,7 +55,23 @@ fn issued(claim: &Claim<'_>) -> [String; 4] {
 /// What becomes of `text` presented by the usual holder at the usual time, with both issuers trusted.
 fn check(text: &str) -> Result<Verified, Rejection> {
     let trusted = [eip712().did(), ed25519().did()];
-    parse_and_verify(text, HOLDER, NOW, |issuer| trusted.iter().any(|trusted| trusted == issuer))
+    let is_trusted = |issuer: &str| trusted.iter().any(|trusted| trusted == issuer);
+    let presented = parse_and_verify(text, HOLDER, NOW, is_trusted);
+    let imported = parse_and_verify_for_its_subject(text, NOW, is_trusted, keys());
+    if presented != Err(Rejection::OtherSubject) {
+        assert_eq!(imported, presented, "a key that is known says what recovery says");
+    }
+    presented
+}
+
+/// Keys that know the issuer whose credentials the tests change.
+fn keys() -> &'static Keys {
+    static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+        let keys = Keys::default();
+        parse_and_verify_for_its_subject(&eip712().issue(&claim()), NOW, |_| true, &keys).unwrap();
+        keys
+    });
+    &KEYS
 }
 
 fn code(text: &str) -> &'static str {
