@@ -114,5 +114,5 @@ async fn add_new(
         stamps.push(new_stamp(&credentials[index], now));
     }
     // Who never was scored holds no claim, so nothing that others show changes.
-    Ok(stamps::insert_many(tx, workspace, &stamps, now).await?)
+    Ok(stamps::insert_many(tx, workspace, stamps, now).await?)
 }

@@ -15,7 +15,7 @@ use crate::{Executor, StoreError, Tx};
 pub async fn insert_many(
     tx: &mut Tx,
     workspace: WorkspaceId,
-    new: &[NewStamp],
+    new: Vec<NewStamp>,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     // In their order, in which everybody locks them.
@@ -49,23 +49,25 @@ pub async fn insert_many(
         new.iter().map(row).collect(),
     )
     .await?;
-    let credential =
-        |stamp: &NewStamp| vec![(&stamp.credential).bind(), workspace.bind(), stamp.digest.bind()];
-    tx.execute_each(
-        "INSERT INTO stamp_credentials (stamp_id, credential) \
-         SELECT id, $1 FROM stamps WHERE workspace_id = $2 AND digest = $3"
-            .into(),
-        new.iter().map(credential).collect(),
-    )
-    .await?;
     let nullifiers = new
         .iter()
         .flat_map(|stamp| nullifier_rows(workspace, stamp.address, &stamp.provider, &stamp.nullifiers));
+    let nullifiers = nullifiers.collect();
+    let credential = |stamp: NewStamp| {
+        vec![stamp.credential.bind(), workspace.bind(), stamp.address.bind(), stamp.provider.bind()]
+    };
+    tx.execute_each(
+        "INSERT INTO stamp_credentials (stamp_id, credential) \
+         SELECT id, $1 FROM stamps WHERE workspace_id = $2 AND address = $3 AND provider = $4"
+            .into(),
+        new.into_iter().map(credential).collect(),
+    )
+    .await?;
     tx.execute_each(
         "INSERT INTO stamp_nullifiers (workspace_id, nullifier, address, provider) \
          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
             .into(),
-        nullifiers.collect(),
+        nullifiers,
     )
     .await?;
     Ok(())
