@@ -1,15 +1,16 @@
 //! Who is told of an approval: each function runs in the transaction of the change that it tells of, and
 //! only writes what is to be sent. Nothing here waits for anybody outside.
 
+mod browsers;
+pub(crate) mod chats;
+
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::preview::preview;
 use pyxis_core::webhook::{Decided, Payload, Requested};
 use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 
-use crate::channels;
 use crate::error::Result;
-use crate::push;
 use crate::state::State;
 use crate::webhooks::emit;
 
@@ -28,18 +29,18 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         channel: row.channel,
     });
     emit(state, tx, row.workspace_id, &payload).await?;
-    channels::announce(state, tx, row).await?;
-    push::announce(state, tx, row).await
+    chats::announce(state, tx, row).await?;
+    browsers::announce(state, tx, row).await
 }
 
 /// Somebody approved it, and more must: what asks about it says how many have.
 pub(crate) async fn voted(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    channels::renew(state, tx, row).await
+    chats::renew(state, tx, row).await
 }
 
 /// A human approved it; what became of it is told later, by [`sent`].
 pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    channels::follow(state, tx, row, ApprovalState::Approved).await
+    chats::follow(state, tx, row, ApprovalState::Approved).await
 }
 
 /// A human denied it.
@@ -52,7 +53,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
         upstream_status: None,
     });
     emit(state, tx, row.workspace_id, &payload).await?;
-    channels::follow(state, tx, row, ApprovalState::Denied).await
+    chats::follow(state, tx, row, ApprovalState::Denied).await
 }
 
 /// An approved request is over. `status` is the upstream's, where the answer is whole.
@@ -70,5 +71,5 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
 /// Nobody decided in time, or the agent withdrew.
 pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
-    channels::follow(state, tx, row, ApprovalState::Expired).await
+    chats::follow(state, tx, row, ApprovalState::Expired).await
 }

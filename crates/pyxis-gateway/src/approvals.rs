@@ -4,6 +4,7 @@
 //! these modules hold no state of their own, so any node may do any step, and a restart loses nothing.
 
 pub mod ceremony;
+pub mod coverage;
 pub mod decide;
 pub(crate) mod execute;
 pub(crate) mod expire;
@@ -12,4 +13,3 @@ pub(crate) mod pause;
 pub mod reply;
 pub mod standing;
 pub mod view;
-pub(crate) mod voters;

@@ -9,6 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::{Error, Result};
 
+/// What every agent key starts with.
+pub(crate) const KEY_PREFIX: &str = "px_agent_";
 /// Longest `Prefer: wait`.
 pub(crate) const MAX_WAIT: Duration = Duration::from_mins(1);
 /// Longest `X-PX-Reason`, in bytes.

@@ -4,12 +4,7 @@
 //! target, credential, allowed hosts, egress guard, policy, grant; then either a 202 or: audit record
 //! durable, secret attached, sent, answer scrubbed, outcome recorded.
 
-pub(crate) mod derived;
 pub mod entrance;
-pub(crate) mod inject;
-pub(crate) mod opened;
-pub(crate) mod outbound;
-pub(crate) mod relay;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -23,32 +18,20 @@ use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use tokio::time::Instant;
 
-use self::outbound::{Answer, Outbound, clean_headers, dispatch};
-use self::relay::ScrubbedBody;
 use crate::approvals::{pause, reply};
+use crate::asked::Asked;
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
 use crate::idempotency::{Claimed, Replay};
 use crate::judge::{self, Judgement, Matched, Passage};
+use crate::outbound::{Answer, Outbound, clean_headers, dispatch, relay};
 use crate::outcome::{Outcome, OutcomeBody};
-use crate::resolve::{Agent, Credential};
+use crate::resolve::Agent;
 use crate::state::State;
 use crate::{idempotency, limits, records};
 
 /// Answers up to this announced length are read whole, so that the agent gets a length.
 const SHORT_BODY: u64 = 64 * 1024;
-
-/// A request that passed the checks of form: who asks for what.
-pub(crate) struct Asked<'a> {
-    pub(crate) agent: &'a Agent,
-    pub(crate) credential: &'a Credential,
-    pub(crate) method: Method,
-    pub(crate) target: &'a Target,
-    pub(crate) control: &'a Control<'a>,
-    pub(crate) head: &'a request::Parts,
-    /// Of the configuration that `agent` and `credential` are from.
-    pub(crate) generation: i64,
-}
 
 /// `POST /forward`.
 pub async fn forward(state: &State, request: Request) -> Response {
@@ -132,6 +115,7 @@ impl Call<'_> {
         }
         match claimed? {
             Replay::Again(response) => Ok(response),
+            Replay::Paused(txn) => reply::again(state, &agent, txn, self.control.wait).await,
             Replay::First(claim) => {
                 let result = self.go(state, body.into(), Some(&claim)).await;
                 claim.settle(state, result).await
@@ -282,7 +266,7 @@ async fn send(
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
     match dispatch(state, outbound, body).await {
-        Ok(answer) => relay(asked.method, answer, outcome).await.map(Some),
+        Ok(answer) => respond(asked.method, answer, outcome).await.map(Some),
         Err(error) => {
             outcome.failed(&error);
             Err(error)
@@ -291,7 +275,7 @@ async fn send(
 }
 
 /// Turns an answer into the response to the agent, short ones with their length.
-async fn relay(method: Method, answer: Answer, mut outcome: Outcome) -> Result<Response> {
+async fn respond(method: Method, answer: Answer, mut outcome: Outcome) -> Result<Response> {
     let Answer { status, headers, mut body } = answer;
     outcome.answered(status);
     let mut response = Response::new(Body::empty());
@@ -335,9 +319,4 @@ fn whole(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
     let frames =
         [Ok::<_, std::convert::Infallible>(Frame::data(collected.body)), Ok(Frame::trailers(trailers))];
     Body::new(StreamBody::new(futures_util::stream::iter(frames)))
-}
-
-/// What a streamed answer amounted to.
-pub(crate) fn measure(body: &ScrubbedBody) -> (u64, u64) {
-    (body.relayed(), body.redactions())
 }

@@ -17,11 +17,10 @@ use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_store::idempotency::{KeyState, NewKey};
-use pyxis_store::{Executor, approvals, idempotency};
+use pyxis_store::{Executor, idempotency};
 use sha2::{Digest, Sha256};
 use tracing::Instrument;
 
-use crate::approvals::reply;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::resolve::Agent;
@@ -41,6 +40,8 @@ pub(crate) enum Replay {
     First(Claimed),
     /// A later one: this is its answer.
     Again(Response),
+    /// A later one, and the first became this transaction.
+    Paused(TxnId),
 }
 
 /// A key that this request owns.
@@ -115,21 +116,13 @@ pub(crate) async fn claim(
         idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
             Err(Error::IdempotencyKeyReused)
         }
-        idempotency::Claim::Existing(row) => again(state, agent, *row, control.wait).await.map(Replay::Again),
+        idempotency::Claim::Existing(row) => again(state, agent, *row),
     }
 }
 
-async fn again(
-    state: &State,
-    agent: &Agent,
-    row: idempotency::IdempotencyRow,
-    wait: Option<Duration>,
-) -> Result<Response> {
+fn again(state: &State, agent: &Agent, row: idempotency::IdempotencyRow) -> Result<Replay> {
     if let Some(txn) = row.txn_id {
-        let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
-        let found = found.ok_or(Error::NotFound("transaction"))?;
-        let found = crate::approvals::expire::settle(state, found).await?;
-        return reply::paused(state, agent, found, wait).await;
+        return Ok(Replay::Paused(txn));
     }
     if row.state == KeyState::InProgress {
         return Err(Error::IdempotencyInProgress);
@@ -145,7 +138,7 @@ async fn again(
     }
     let mut response = (kept.status, kept.body).into_response();
     *response.headers_mut() = kept.headers;
-    Ok(response)
+    Ok(Replay::Again(response))
 }
 
 impl Claimed {

@@ -9,7 +9,6 @@ use pyxis_net::{Client, Identity};
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
-use crate::state::State;
 
 /// Clients kept at once; beyond it all are made anew.
 const MAX_CLIENTS: usize = 1000;
@@ -28,10 +27,10 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
 }
 
 impl Identities {
-    /// The client that shows the credential's certificate.
+    /// The client that shows the credential's certificate, and dials as `net` does.
     pub(crate) fn client(
         &self,
-        state: &State,
+        net: &Client,
         credential: &Credential,
         secret: &SecretValue,
     ) -> Result<Client> {
@@ -43,10 +42,8 @@ impl Identities {
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
-        let client = state
-            .net
-            .with_identity(&read(secret)?)
-            .map_err(|error| Error::field("secret", error.to_string()))?;
+        let client =
+            net.with_identity(&read(secret)?).map_err(|error| Error::field("secret", error.to_string()))?;
         clients.insert(id, (version, client.clone()));
         Ok(client)
     }

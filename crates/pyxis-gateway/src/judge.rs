@@ -9,8 +9,8 @@ use pyxis_store::grants::{self, GrantRow, Wanted};
 use tracing::Instrument;
 use tracing::field::Empty;
 
+use crate::asked::Asked;
 use crate::error::{Error, Result};
-use crate::forward::Asked;
 use crate::resolve::Credential;
 use crate::state::State;
 

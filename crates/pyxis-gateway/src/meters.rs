@@ -4,7 +4,7 @@ use metrics::{Counter, Histogram, counter, histogram};
 
 use pyxis_store::deliveries::DeliveryStatus;
 
-use crate::outcome::Facts;
+use crate::facts::Facts;
 
 /// Counters and histograms of `/forward`.
 pub(crate) struct Meters {

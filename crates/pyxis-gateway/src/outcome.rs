@@ -10,8 +10,8 @@ use pyxis_core::id::WorkspaceId;
 use tokio::time::Instant;
 
 use crate::error::{BoxError, Error};
-use crate::forward::measure;
-use crate::forward::relay::ScrubbedBody;
+use crate::facts::{Facts, micros};
+use crate::outbound::relay::ScrubbedBody;
 use crate::records;
 use crate::state::State;
 
@@ -22,17 +22,6 @@ pub(crate) struct Outcome {
     seq: i64,
     started: Instant,
     facts: Facts,
-}
-
-/// What an outcome record says.
-#[derive(Default)]
-pub(crate) struct Facts {
-    pub(crate) status: Option<StatusCode>,
-    pub(crate) error: Option<&'static str>,
-    pub(crate) head_micros: Option<u64>,
-    pub(crate) total_micros: u64,
-    pub(crate) bytes: u64,
-    pub(crate) redactions: u64,
 }
 
 impl Outcome {
@@ -49,7 +38,7 @@ impl Outcome {
 
     /// The body is through.
     pub(crate) fn relayed(&mut self, body: &ScrubbedBody) {
-        (self.facts.bytes, self.facts.redactions) = measure(body);
+        (self.facts.bytes, self.facts.redactions) = (body.relayed(), body.redactions());
     }
 
     /// There is no answer.
@@ -60,10 +49,6 @@ impl Outcome {
     fn broke_off(&mut self, code: &'static str) {
         self.facts.error = Some(code);
     }
-}
-
-fn micros(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Drop for Outcome {

@@ -16,21 +16,20 @@ use p256::{PublicKey, SecretKey};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy;
 use pyxis_core::id::UserId;
-use pyxis_core::mode::{ApprovalState, Channel};
+use pyxis_core::mode::ApprovalState;
 use pyxis_core::secret::SecretBytes;
 use pyxis_net::HostPort;
-use pyxis_store::Tx;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::approvals::voters::eligible_among;
+use crate::brand;
 use crate::error::{Error, Result};
-use crate::service::brand;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::voters::eligible_among;
+use crate::work::Stop;
 use encrypt::{Recipient, SALT, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
@@ -66,29 +65,6 @@ pub(crate) fn read_keys(p256dh: &str, auth: &str) -> Option<SecretBytes> {
 
 fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
-}
-
-/// Writes the messages about a request that waits in the dashboard: one for each browser of those who may
-/// decide it.
-pub(crate) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    if row.channel != Channel::Dashboard {
-        return Ok(());
-    }
-    let browsers = push::list(&mut *tx, row.workspace_id).await?;
-    let people = browsers.iter().map(|(_, user)| *user).collect();
-    let eligible = eligible_among(tx, row.workspace_id, row.credential_id, people).await?;
-    let told = browsers.into_iter().filter(|(_, user)| eligible.contains(user));
-    let new: Vec<_> = told
-        .map(|(subscription_id, _)| PushMessageRow {
-            subscription_id,
-            txn_id: row.txn_id,
-            workspace_id: row.workspace_id,
-            attempts: 0,
-            next_at: state.now(),
-            expires_at: row.expires_at,
-        })
-        .collect();
-    Ok(push::enqueue(tx, &new).await?)
 }
 
 /// Sends until told to stop; what is under way then is finished.

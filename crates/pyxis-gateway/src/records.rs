@@ -5,10 +5,10 @@ use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::Record;
 use serde::Serialize;
 
+use crate::asked::Asked;
 use crate::error::Error;
-use crate::forward::Asked;
+use crate::facts::Facts;
 use crate::judge::{Matched, Passage};
-use crate::outcome::Facts;
 use crate::state::State;
 
 /// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.

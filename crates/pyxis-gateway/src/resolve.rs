@@ -15,6 +15,7 @@ use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{CompiledPolicy, Policy};
 use pyxis_store::agents::{self, AgentRow};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{Store, StoreError, generations, policies};
@@ -22,7 +23,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::forward::opened::Sharing;
+use crate::opened::{Opened, Sharing};
+use crate::secret_value::SecretValue;
 
 /// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
 const MAX_ENTRIES: usize = 10_000;
@@ -70,7 +72,7 @@ pub(crate) struct Credential {
     /// The workspace's mode, which counts where there is no policy.
     pub mode: ApprovalMode,
     /// The secret, while requests use it.
-    pub opened: Sharing,
+    opened: Sharing,
 }
 
 impl Credential {
@@ -89,6 +91,29 @@ impl Credential {
         let policy = policy.map(ActivePolicy::parse).transpose()?;
         Ok(Self { row, auth, hosts, options, policy, mode, opened: Sharing::default() })
     }
+
+    /// The secret; `None` for a sidecar that needs none.
+    pub(crate) fn open(&self, keyring: &Keyring) -> Result<Option<Arc<Opened>>> {
+        let row = &self.row;
+        let Some(sealed) = &row.sealed_secret else {
+            return if self.auth.is_none() { Ok(None) } else { Err(missing()) };
+        };
+        let opened = self.opened.or_open(|| {
+            let aad = credentials::secret_aad(row.workspace_id, row.id);
+            let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+            SecretValue::from_bytes(&bytes)
+        });
+        opened.map(Some)
+    }
+
+    /// The secret of a credential that is nothing without one.
+    pub(crate) fn open_needed(&self, keyring: &Keyring) -> Result<Arc<Opened>> {
+        self.open(keyring)?.ok_or_else(missing)
+    }
+}
+
+fn missing() -> Error {
+    Error::NoLongerAllowed("the credential has no secret")
 }
 
 impl ActivePolicy {

@@ -3,10 +3,8 @@
 
 pub mod agents;
 pub mod audit;
-pub mod brand;
 pub mod callers;
 pub mod channels;
-pub mod coverage;
 pub mod credentials;
 pub mod deny_all;
 pub mod dotenv;

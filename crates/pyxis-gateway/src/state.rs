@@ -1,7 +1,6 @@
 //! What every part of the proxy shares.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
@@ -10,64 +9,14 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
 
-use crate::channels::matrix::MatrixConfig;
-use crate::channels::telegram::TelegramConfig;
+use crate::config::Config;
+use crate::held_tokens::Tokens;
 use crate::identities::Identities;
 use crate::meters::Meters;
 use crate::resolve::Cache;
-use crate::tokens::Tokens;
 use crate::touch::Touched;
 use crate::wait::Waiters;
-use crate::workers::Work;
-
-/// Settings of the proxy.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Public origin, without a trailing slash.
-    pub base_url: String,
-    /// How long an approval waits for a decision, where neither workspace nor policy says.
-    pub approval_timeout: Duration,
-    /// Longest wait for the first byte of an upstream answer.
-    pub forward_timeout: Duration,
-    /// How long `/p/…` holds a request that asks a person, unless the request says otherwise.
-    pub entrance_wait: Duration,
-    /// Longest silence within a streamed answer.
-    pub idle_timeout: Duration,
-    /// Largest body that is kept for an approval, in bytes.
-    pub pending_body_max: usize,
-    /// Largest answer that is kept for polling, in bytes.
-    pub response_max: usize,
-    /// How long bodies and answers are kept after the decision.
-    pub retention: Duration,
-    /// Whether this process is the only one on its database, so that after a start no other can
-    /// still be sending.
-    pub sole_node: bool,
-    /// File outside the database that keeps the newest signed head of the audit trail.
-    pub anchor: Option<std::path::PathBuf>,
-    /// The bot of the first chat platform.
-    pub telegram: Option<TelegramConfig>,
-    /// The bot of the second.
-    pub matrix: Option<MatrixConfig>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            base_url: "http://localhost:8700".to_owned(),
-            approval_timeout: Duration::from_hours(1),
-            forward_timeout: Duration::from_secs(30),
-            entrance_wait: Duration::from_mins(1),
-            idle_timeout: Duration::from_mins(5),
-            pending_body_max: 10 * 1024 * 1024,
-            response_max: 10 * 1024 * 1024,
-            retention: Duration::from_hours(24),
-            sole_node: true,
-            anchor: None,
-            telegram: None,
-            matrix: None,
-        }
-    }
-}
+use crate::work::Work;
 
 /// The parts that the proxy is made of.
 pub struct Parts {

@@ -8,14 +8,10 @@ mod assertion;
 pub mod connect;
 mod endpoint;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyxis_core::auth::Auth;
-use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_core::id::CredentialId;
 use pyxis_core::secret::SecretString;
 use pyxis_store::cipher::Sealed;
 use pyxis_store::credentials::{self, CredentialRow};
@@ -27,12 +23,11 @@ pub(crate) use self::assertion::key as assertion_key;
 
 use self::endpoint::{Failure, Granted};
 use crate::error::{Error, Result};
+use crate::held_tokens::Fresh;
 use crate::resolve::{Credential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
-/// A token is renewed this long before its end, so that it does not end on the way.
-const MARGIN: Duration = Duration::from_secs(30);
 /// How long a token is used where its provider does not say.
 const DEFAULT_LIFE: Duration = Duration::from_hours(1);
 /// How long a node may take to fetch a token before another one tries.
@@ -44,41 +39,12 @@ const REAUTHORIZE: &str = "reauthorization_required";
 /// What a person is told of it.
 const CONNECT: &str = "the credential's account must be connected again";
 
-/// Tokens of this process, by credential.
-#[derive(Default)]
-pub(crate) struct Tokens(Mutex<HashMap<CredentialId, Slot>>);
-
-/// One credential's token. Whoever holds the lock is the one request that fetches.
-type Slot = Arc<tokio::sync::Mutex<Option<Fresh>>>;
-
-/// A token that may be used until then.
-#[derive(Clone)]
-struct Fresh {
-    version: i64,
-    /// The configuration that it was fetched under: another scope or endpoint gives another token.
-    auth: Option<String>,
-    expires_at: UnixMillis,
-    token: SecretString,
-}
-
-impl Fresh {
-    fn is_good(&self, row: &CredentialRow, now: UnixMillis) -> bool {
-        self.version == row.version && self.auth == row.auth && now.plus(MARGIN) < self.expires_at
-    }
-}
-
 const ACCESS_TOKEN: &str = "access_token";
 const REFRESH_TOKEN: &str = "refresh_token";
 /// Beside the tokens: digest of the configuration that they were fetched under.
 const BASIS: &str = "basis";
 /// Beside the tokens: what gave them, the only endpoint that the refresh token is sent to.
 const ENDPOINT: &str = "endpoint";
-
-impl Tokens {
-    fn slot(&self, id: CredentialId) -> Slot {
-        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default())
-    }
-}
 
 /// A credential with its secret, for as long as a token is fetched with it.
 pub(crate) struct Subject {

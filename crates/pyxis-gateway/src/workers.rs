@@ -6,13 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::{
     Event, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes, sessions,
     sign_in_links, staged_policies,
 };
-use tokio::sync::{Notify, Semaphore, broadcast, watch};
+use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -24,8 +22,8 @@ use crate::push;
 use crate::state::State;
 use crate::webhooks::lanes;
 
-/// Approved requests under way at once in this process.
-const SENDING_AT_ONCE: usize = 64;
+pub use crate::work::Stop;
+
 /// A node that has not been heard of for this long is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(20);
 /// How often a node is heard of.
@@ -38,78 +36,6 @@ const BOOKKEEPING: Duration = Duration::from_secs(15);
 const CLEANING: Duration = Duration::from_mins(10);
 /// How long webhook deliveries that are over can be looked at and sent again.
 const DELIVERIES_KEPT: Duration = Duration::from_hours(30 * 24);
-
-/// Nudges for the loops.
-pub(crate) struct Work {
-    approved: Notify,
-    expiry: Notify,
-    deliveries: Notify,
-    telegram: Notify,
-    matrix: Notify,
-    push: Notify,
-    slots: Arc<Semaphore>,
-    queue: std::sync::Mutex<Vec<(WorkspaceId, TxnId)>>,
-}
-
-impl Default for Work {
-    fn default() -> Self {
-        Self {
-            approved: Notify::new(),
-            expiry: Notify::new(),
-            deliveries: Notify::new(),
-            telegram: Notify::new(),
-            matrix: Notify::new(),
-            push: Notify::new(),
-            slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
-            queue: std::sync::Mutex::default(),
-        }
-    }
-}
-
-impl Work {
-    /// A transaction was approved here: send it now, do not wait to find it in the store.
-    pub(crate) fn approved(&self, workspace: WorkspaceId, txn: TxnId) {
-        self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((workspace, txn));
-        self.approved.notify_one();
-    }
-
-    /// A transaction may now be the first to expire.
-    pub(crate) fn expiry_changed(&self) {
-        self.expiry.notify_one();
-    }
-
-    /// Told when a webhook delivery may have become due.
-    pub(crate) const fn deliveries(&self) -> &Notify {
-        &self.deliveries
-    }
-
-    /// Told when a message on this platform may have to be posted or edited.
-    pub(crate) const fn chats(&self, platform: ChatPlatform) -> &Notify {
-        match platform {
-            ChatPlatform::Telegram => &self.telegram,
-            ChatPlatform::Matrix => &self.matrix,
-        }
-    }
-
-    /// Told when a browser may have to be notified.
-    pub(crate) const fn push(&self) -> &Notify {
-        &self.push
-    }
-
-    /// Something happened to an approval: there may be somebody to tell.
-    fn news(&self) {
-        for outbox in [&self.deliveries, &self.telegram, &self.matrix, &self.push] {
-            outbox.notify_one();
-        }
-    }
-
-    fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
-        std::mem::take(&mut *self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-}
-
-/// Tells the loops to stop.
-pub type Stop = watch::Receiver<bool>;
 
 /// Starts every loop; they end when `stop` turns true. Recovery has run when this returns.
 pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
@@ -158,7 +84,7 @@ async fn wake_waiters(state: State, mut stop: Stop) {
             Ok(Event::Configuration) => {}
             Ok(Event::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                 state.waiters.wake_all();
-                state.work.approved.notify_one();
+                state.work.to_send().notify_one();
                 state.work.news();
             }
             Err(broadcast::error::RecvError::Closed) => return,
@@ -174,7 +100,7 @@ async fn send_approved(state: State, mut stop: Stop) {
             tracing::warn!(%error, "approved requests could not be read; they will be tried again");
         }
         tokio::select! {
-            () = state.work.approved.notified() => {}
+            () = state.work.to_send().notified() => {}
             () = tokio::time::sleep(HEARTBEAT) => {}
             _ = stop.wait_for(|stop| *stop) => break,
         }
@@ -187,11 +113,11 @@ async fn send_approved(state: State, mut stop: Stop) {
 async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     let mut todo = state.work.take();
     if todo.is_empty() {
-        let free = u32::try_from(state.work.slots.available_permits()).unwrap_or(1);
+        let free = u32::try_from(state.work.slots().available_permits()).unwrap_or(1);
         todo = approvals::ready(&state.store, state.now(), free.max(1)).await?;
     }
     for (workspace, txn) in todo {
-        let Ok(slot) = Arc::clone(&state.work.slots).acquire_owned().await else { return Ok(()) };
+        let Ok(slot) = Arc::clone(state.work.slots()).acquire_owned().await else { return Ok(()) };
         let state = state.clone();
         let span = tracing::trace_span!(target: "pyxis::trace", "execute", pyxis.txn = %txn);
         let work = async move {
@@ -224,7 +150,7 @@ async fn expire_on_time(state: State, mut stop: Stop) {
         };
         tokio::select! {
             () = tokio::time::sleep(nap.max(Duration::from_millis(1))) => {}
-            () = state.work.expiry.notified() => {}
+            () = state.work.expiry().notified() => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
     }

@@ -7,7 +7,8 @@ use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::{brand, grants, policies};
+use pyxis_gateway::brand;
+use pyxis_gateway::service::{grants, policies};
 
 use crate::support::{Browser, Team, World};
 

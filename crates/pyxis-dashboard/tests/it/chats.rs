@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
-use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::TelegramConfig;
 use serde_json::json;
 
 use crate::support::{World, both_engines};

@@ -14,14 +14,14 @@ use pyxis_store::approvals::ApprovalKind;
 use serde::{Deserialize, Serialize};
 
 use super::Approving;
+use crate::approvals::coverage::{Digest, Recent};
 use crate::approvals::decide::{self, Decided, GrantWish, Proof, Word};
 use crate::approvals::standing::{self, NOT_YOURS};
 use crate::approvals::view::{self, Filter, View};
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
-use crate::service::coverage::{Digest, Recent};
 use crate::service::{policies, rights};
-use crate::sign;
+use crate::signing;
 use crate::state::State;
 
 #[derive(Deserialize)]
@@ -98,7 +98,7 @@ pub(super) struct Shown {
     grant_coverage: Option<Digest>,
     /// What is to be signed, decoded, where the request is one for a signature.
     #[serde(skip_serializing_if = "Option::is_none")]
-    signing: Option<sign::Shown>,
+    signing: Option<signing::Shown>,
     channel: Channel,
     /// As it counts now: a policy may have been tightened since the request paused.
     min_approvals: u32,
@@ -127,7 +127,7 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
     let (min_approvals, passkey_required) =
         (standing::needed(&row, policy), standing::passkey_required(&row, policy));
     let is_sign = row.kind == ApprovalKind::Sign;
-    let signing = view.body.as_deref().filter(|_| is_sign).and_then(sign::shown);
+    let signing = view.body.as_deref().filter(|_| is_sign).and_then(signing::shown);
     Shown {
         txn_id: row.txn_id.to_string(),
         status: row.state,

@@ -6,8 +6,8 @@ use pyxis_http::Json;
 use serde::Serialize;
 
 use super::Manager;
+use crate::brand;
 use crate::error::Result;
-use crate::service::brand;
 use crate::state::State;
 
 #[derive(Serialize)]

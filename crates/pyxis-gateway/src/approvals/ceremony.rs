@@ -5,11 +5,11 @@ use pyxis_core::id::TxnId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::ceremonies::Purpose;
-use pyxis_store::users;
+use pyxis_store::{passkeys, users};
 
 use super::decide::{self, Approver, Decided, GrantWish, Proof, Word};
+use crate::ceremony::{self, Answer, Challenge};
 use crate::error::{Error, Result};
-use crate::service::passkeys::{self, Answer, Challenge};
 use crate::state::State;
 
 /// What an assertion for this decision says.
@@ -41,9 +41,10 @@ pub async fn begin(
         return Err(Error::AlreadyDecided(row.state));
     }
     let user = users::find(&state.store, approver.workspace, approver.user).await?;
-    let keys = passkeys::list(state, &user.ok_or(Error::Unauthenticated)?).await?;
+    let user = user.ok_or(Error::Unauthenticated)?;
+    let keys = passkeys::list(&state.store, user.workspace_id, user.id).await?;
     let binding = binding(&row, approver, wish.as_ref());
-    passkeys::begin(state, Some(approver.user), Purpose::Decide, binding, &keys).await
+    ceremony::begin(state, Some(approver.user), Purpose::Decide, binding, &keys).await
 }
 
 /// Approves with the answer to a challenge of [`begin`].
@@ -57,7 +58,7 @@ pub async fn approve(
     wish: Option<GrantWish>,
     answer: &Answer,
 ) -> Result<Decided> {
-    let verified = passkeys::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
+    let verified = ceremony::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
     let proof = Proof::Passkey(Box::new(verified));
     decide::decide_with(state, approver, txn, Word::Approve(wish), &proof, None).await
 }

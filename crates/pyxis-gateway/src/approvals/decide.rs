@@ -18,13 +18,13 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{Event, StoreError, Tx};
 use serde::Serialize;
 
-use super::voters::Voter;
-use super::{standing, voters};
+use super::standing;
 use crate::announce;
+use crate::ceremony::Verified;
 use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
-use crate::service::passkeys::Verified;
 use crate::state::State;
+use crate::voters::{self, Voter};
 
 /// Longest reason, in bytes.
 const MAX_REASON: usize = 2000;

@@ -18,12 +18,12 @@ use super::failure;
 use super::pause::request_digest;
 use crate::announce;
 use crate::error::{Error, Result};
-use crate::forward::outbound::{Answer, Outbound, dispatch};
+use crate::facts::{Facts, micros};
 use crate::judge;
-use crate::outcome::Facts;
+use crate::outbound::{Answer, Outbound, dispatch};
 use crate::records;
 use crate::resolve::Credential;
-use crate::sign;
+use crate::signing;
 use crate::state::State;
 use crate::stored::{StoredRequest, StoredResponse};
 
@@ -115,7 +115,7 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     state.touched.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
-        let signed = sign::carry_out(state, &credential, &request.body);
+        let signed = signing::carry_out(state, &credential, &request.body);
         return finish(state, row, Some(seq), signed, Facts::default()).await;
     }
     let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
@@ -232,8 +232,4 @@ fn told(error: &Error) -> &'static str {
         Error::OutcomeUnknown => "outcome_unknown",
         _ => "upstream_error",
     }
-}
-
-fn micros(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

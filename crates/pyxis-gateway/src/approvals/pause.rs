@@ -8,11 +8,11 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
 use pyxis_store::{Event, StoreError, audit};
 
 use crate::announce;
+use crate::asked::Asked;
 use crate::error::{Error, Result};
-use crate::forward::Asked;
-use crate::forward::outbound::clean_headers;
 use crate::idempotency::Claimed;
 use crate::judge::{self, Matched};
+use crate::outbound::clean_headers;
 use crate::records;
 use crate::state::State;
 use crate::stored::StoredRequest;

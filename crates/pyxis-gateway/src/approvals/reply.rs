@@ -113,6 +113,18 @@ pub(crate) async fn paused(
     answer(state, row).await
 }
 
+/// The same for a request that was made before and became `txn`.
+pub(crate) async fn again(
+    state: &State,
+    agent: &Agent,
+    txn: TxnId,
+    wait: Option<Duration>,
+) -> Result<Response> {
+    let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    paused(state, agent, row, wait).await
+}
+
 /// The response to the agent for a transaction in any state.
 pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> {
     match row.state {

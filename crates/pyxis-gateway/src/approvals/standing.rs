@@ -3,17 +3,15 @@
 //! Only for showing. [`super::decide`] asks the same functions again, in its own transaction.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::eligibility;
-use pyxis_core::mode::Role;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
-use pyxis_store::votes::{Verdict, VoteRow};
+use pyxis_store::votes::VoteRow;
 
 use super::decide::Approver;
-use crate::error::{Error, Result};
+use crate::error::Error;
+use crate::voters::eligible;
 
-/// What a member is told about a credential that is not theirs.
-pub const NOT_YOURS: &str = "this credential was not assigned to you with the Approve grant";
+pub use crate::voters::{NOT_YOURS, counts, passkey_required};
 
 /// What a person may do about a request that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,29 +61,4 @@ pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
 /// must approve, not where the address asks whatever was granted.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
     row.kind == ApprovalKind::Forward && needed <= 1 && row.rule != Rule::RequireUrl.as_str()
-}
-
-/// Whether a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
-/// passkey is needed, one that was given without does not.
-pub fn counts(vote: &VoteRow, row: &ApprovalRow, policy: Option<&Policy>) -> bool {
-    vote.verdict == Verdict::Approve && (vote.passkey || !passkey_required(row, policy))
-}
-
-/// Whether a passkey is needed, likewise.
-pub fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
-    row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
-}
-
-/// Refuses whoever may not decide: `role` and `assigned` say whether they are eligible, the policy's
-/// list narrows that.
-pub(super) fn eligible(role: Role, assigned: bool, email: &str, policy: Option<&Policy>) -> Result<()> {
-    let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
-    if eligibility::may_approve(role, assigned, listed, email) {
-        return Ok(());
-    }
-    if role.is_manager() || assigned {
-        Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
-    } else {
-        Err(Error::NotEligible(NOT_YOURS))
-    }
 }

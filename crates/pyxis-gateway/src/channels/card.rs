@@ -15,15 +15,16 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
-use super::{nonce, payload};
+use super::payload;
+use crate::announce::chats::nonce;
+use crate::approvals::coverage::Recent;
+use crate::approvals::standing;
 use crate::approvals::view::{self, View};
-use crate::approvals::{standing, voters};
+use crate::brand::{self, Brand};
 use crate::error::Result;
-use crate::service::brand::{self, Brand};
-use crate::service::coverage::Recent;
-use crate::service::policies;
-use crate::sign;
+use crate::signing;
 use crate::state::State;
+use crate::voters;
 
 /// Longest single-line field, in characters.
 const LINE: usize = 700;
@@ -83,7 +84,7 @@ impl Card {
         let Some(seen) = seen(state, message).await? else { return Ok(None) };
         let brand = brand::get(state, message.workspace_id).await?;
         let row = &seen.row;
-        let policy = policies::by_id(state, row.workspace_id, row.credential_id).await?;
+        let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
         let (passkey, needed) =
             (standing::passkey_required(row, policy.as_ref()), standing::needed(row, policy.as_ref()));
         let url = page(state, row);
@@ -193,7 +194,7 @@ fn content(seen: &View) -> (Vec<String>, bool) {
     let body = seen.body.as_deref();
     match seen.row.kind {
         ApprovalKind::Sign => {
-            let Some(shown) = body.and_then(sign::shown) else { return (Vec::new(), false) };
+            let Some(shown) = body.and_then(signing::shown) else { return (Vec::new(), false) };
             let (lines, enough) = payload::told(&shown);
             (lines, enough && seen.row.reason.as_deref().is_none_or(fits))
         }

@@ -11,15 +11,15 @@ mod updates;
 use std::sync::Arc;
 
 use pyxis_core::mode::ApprovalState;
-use pyxis_core::secret::SecretString;
 use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::card::{Card, Place};
 use super::outbox::{self, Poster, Trouble};
+use crate::config::MatrixConfig;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 /// Approves.
 const YES: &str = "✅";
@@ -27,15 +27,6 @@ const YES: &str = "✅";
 const NO: &str = "❌";
 /// Approves with a grant.
 const WHILE: &str = "⏳";
-
-/// Settings of the bot.
-#[derive(Clone, Debug)]
-pub struct MatrixConfig {
-    /// Origin of the homeserver, without a trailing slash.
-    pub homeserver: String,
-    /// The bot's access token.
-    pub token: SecretString,
-}
 
 /// The bot.
 pub(crate) struct Bot {

@@ -13,7 +13,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use super::card::{Card, Common};
 use crate::error::Result;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 /// Messages claimed in one round.
 const ROUND: u32 = 32;

@@ -1,7 +1,7 @@
 //! What a chat message says of a payload that waits for a signature.
 
 use super::card::flat;
-use crate::sign::Shown;
+use crate::signing::Shown;
 
 /// Before every line of others, so that none can pass for one of ours.
 pub(super) const MARK: &str = "│ ";

@@ -8,33 +8,19 @@ pub mod me;
 mod updates;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pyxis_core::mode::ApprovalState;
-use pyxis_core::secret::SecretString;
 use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::card::{Card, Place};
 use super::outbox::{self, Poster, Trouble};
+use crate::config::TelegramConfig;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 pub(crate) use updates::webhook;
-
-/// Settings of the bot.
-#[derive(Clone, Debug)]
-pub struct TelegramConfig {
-    /// The bot's token.
-    pub token: SecretString,
-    /// Origin of the Bot API server, without a trailing slash.
-    pub api_base: String,
-    /// With it, updates are posted to us and must carry it; without it, they are polled for.
-    pub webhook_secret: Option<SecretString>,
-    /// How long one poll waits for an update.
-    pub poll: Duration,
-}
 
 /// The bot.
 pub(crate) struct Bot {

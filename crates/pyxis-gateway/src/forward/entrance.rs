@@ -12,11 +12,10 @@ use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::{HeaderMap, request};
 
 use super::{Call, Door, method};
-use crate::control::Control;
+use crate::control::{Control, KEY_PREFIX};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::resolve::Credential;
-use crate::service::agents::KEY_PREFIX;
 use crate::state::State;
 
 /// What every path of this entrance starts with.

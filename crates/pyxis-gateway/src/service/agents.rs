@@ -13,12 +13,11 @@ use serde_json::json;
 
 use super::credentials::check_name;
 use crate::actor::{Actor, Change};
+use crate::control::KEY_PREFIX;
 use crate::error::{Error, Result};
 use crate::resolve::key_hash;
 use crate::state::State;
 
-/// What every agent key starts with.
-pub const KEY_PREFIX: &str = "px_agent_";
 /// Characters of a key that are kept readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
 

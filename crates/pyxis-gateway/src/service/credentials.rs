@@ -15,9 +15,9 @@ use serde_json::json;
 
 use crate::actor::{Actor, Change};
 use crate::error::{Error, NO_NUL, Result};
-use crate::forward::inject;
-use crate::forward::outbound::{Outbound, dispatch};
 use crate::judge;
+use crate::outbound::inject;
+use crate::outbound::{Outbound, dispatch};
 use crate::resolve::{Credential, CredentialOptions};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;

@@ -177,7 +177,7 @@ mod tests {
     use pyxis_core::secret::SecretString;
 
     use super::*;
-    use crate::forward::inject;
+    use crate::outbound::inject;
 
     const KEY: &str = include_str!("../../../pyxis-signing/data/rsa.pem");
 

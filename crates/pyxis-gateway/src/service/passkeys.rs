@@ -1,13 +1,10 @@
 //! Passkeys: registered by their person, used to sign in, to approve, and to confirm a proposed policy
 //! (Web Authentication Level 2, sections 7.1 and 7.2; the checks are the library's).
 
-mod ceremony;
-
 use std::str::FromStr;
 use std::time::Duration;
 
 use pyxis_core::id::{PasskeyId, StagedPolicyId};
-use pyxis_store::audit;
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::passkeys::{self, PasskeyRow};
 use pyxis_store::users::{self, UserRow};
@@ -21,10 +18,11 @@ use super::staged::{self, Staged};
 use super::tokens::check_label;
 use super::{policies, rights};
 use crate::actor::Change;
+use crate::ceremony::{self, begin, verify};
 use crate::error::{Error, Result};
 use crate::state::State;
-pub use ceremony::{Answer, Challenge, LIFETIME, Verified};
-pub(crate) use ceremony::{begin, verify};
+
+pub use crate::ceremony::{Answer, Challenge, LIFETIME, Verified};
 
 /// Most passkeys of one person.
 const MAX: usize = 20;
@@ -200,15 +198,4 @@ pub async fn apply(state: &State, caller: &Caller, id: StagedPolicyId, answer: &
         "passkey": verified.row.id, "assertion": verified.evidence,
     });
     change.commit("policy.changed", Some(&credential.name), detail).await
-}
-
-/// Notes that a ceremony failed, for whoever reads the log later.
-pub(crate) async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
-    let mut record = audit::Record::new(state.now(), "passkey.refused");
-    record.workspace_id = Some(user.workspace_id);
-    record.actor = format!("user:{}", user.id);
-    record.actor_name.clone_from(&user.email);
-    record.detail = json!({ "purpose": purpose.as_str(), "why": why }).to_string();
-    state.audit.append(record).await?;
-    Ok(())
 }

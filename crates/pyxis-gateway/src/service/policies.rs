@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::judge;
 use crate::resolve::Credential;
 use crate::state::State;
+use crate::voters;
 
 /// Most requests that a replay looks at.
 pub const MAX_REPLAY: u32 = 1000;
@@ -83,7 +84,7 @@ pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Op
 
 /// The policy of a credential by its id, if it has one.
 pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
-    policies::find(&state.store, workspace, id).await?.as_ref().map(parse).transpose()
+    voters::policy_of(&state.store, workspace, id).await
 }
 
 async fn load(

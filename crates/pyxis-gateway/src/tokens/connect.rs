@@ -21,7 +21,6 @@ use super::Subject;
 use super::endpoint::{self, Granted, form_encoded};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
-use crate::forward::opened;
 use crate::resolve::{Credential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
@@ -51,7 +50,7 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
         Error::field("auth.authorization_url", "is not set: bring the refresh token along with the secret")
     })?;
     let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    let opened = opened::open_needed(state, &credential)?;
+    let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
     let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
     let (token, verifier) = (random(state), random(state));
@@ -124,7 +123,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let row = row.ok_or(CHANGED)?;
     let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
     let account = account(&credential)?;
-    let opened = opened::open_needed(state, &credential)?;
+    let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
     let aad = oauth_tokens::verifier_aad(workspace, connection.credential_id);
     let verifier = state

@@ -16,7 +16,7 @@ use tokio::task::{Id, JoinSet};
 use super::attempt::{self, Endpoint};
 use crate::error::Result;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 /// Attempts under way at once for one endpoint.
 const AT_ONCE: usize = 32;

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::{MatrixConfig, TelegramConfig};
 
 use super::Source;
 use super::env::Env;

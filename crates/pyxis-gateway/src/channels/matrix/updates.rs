@@ -14,7 +14,7 @@ use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
 use crate::error::Result;
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 /// The lease of the one node that reads.
 const LEASE: &str = "matrix updates";

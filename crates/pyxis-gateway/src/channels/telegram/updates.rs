@@ -13,12 +13,12 @@ use tokio::time::Instant;
 
 use super::Bot;
 use super::api::{Callback, Incoming, Update};
+use crate::announce::chats::nonce_hash;
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::nonce_hash;
 use crate::channels::outbox::Trouble;
 use crate::error::{Error, Result};
 use crate::state::State;
-use crate::workers::Stop;
+use crate::work::Stop;
 
 /// The lease of the one node that polls.
 const LEASE: &str = "telegram updates";

@@ -18,8 +18,7 @@ use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
-use super::opened;
-use super::outbound::{Answer, Outbound, wire_request, wrap};
+use super::{Answer, Outbound, needles, wire_request, wrap};
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
@@ -39,14 +38,14 @@ struct Attached {
 /// A dispatch under way. Named, so that the future of requests that do without stays small.
 type Dispatching<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
 
-/// As [`super::outbound::dispatch`], for these kinds.
+/// As [`super::dispatch`], for these kinds.
 pub(super) fn dispatch<'a>(state: &'a State, outbound: Outbound<'a>, body: Body) -> Dispatching<'a> {
     Box::pin(run(state, outbound, body))
 }
 
 async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<Answer> {
     let credential = outbound.credential;
-    let opened = opened::open_needed(state, credential)?;
+    let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
     let headers = std::mem::take(&mut outbound.headers);
     let mut attached = Attached {
@@ -65,7 +64,7 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
-    let needles = opened::needles(credential, secrets.iter().map(|secret| secret.as_slice()));
+    let needles = needles(credential, secrets.iter().map(|secret| secret.as_slice()));
     wrap(state, credential, response, Arc::new(needles))
 }
 
@@ -115,7 +114,7 @@ async fn attach(
         Some(Auth::AwsSigv4(scope)) => aws(state, outbound, scope, secret, attached).await,
         Some(Auth::Hmac(config)) => hmac(state, outbound, config, secret, attached).await,
         Some(Auth::Mtls {}) => {
-            attached.client = state.identities.client(state, credential, secret)?;
+            attached.client = state.identities.client(&state.net, credential, secret)?;
             Ok(())
         }
         Some(

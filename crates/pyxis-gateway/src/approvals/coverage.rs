@@ -8,8 +8,8 @@ use pyxis_core::target::Target;
 use pyxis_store::audit::{self, AuditFilter};
 use serde::Serialize;
 
-use crate::approvals::standing;
-use crate::approvals::view::View;
+use super::standing;
+use super::view::View;
 use crate::error::Result;
 use crate::state::State;
 

@@ -4,29 +4,33 @@
 //! votes count as two only if two people stand behind them: whoever opened another's account with a link of
 //! their own making holds both.
 
+use pyxis_core::eligibility;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_core::mode::Role;
 use pyxis_core::policy::Policy;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::votes::VoteRow;
-use pyxis_store::{Tx, member_rights, policies};
+use pyxis_store::votes::{Verdict, VoteRow};
+use pyxis_store::{Executor, Tx, member_rights, policies};
 
-use super::standing;
 use crate::error::{Error, Result};
 
 /// Longest chain of accounts that opened each other.
 const MAX_CHAIN: usize = 16;
 
+/// What a member is told about a credential that is not theirs.
+pub const NOT_YOURS: &str = "this credential was not assigned to you with the Approve grant";
+
 /// A person as they are now.
-pub(super) struct Voter {
-    pub(super) user: UserRow,
+pub(crate) struct Voter {
+    pub(crate) user: UserRow,
     /// Whether they have the Approve grant on the credential.
     assigned: bool,
 }
 
 impl Voter {
     /// The enabled person; `None` if they are gone or shut out.
-    pub(super) async fn load(
+    pub(crate) async fn load(
         tx: &mut Tx,
         workspace: WorkspaceId,
         user: UserId,
@@ -39,20 +43,45 @@ impl Voter {
     }
 
     /// Refuses whoever may not decide.
-    pub(super) fn check(&self, policy: Option<&Policy>) -> Result<()> {
-        standing::eligible(self.user.role, self.assigned, &self.user.email, policy)
+    pub(crate) fn check(&self, policy: Option<&Policy>) -> Result<()> {
+        eligible(self.user.role, self.assigned, &self.user.email, policy)
     }
 }
 
-/// The policy of a credential as this transaction finds it.
+/// The policy of a credential, if it has one; a transaction finds it as it is in there.
 pub(crate) async fn policy_of(
-    tx: &mut Tx,
+    executor: impl Executor,
     workspace: WorkspaceId,
     credential: CredentialId,
 ) -> Result<Option<Policy>> {
-    let found = policies::find(&mut *tx, workspace, credential).await?;
+    let found = policies::find(executor, workspace, credential).await?;
     let Some(found) = found else { return Ok(None) };
     Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+/// Whether a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
+/// passkey is needed, one that was given without does not.
+pub fn counts(vote: &VoteRow, row: &ApprovalRow, policy: Option<&Policy>) -> bool {
+    vote.verdict == Verdict::Approve && (vote.passkey || !passkey_required(row, policy))
+}
+
+/// Whether a passkey is needed, likewise.
+pub fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
+    row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
+}
+
+/// Refuses whoever may not decide: `role` and `assigned` say whether they are eligible, the policy's
+/// list narrows that.
+pub(crate) fn eligible(role: Role, assigned: bool, email: &str, policy: Option<&Policy>) -> Result<()> {
+    let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
+    if eligibility::may_approve(role, assigned, listed, email) {
+        return Ok(());
+    }
+    if role.is_manager() || assigned {
+        Err(Error::NotEligible("the policy's allowed_approvers does not list you"))
+    } else {
+        Err(Error::NotEligible(NOT_YOURS))
+    }
 }
 
 /// Those of `people` whose word on requests of a credential would count now, in their order and each once:
@@ -63,7 +92,7 @@ pub(crate) async fn eligible_among(
     credential: CredentialId,
     people: Vec<UserId>,
 ) -> Result<Vec<UserId>> {
-    let policy = policy_of(tx, workspace, credential).await?;
+    let policy = policy_of(&mut *tx, workspace, credential).await?;
     let (mut asked, mut eligible) = (Vec::new(), Vec::new());
     for person in people {
         if asked.contains(&person) {
@@ -86,7 +115,7 @@ pub(crate) async fn counted(
     votes: &[VoteRow],
 ) -> Result<Vec<UserId>> {
     let mut people = Vec::new();
-    for vote in votes.iter().filter(|vote| standing::counts(vote, row, policy)) {
+    for vote in votes.iter().filter(|vote| counts(vote, row, policy)) {
         let Some(giver) = Voter::load(tx, vote.workspace_id, vote.user_id, row.credential_id).await? else {
             continue;
         };
@@ -102,7 +131,7 @@ pub(crate) async fn counted(
 }
 
 /// Refuses an approval by somebody who stands behind one that counts already.
-pub(super) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]) -> Result<()> {
+pub(crate) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]) -> Result<()> {
     if people.contains(&behind(tx, &voter.user).await?) {
         return Err(Error::NotEligible(
             "your account was opened with a link that another approver made, so both count as one person; \

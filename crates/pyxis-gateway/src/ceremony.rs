@@ -13,7 +13,8 @@ use pyxis_core::hex;
 use pyxis_core::id::{CeremonyId, UserId};
 use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
 use pyxis_store::passkeys::{self, PasskeyRow};
-use pyxis_store::{Tx, users};
+use pyxis_store::users::{self, UserRow};
+use pyxis_store::{Tx, audit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T> {
         if self.credential.len() > MAX_ANSWER {
             return Err(Error::PasskeyRefused("the answer is too long"));
         }
@@ -91,7 +92,7 @@ impl Verified {
 }
 
 /// Who asks for passkeys: this origin, and the host name in it.
-pub(super) fn relying_party(state: &State) -> Result<Webauthn> {
+pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
     const NO_NAME: Error = Error::Conflict("passkeys need a PX_BASE_URL with a host name, not an address");
     let origin = Url::parse(&state.config.base_url).map_err(broken)?;
     let name = origin.domain().ok_or(NO_NAME)?.to_owned();
@@ -100,12 +101,12 @@ pub(super) fn relying_party(state: &State) -> Result<Webauthn> {
 }
 
 /// A fault of ours, not of whoever answered.
-pub(super) fn broken(error: impl Into<BoxError>) -> Error {
+pub(crate) fn broken(error: impl Into<BoxError>) -> Error {
     Error::Internal(error.into())
 }
 
 /// A check that failed. The person is told which kind; the log has the library's own word.
-pub(super) fn refused(error: &WebauthnError) -> Error {
+pub(crate) fn refused(error: &WebauthnError) -> Error {
     tracing::info!(%error, "a passkey was refused");
     Error::PasskeyRefused(match error {
         WebauthnError::InvalidRPOrigin => "it was used on another origin",
@@ -120,23 +121,23 @@ pub(super) fn refused(error: &WebauthnError) -> Error {
 }
 
 /// The text under which an authenticator's id is stored.
-pub(super) fn text(id: &[u8]) -> String {
+pub(crate) fn text(id: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(id)
 }
 
 /// A stored passkey.
-pub(super) fn key(row: &PasskeyRow) -> Result<Passkey> {
+pub(crate) fn key(row: &PasskeyRow) -> Result<Passkey> {
     serde_json::from_str(&row.document).map_err(broken)
 }
 
 /// The inner object of what the library gives for the browser.
-pub(super) fn options(given: &impl Serialize) -> Result<Value> {
+pub(crate) fn options(given: &impl Serialize) -> Result<Value> {
     let mut value = serde_json::to_value(given).map_err(broken)?;
     Ok(value["publicKey"].take())
 }
 
 /// Keeps a ceremony until it is answered.
-pub(super) async fn keep(
+pub(crate) async fn keep(
     state: &State,
     user: Option<UserId>,
     purpose: Purpose,
@@ -179,7 +180,7 @@ pub(crate) async fn begin(
 
 /// Takes the ceremony of an answer for good. One of another purpose or person is no ceremony here, and
 /// is used up all the same.
-pub(super) async fn take(
+pub(crate) async fn take(
     state: &State,
     answer: &Answer,
     purpose: Purpose,
@@ -201,11 +202,22 @@ pub(crate) async fn verify(
 ) -> Result<Verified> {
     let checked = check(state, answer, purpose, user).await;
     if let (Err(Error::PasskeyRefused(why)), Some(user)) = (&checked, whose(state, answer, user).await?) {
-        super::note_refusal(state, &user, purpose, why).await?;
+        note_refusal(state, &user, purpose, why).await?;
     }
     let verified = checked?;
     reclaim(state, &verified.row).await?;
     Ok(verified)
+}
+
+/// Notes that a ceremony failed, for whoever reads the log later.
+async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
+    let mut record = audit::Record::new(state.now(), "passkey.refused");
+    record.workspace_id = Some(user.workspace_id);
+    record.actor = format!("user:{}", user.id);
+    record.actor_name.clone_from(&user.email);
+    record.detail = json!({ "purpose": purpose.as_str(), "why": why }).to_string();
+    state.audit.append(record).await?;
+    Ok(())
 }
 
 async fn check(state: &State, answer: &Answer, purpose: Purpose, user: Option<UserId>) -> Result<Verified> {
@@ -246,7 +258,7 @@ fn evidence(answer: &Answer) -> Value {
 }
 
 /// Who is concerned by a refusal: who was to answer, or whose passkey it was.
-async fn whose(state: &State, answer: &Answer, user: Option<UserId>) -> Result<Option<users::UserRow>> {
+async fn whose(state: &State, answer: &Answer, user: Option<UserId>) -> Result<Option<UserRow>> {
     let Ok(given) = answer.read::<PublicKeyCredential>() else { return Ok(None) };
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let Some(row) = row else { return Ok(None) };

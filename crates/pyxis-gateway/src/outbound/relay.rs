@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use pyxis_net::body::IdleTimeout;
 use pyxis_scrub::{Decoder, Needles, Scrubber};
 
-use super::outbound::scrub_value;
+use super::scrub_value;
 use crate::error::BoxError;
 
 /// Why a stream broke off after its head had been relayed.

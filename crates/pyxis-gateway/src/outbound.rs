@@ -2,6 +2,10 @@
 //!
 //! Used for requests that pass at once and for those that a person approved.
 
+mod derived;
+pub(crate) mod inject;
+pub(crate) mod relay;
+
 use std::sync::Arc;
 
 use http::header::{
@@ -17,11 +21,9 @@ use pyxis_http::problem::PX_ERROR;
 use pyxis_scrub::{Decoder, Needles};
 use zeroize::Zeroizing;
 
-use super::derived;
-use super::inject;
-use super::opened::{self, Opened};
-use super::relay::ScrubbedBody;
+use self::relay::ScrubbedBody;
 use crate::error::{Error, Result};
+use crate::opened::Opened;
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
 use crate::state::State;
@@ -82,7 +84,7 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
     if credential.auth.as_ref().is_some_and(Auth::is_derived) {
         return derived::dispatch(state, outbound, body).await;
     }
-    let opened = opened::open(state, credential)?;
+    let opened = credential.open(&state.keyring)?;
     let request = prepare(outbound, opened.as_deref().map(Opened::secret), body)?;
     let client = match credential.row.connector {
         Connector::Direct => &state.net,
@@ -93,10 +95,18 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
         refuse_failed(response.headers())?;
     }
     let needles = match opened {
-        Some(opened) => opened.needles(credential),
-        None => Arc::new(opened::needles(credential, std::iter::empty())),
+        Some(opened) => opened.needles(|secret| {
+            let secrets = inject::secrets(credential.auth.as_ref(), secret);
+            needles(credential, secrets.iter().map(|secret| secret.as_bytes()))
+        }),
+        None => Arc::new(needles(credential, std::iter::empty())),
     };
     wrap(state, credential, response, needles)
+}
+
+/// Looks for `secrets` of `credential`.
+fn needles<'s>(credential: &Credential, secrets: impl Iterator<Item = &'s [u8]>) -> Needles {
+    Needles::new(&credential.row.name, &secrets.collect::<Vec<_>>())
 }
 
 fn prepare(
@@ -118,7 +128,7 @@ fn prepare(
 }
 
 /// A request as it goes out.
-pub(super) fn wire_request(
+fn wire_request(
     method: Method,
     url: &str,
     headers: HeaderMap,
@@ -169,7 +179,7 @@ fn sidecar_headers(
     Ok(())
 }
 
-pub(super) fn wrap(
+fn wrap(
     state: &State,
     credential: &Credential,
     response: Response<Incoming>,
@@ -242,7 +252,7 @@ fn scrubbed_name(name: &HeaderName, needles: &Needles) -> HeaderName {
     }
 }
 
-pub(crate) fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
+fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
     match needles.scrub_bytes(value.as_bytes()) {
         std::borrow::Cow::Borrowed(_) => value.clone(),
         std::borrow::Cow::Owned(clean) => {
