@@ -8,10 +8,10 @@ use pyxis_core::proof::{Kind, NetworkName};
 use pyxis_evm::{Chain, Word};
 use pyxis_net::Client;
 
-use crate::checker::Verdict;
 use crate::contracts::{self, Asked, Contracts};
 use crate::error::Result;
 use crate::network::{Network, Networks};
+use crate::verdict::Verdict;
 
 /// Answers that are kept.
 const REMEMBERED: u64 = 200_000;

@@ -10,8 +10,8 @@ use pyxis_evm::abi::{self, Selector};
 use pyxis_evm::{Call, Chain, Returned, Word};
 use pyxis_signing::eip712::words;
 
-use crate::checker::{Reason, Verdict};
 use crate::error::{Error, Result};
+use crate::verdict::{Reason, Verdict};
 
 /// Position of the action id among the public values of a soulbound token.
 const ACTION: usize = 2;

@@ -1,11 +1,10 @@
 //! Which block it is, and how an answer about a block is made to stand for ever.
 //!
-//! Where no node says otherwise, blocks are counted here, from 1, one every second by default. An answer
-//! about a block seals it: what is registered afterwards happens in a later block, even within the second.
+//! Nodes say it, or a clock here. An answer about a block seals it: what is registered afterwards happens in a
+//! later block, even within the second.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use pyxis_core::clock::UnixMillis;
@@ -13,9 +12,12 @@ use pyxis_core::proof::NetworkName;
 use pyxis_evm::Chain;
 use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 
+use crate::clocks::Local;
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::state::State;
+
+pub use crate::clocks::{Block, counted};
 
 /// Which state a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,53 +28,12 @@ pub enum Snapshot {
     Block(i64),
 }
 
-/// A block and its moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Its number.
-    pub height: i64,
-    /// Its timestamp.
-    pub at: UnixMillis,
-}
-
-/// What is known of the clocks of the networks.
-#[derive(Default)]
-pub struct Heights(RwLock<BTreeMap<NetworkName, Arc<Local>>>);
-
-/// A network whose blocks are counted here.
-struct Local {
-    genesis_at: UnixMillis,
-    block_ms: i64,
-    /// As far as this node knows: the database may know of a higher one.
-    sealed: AtomicI64,
-}
-
-impl Local {
-    fn new(row: &ClockRow) -> Self {
-        let block_ms = row.block_ms.max(1);
-        Self { genesis_at: row.genesis_at, block_ms, sealed: AtomicI64::new(row.sealed_height) }
-    }
-
-    fn head(&self, now: UnixMillis) -> Block {
-        let elapsed = now.0.saturating_sub(self.genesis_at.0).max(0);
-        self.block(1 + elapsed / self.block_ms)
-    }
-
-    fn block(&self, height: i64) -> Block {
-        let after = height.saturating_sub(1).saturating_mul(self.block_ms);
-        Block { height, at: UnixMillis(self.genesis_at.0.saturating_add(after)) }
-    }
-}
-
 async fn local(state: &State, network: &NetworkName) -> Result<Arc<Local>> {
-    let known = |heights: &Heights| {
-        heights.0.read().unwrap_or_else(PoisonError::into_inner).get(network).map(Arc::clone)
-    };
-    if let Some(found) = known(&state.heights) {
+    if let Some(found) = state.clocks.of(network) {
         return Ok(found);
     }
     start(state).await?;
-    known(&state.heights).ok_or(Error::UnsupportedNetwork)
+    state.clocks.of(network).ok_or(Error::UnsupportedNetwork)
 }
 
 /// Starts the clocks of networks that were never asked about before. Heights that were counted here mean nothing
@@ -97,10 +58,7 @@ pub async fn start(state: &State) -> Result<()> {
             return Err(other_clock(network));
         }
     }
-    let mut known = state.heights.0.write().unwrap_or_else(PoisonError::into_inner);
-    for row in &rows {
-        known.entry(row.network.clone()).or_insert_with(|| Arc::new(Local::new(row)));
-    }
+    state.clocks.start(&rows);
     Ok(())
 }
 
@@ -123,11 +81,6 @@ pub async fn head(state: &State, network: &Network) -> Result<Block> {
         Some(chain) => chain.head(state.now()).await.map(Block::from).map_err(unavailable),
         None => Ok(local(state, &network.name).await?.head(state.now())),
     }
-}
-
-/// The newest block of a clock that counts here.
-pub fn counted(clock: &ClockRow, now: UnixMillis) -> Block {
-    Local::new(clock).head(now)
 }
 
 fn unavailable(error: pyxis_evm::Error) -> Error {
@@ -154,9 +107,9 @@ pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<
         None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
         None => local.block(height),
     };
-    if height > local.sealed.load(Ordering::Acquire) {
+    if height > local.sealed() {
         let sealed = block_clocks::seal(&state.store, &network.name, height).await?;
-        local.sealed.fetch_max(sealed.ok_or(Error::UnsupportedNetwork)?, Ordering::AcqRel);
+        local.note_sealed(sealed.ok_or(Error::UnsupportedNetwork)?);
     }
     Ok(block)
 }
@@ -202,8 +155,7 @@ async fn stamp(state: &State, network: &Network) -> Result<(NetworkName, Option<
 
 /// Makes sure that the clocks run.
 async fn ready(state: &State) -> Result<()> {
-    let running = !state.heights.0.read().unwrap_or_else(PoisonError::into_inner).is_empty();
-    if running { Ok(()) } else { start(state).await }
+    if state.clocks.is_empty() { start(state).await } else { Ok(()) }
 }
 
 impl Heads {
@@ -224,15 +176,6 @@ impl Heads {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_are_counted_from_one_and_have_their_moment() {
-        let local = Local { genesis_at: UnixMillis(10_000), block_ms: 2000, sealed: AtomicI64::new(0) };
-        assert_eq!(local.head(UnixMillis(10_000)), Block { height: 1, at: UnixMillis(10_000) });
-        assert_eq!(local.head(UnixMillis(13_999)), Block { height: 2, at: UnixMillis(12_000) });
-        assert_eq!(local.head(UnixMillis(0)).height, 1);
-        assert_eq!(local.block(3).at, UnixMillis(14_000));
-    }
 
     #[test]
     fn a_change_happens_behind_the_last_block_that_was_answered_for() {

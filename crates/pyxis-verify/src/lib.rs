@@ -3,21 +3,24 @@
 //! [`checker`] answers questions, [`registry`] takes in what issuers sign, [`heights`] says which block it
 //! is, `routes` is the public interface, [`service`] is what managers do.
 
-mod admission;
 mod api;
 pub mod attestation;
 mod chains;
 pub mod checker;
+mod clocks;
+mod config;
 pub mod contracts;
 mod error;
 pub mod heights;
+pub mod index;
 pub mod network;
 pub mod registry;
 mod routes;
 pub mod service;
 mod state;
+mod verdict;
 
-pub use admission::Admission;
+pub use config::{Admission, Attestations, Config};
 pub use error::{BoxError, Error, Result};
 pub use routes::router;
-pub use state::{Config, Parts, State};
+pub use state::{Parts, State};

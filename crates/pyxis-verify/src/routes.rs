@@ -1,5 +1,6 @@
 //! The endpoints of Spec 2 and what was added to them.
 
+mod admission;
 mod attestation;
 mod parameters;
 mod registry;
@@ -17,11 +18,8 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::{Any, CorsLayer};
 
-use crate::admission;
 use crate::error::Error;
 use crate::state::State;
-
-pub(crate) use attestation::shown_key;
 
 /// Every route of verification, those of managers among them.
 pub fn router(state: State) -> Router {

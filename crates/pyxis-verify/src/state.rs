@@ -10,36 +10,11 @@ use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::Keyring;
 
-use crate::admission::Admission;
-use crate::attestation;
-use crate::attestation::index::Index;
 use crate::chains::Chains;
-use crate::heights::Heights;
+use crate::clocks::Clocks;
+use crate::config::Config;
+use crate::index::Index;
 use crate::network::Networks;
-
-/// Settings of verification.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The networks.
-    pub networks: Networks,
-    /// Most addresses in one question of a voting strategy.
-    pub max_addresses: usize,
-    /// Attestations and the external index.
-    pub attestation: attestation::Config,
-    /// Who may ask, and how often.
-    pub admission: Admission,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            networks: Networks::default(),
-            max_addresses: 1000,
-            attestation: attestation::Config::default(),
-            admission: Admission::default(),
-        }
-    }
-}
 
 /// The parts that verification is made of.
 pub struct Parts {
@@ -81,10 +56,11 @@ pub struct Inner {
     pub entropy: Arc<dyn Entropy>,
     /// Settings.
     pub config: Config,
+    /// The external attestation index.
+    pub index: Index,
     pub(crate) keyring: Keyring,
-    pub(crate) heights: Heights,
+    pub(crate) clocks: Clocks,
     pub(crate) chains: Chains,
-    pub(crate) index: Index,
 }
 
 impl State {
@@ -92,9 +68,9 @@ impl State {
     pub fn new(parts: Parts) -> Self {
         let Parts { store, audit_keys, keyring, managers, net, clock, entropy, config } = parts;
         Self(Arc::new(Inner {
-            heights: Heights::default(),
+            clocks: Clocks::default(),
             chains: Chains::new(&net, &config.networks),
-            index: Index::default(),
+            index: Index::new(&net, &clock, &config.attestation),
             store,
             audit_keys,
             keyring,

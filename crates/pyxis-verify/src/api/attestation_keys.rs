@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Manager;
 use crate::attestation::keys;
-use crate::routes::shown_key;
 use crate::service::{Error, Result};
 use crate::state::State;
 
@@ -17,5 +16,5 @@ pub(super) async fn rotate(
     Path(scheme): Path<String>,
 ) -> Result<Json<Value>> {
     let scheme = Scheme::from_name(&scheme).ok_or(Error::NotFound("scheme"))?;
-    Ok(Json(shown_key(&keys::rotate(&state, &actor, scheme).await?)))
+    Ok(Json(keys::shown(&keys::rotate(&state, &actor, scheme).await?)))
 }

@@ -6,7 +6,7 @@ use pyxis_core::actor::Actor;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::service;
@@ -50,6 +50,22 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
     let detail = json!({ "scheme": scheme.as_str(), "old": old.public_key, "new": row.public_key });
     service::commit(state, actor, tx, "attestation_key.rotate", &detail).await?;
     Ok(row)
+}
+
+/// A key as everybody may see it.
+pub(crate) fn shown(row: &KeyRow) -> Value {
+    let public = match row.scheme {
+        Scheme::Ed25519 => "publicKey",
+        Scheme::Eip712 => "address",
+    };
+    json!({
+        "id": row.id,
+        "scheme": row.scheme.as_str(),
+        public: row.public_key,
+        "active": row.retired_at.is_none(),
+        "createdAt": row.created_at.seconds(),
+        "retiredAt": row.retired_at.map(pyxis_core::clock::UnixMillis::seconds),
+    })
 }
 
 fn new(state: &State, scheme: Scheme, id: i64) -> Result<KeyRow> {

@@ -5,7 +5,6 @@ use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
 use pyxis_core::hex;
 use pyxis_core::proof::Kind;
-use pyxis_store::attestation_keys::{KeyRow, Scheme};
 use pyxis_store::blocklist;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::answer;
 use super::parameters::{self, Query};
 use crate::attestation::typed::{self, Wanted};
-use crate::attestation::{index, keys, sui};
+use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -109,7 +108,7 @@ pub(super) async fn by_index(
 async fn ask_index(state: &State, address: &str, explain: bool) -> Result<String> {
     let address = parameters::address(address)?;
     let blocked = !blocklist::of_subject(&state.store, address.into()).await?.is_empty();
-    let found = if blocked { None } else { index::clean_hands(state, address).await? };
+    let found = if blocked { None } else { state.index.clean_hands(address).await? };
     let mut shown = json!({ "result": found.is_some() });
     if let Some(found) = &found {
         shown["validUntil"] = found.valid_until.into();
@@ -125,23 +124,8 @@ async fn ask_index(state: &State, address: &str, explain: bool) -> Result<String
 /// `GET /attestation/keys`
 pub(super) async fn list_keys(Extract(state): Extract<State>) -> Response {
     let keys = keys::list(&state).await.map(|rows| {
-        let rows: Vec<Value> = rows.iter().map(shown_key).collect();
+        let rows: Vec<Value> = rows.iter().map(keys::shown).collect();
         json!({ "keys": rows }).to_string()
     });
     answer(keys)
-}
-
-pub(crate) fn shown_key(row: &KeyRow) -> Value {
-    let public = match row.scheme {
-        Scheme::Ed25519 => "publicKey",
-        Scheme::Eip712 => "address",
-    };
-    json!({
-        "id": row.id,
-        "scheme": row.scheme.as_str(),
-        public: row.public_key,
-        "active": row.retired_at.is_none(),
-        "createdAt": row.created_at.seconds(),
-        "retiredAt": row.retired_at.map(pyxis_core::clock::UnixMillis::seconds),
-    })
 }

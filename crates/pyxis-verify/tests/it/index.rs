@@ -8,8 +8,8 @@ use pyxis_core::clock::FixedClock;
 use pyxis_store::DatabaseUrl;
 use pyxis_testkit::postgres::Database;
 use pyxis_testkit::upstream::{Reply, Upstream};
+use pyxis_verify::Attestations;
 use pyxis_verify::Config;
-use pyxis_verify::attestation::{self, index};
 use serde_json::json;
 
 use crate::replay::{BEGIN, verification};
@@ -27,14 +27,14 @@ async fn is_remembered(database: DatabaseUrl) {
         Reply::json(&json!({"data": {"total": 1, "page": 1, "size": 10, "rows": [row]}}).to_string())
     });
     let clock = Arc::new(FixedClock::new(BEGIN));
-    let attestation = attestation::Config {
+    let attestation = Attestations {
         scan_url: Some(server.url("")),
         attester: Some(ATTESTER),
         remember: Duration::from_mins(1),
-        ..attestation::Config::default()
+        ..Attestations::default()
     };
     let (state, _) = verification(database, &clock, Config { attestation, ..Config::default() }).await;
-    let ask = async || index::clean_hands(&state, WHO).await.unwrap().map(|found| found.valid_until);
+    let ask = async || state.index.clean_hands(WHO).await.unwrap().map(|found| found.valid_until);
     assert_eq!(ask().await, Some(BEGIN.seconds() + 2));
     clock.advance(Duration::from_secs(1));
     assert_eq!(ask().await, Some(BEGIN.seconds() + 2));

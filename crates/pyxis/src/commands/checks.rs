@@ -7,7 +7,6 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::blocklist;
-use pyxis_verify::attestation::index;
 use pyxis_verify::checker::{self, Ask, Verdict};
 use pyxis_verify::heights::Snapshot;
 use serde_json::json;
@@ -34,7 +33,7 @@ pub(super) async fn run(global: &Global, command: CheckCommand) -> Result<ExitCo
 
 async fn clean_hands(app: &App, global: &Global, address: EvmAddress) -> Result<ExitCode> {
     let blocked = !blocklist::of_subject(&app.store, address.into()).await?.is_empty();
-    let found = if blocked { None } else { index::clean_hands(&app.verify, address).await? };
+    let found = if blocked { None } else { app.verify.index.clean_hands(address).await? };
     let reason = match (&found, blocked) {
         (Some(_), _) => "valid",
         (None, true) => "blocked",

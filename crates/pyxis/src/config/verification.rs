@@ -65,7 +65,7 @@ impl Config {
         verify::Config {
             networks: given.networks,
             max_addresses: given.max_addresses,
-            attestation: verify::attestation::Config {
+            attestation: verify::Attestations {
                 lifetime: given.lifetime,
                 scan_url: given.scan_url,
                 attester: given.attester,

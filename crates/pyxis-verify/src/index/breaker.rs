@@ -12,19 +12,19 @@ const REST: Duration = Duration::from_secs(5);
 
 /// Counts failures in a row.
 #[derive(Debug, Default)]
-pub struct Breaker {
+pub(super) struct Breaker {
     failures: AtomicU32,
     open_until: AtomicI64,
 }
 
 impl Breaker {
     /// Whether to ask at all.
-    pub fn admits(&self, now: UnixMillis) -> bool {
+    pub(super) fn admits(&self, now: UnixMillis) -> bool {
         now.0 >= self.open_until.load(Ordering::Relaxed)
     }
 
     /// Notes how it went. After a rest a single failure opens it again.
-    pub fn note(&self, success: bool, now: UnixMillis) {
+    pub(super) fn note(&self, success: bool, now: UnixMillis) {
         if success {
             self.failures.store(0, Ordering::Relaxed);
         } else if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES {

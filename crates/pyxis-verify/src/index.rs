@@ -1,18 +1,21 @@
 //! The external attestation index: every page of it, and rule 3 exactly (Spec 2, rule 3).
 
+mod breaker;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, Request, StatusCode};
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
-use pyxis_core::clock::UnixMillis;
-use pyxis_net::body;
+use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_net::{Client, body};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::breaker::Breaker;
+use self::breaker::Breaker;
+use crate::config::Attestations;
 use crate::error::{BoxError, Error, Result};
-use crate::state::State;
 
 /// How long the index may take for one page.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,73 +101,115 @@ fn name(value: &Value) -> Option<String> {
     }
 }
 
-/// What is known of the index.
+/// The index, and what is known of it.
 pub struct Index {
+    net: Client,
+    clock: Arc<dyn Clock>,
+    config: Attestations,
     breaker: Breaker,
     known: Cache<EvmAddress, (Found, UnixMillis)>,
 }
 
-impl Default for Index {
-    fn default() -> Self {
-        Self { breaker: Breaker::default(), known: Cache::new(REMEMBERED) }
+impl Index {
+    /// The index of the settings, asked over `net`.
+    pub fn new(net: &Client, clock: &Arc<dyn Clock>, config: &Attestations) -> Self {
+        Self {
+            net: net.clone(),
+            clock: Arc::clone(clock),
+            config: config.clone(),
+            breaker: Breaker::default(),
+            known: Cache::new(REMEMBERED),
+        }
     }
-}
 
-/// Whether an address has a valid clean-hands attestation: the one that is valid longest. A failure of the
-/// index is an error, never `None`.
-pub async fn clean_hands(state: &State, address: EvmAddress) -> Result<Option<Found>> {
-    let config = &state.config.attestation;
-    let (Some(url), Some(attester)) = (&config.scan_url, config.attester) else {
-        return Err(Error::NotConfigured);
-    };
-    let now = state.now();
-    let remembered = state.index.known.get(&address).filter(|(found, at)| {
-        now.since(*at) < config.remember && now >= *at && found.valid_until > now.seconds()
-    });
-    if let Some((found, _)) = remembered {
-        return Ok(Some(found));
-    }
-    if !state.index.breaker.admits(now) {
-        return Err(Error::Index("it failed several times in a row, and is left alone for a while".into()));
-    }
-    let read = all(state, url, address).await;
-    state.index.breaker.note(read.is_ok(), state.now());
-    let rule = Rule { schema: config.schema.clone(), attester };
-    let rows = read.map_err(Error::Index)?;
-    let valid = rows.iter().filter_map(|row| valid(row, &rule, now));
-    let found = valid.max_by_key(|found| found.valid_until);
-    match &found {
-        Some(found) => state.index.known.insert(address, (found.clone(), now)),
-        None => state.index.known.invalidate(&address),
-    }
-    Ok(found)
-}
-
-/// Every attestation of an address.
-async fn all(state: &State, url: &str, address: EvmAddress) -> Result<Vec<Attestation>, BoxError> {
-    let mut rows = Vec::new();
-    for number in 1..=MAX_PAGES {
-        let Some(page) = page(state, url, address, number).await? else {
-            // Nobody ever attested anything to this address.
-            return if number == 1 { Ok(rows) } else { Err("the index lost the address half way".into()) };
+    /// Whether an address has a valid clean-hands attestation: the one that is valid longest. A failure of the
+    /// index is an error, never `None`.
+    pub async fn clean_hands(&self, address: EvmAddress) -> Result<Option<Found>> {
+        let config = &self.config;
+        let (Some(url), Some(attester)) = (&config.scan_url, config.attester) else {
+            return Err(Error::NotConfigured);
         };
-        if page.number.is_some_and(|told| told != number) {
-            return Err("the index gave another page than was asked for".into());
+        let now = self.clock.now();
+        let remembered = self.known.get(&address).filter(|(found, at)| {
+            now.since(*at) < config.remember && now >= *at && found.valid_until > now.seconds()
+        });
+        if let Some((found, _)) = remembered {
+            return Ok(Some(found));
         }
-        let read = page.rows.len() as u64;
-        rows.extend(page.rows);
-        let so_far = rows.len() as u64;
-        match (page.total, page.size) {
-            (Some(total), _) if so_far >= total => return Ok(rows),
-            (Some(_), _) if read == 0 => {
-                return Err("the index gave fewer attestations than it counts".into());
+        if !self.breaker.admits(now) {
+            return Err(Error::Index(
+                "it failed several times in a row, and is left alone for a while".into(),
+            ));
+        }
+        let read = self.all(url, address).await;
+        self.breaker.note(read.is_ok(), self.clock.now());
+        let rule = Rule { schema: config.schema.clone(), attester };
+        let rows = read.map_err(Error::Index)?;
+        let valid = rows.iter().filter_map(|row| valid(row, &rule, now));
+        let found = valid.max_by_key(|found| found.valid_until);
+        match &found {
+            Some(found) => self.known.insert(address, (found.clone(), now)),
+            None => self.known.invalidate(&address),
+        }
+        Ok(found)
+    }
+
+    /// Every attestation of an address.
+    async fn all(&self, url: &str, address: EvmAddress) -> Result<Vec<Attestation>, BoxError> {
+        let mut rows = Vec::new();
+        for number in 1..=MAX_PAGES {
+            let Some(page) = self.page(url, address, number).await? else {
+                // Nobody ever attested anything to this address.
+                return if number == 1 {
+                    Ok(rows)
+                } else {
+                    Err("the index lost the address half way".into())
+                };
+            };
+            if page.number.is_some_and(|told| told != number) {
+                return Err("the index gave another page than was asked for".into());
             }
-            (None, Some(size)) if read >= size && read > 0 => {}
-            (None, _) => return Ok(rows),
-            (Some(_), _) => {}
+            let read = page.rows.len() as u64;
+            rows.extend(page.rows);
+            let so_far = rows.len() as u64;
+            match (page.total, page.size) {
+                (Some(total), _) if so_far >= total => return Ok(rows),
+                (Some(_), _) if read == 0 => {
+                    return Err("the index gave fewer attestations than it counts".into());
+                }
+                (None, Some(size)) if read >= size && read > 0 => {}
+                (None, _) => return Ok(rows),
+                (Some(_), _) => {}
+            }
+        }
+        Err("the index has more pages than are read".into())
+    }
+
+    /// One page; `None` for 404.
+    async fn page(&self, url: &str, address: EvmAddress, number: u64) -> Result<Option<Page>, BoxError> {
+        let uri =
+            format!("{}/api/scan/addresses/{address}/attestations?page={number}", url.trim_end_matches('/'));
+        let request =
+            Request::builder().method(Method::GET).uri(uri).header(http::header::ACCEPT, "application/json");
+        let request = request.body(body::empty())?;
+        let reading = async {
+            let response = self.net.send(request, PATIENCE).await?;
+            let status = response.status();
+            Ok::<_, BoxError>((status, body::read_capped(response.into_body(), MAX_PAGE).await?))
+        };
+        let (status, bytes) = tokio::time::timeout(PATIENCE, reading).await??;
+        match status {
+            StatusCode::NOT_FOUND => Ok(None),
+            StatusCode::OK => {
+                let envelope: Envelope = serde_json::from_slice(&bytes)?;
+                if envelope.success == Some(false) {
+                    return Err("the index says that it failed".into());
+                }
+                Ok(Some(envelope.data))
+            }
+            other => Err(format!("the index answered {other}").into()),
         }
     }
-    Err("the index has more pages than are read".into())
 }
 
 #[derive(Deserialize)]
@@ -191,32 +236,6 @@ fn count<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Er
         Value::Null => Ok(None),
         Value::String(text) => text.parse().map(Some).map_err(serde::de::Error::custom),
         value => value.as_u64().map(Some).ok_or_else(|| serde::de::Error::custom("not a count")),
-    }
-}
-
-/// One page; `None` for 404.
-async fn page(state: &State, url: &str, address: EvmAddress, number: u64) -> Result<Option<Page>, BoxError> {
-    let uri =
-        format!("{}/api/scan/addresses/{address}/attestations?page={number}", url.trim_end_matches('/'));
-    let request =
-        Request::builder().method(Method::GET).uri(uri).header(http::header::ACCEPT, "application/json");
-    let request = request.body(body::empty())?;
-    let reading = async {
-        let response = state.net.send(request, PATIENCE).await?;
-        let status = response.status();
-        Ok::<_, BoxError>((status, body::read_capped(response.into_body(), MAX_PAGE).await?))
-    };
-    let (status, bytes) = tokio::time::timeout(PATIENCE, reading).await??;
-    match status {
-        StatusCode::NOT_FOUND => Ok(None),
-        StatusCode::OK => {
-            let envelope: Envelope = serde_json::from_slice(&bytes)?;
-            if envelope.success == Some(false) {
-                return Err("the index says that it failed".into());
-            }
-            Ok(Some(envelope.data))
-        }
-        other => Err(format!("the index answered {other}").into()),
     }
 }
 

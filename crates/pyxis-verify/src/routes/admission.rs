@@ -6,9 +6,7 @@ use axum::extract::{Request, State as Extract};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
-use ipnet::IpNet;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::secret::SecretString;
 use pyxis_http::client_ip::{Peer, client_ip};
 use pyxis_store::visits;
 
@@ -18,24 +16,7 @@ use crate::state::State;
 /// The window of the rate limit.
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// Settings.
-#[derive(Clone, Debug, Default)]
-pub struct Admission {
-    /// The key that is asked for.
-    pub api_key: Option<SecretString>,
-    /// Requests of one IP address in a minute; 0 for no limit.
-    pub per_minute: u32,
-    /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpNet>,
-}
-
-impl Admission {
-    pub(crate) fn is_open(&self) -> bool {
-        self.api_key.is_none() && self.per_minute == 0
-    }
-}
-
-pub(crate) async fn admit(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
     // A request as a whole cannot be lent to two threads.
     let (headers, peer) = (request.headers().clone(), request.extensions().get::<Peer>().copied());
     match check(&state, &headers, peer).await {

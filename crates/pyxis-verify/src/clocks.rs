@@ -1,0 +1,99 @@
+//! The clocks of the networks, as this node knows them. Where no node says otherwise, blocks are counted here,
+//! from 1, one every second by default.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::NetworkName;
+use pyxis_store::block_clocks::ClockRow;
+
+/// A block and its moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its number.
+    pub height: i64,
+    /// Its timestamp.
+    pub at: UnixMillis,
+}
+
+/// The clocks that run.
+#[derive(Default)]
+pub(crate) struct Clocks(RwLock<BTreeMap<NetworkName, Arc<Local>>>);
+
+impl Clocks {
+    /// The clock of a network, if it runs.
+    pub(crate) fn of(&self, network: &NetworkName) -> Option<Arc<Local>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(network).map(Arc::clone)
+    }
+
+    /// Whether none was started yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Lets clocks run; those that do go on.
+    pub(crate) fn start(&self, rows: &[ClockRow]) {
+        let mut running = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for row in rows {
+            running.entry(row.network.clone()).or_insert_with(|| Arc::new(Local::new(row)));
+        }
+    }
+}
+
+/// A network whose blocks are counted here.
+pub(crate) struct Local {
+    genesis_at: UnixMillis,
+    block_ms: i64,
+    /// As far as this node knows: the database may know of a higher one.
+    sealed: AtomicI64,
+}
+
+impl Local {
+    fn new(row: &ClockRow) -> Self {
+        let block_ms = row.block_ms.max(1);
+        Self { genesis_at: row.genesis_at, block_ms, sealed: AtomicI64::new(row.sealed_height) }
+    }
+
+    /// The newest block.
+    pub(crate) fn head(&self, now: UnixMillis) -> Block {
+        let elapsed = now.0.saturating_sub(self.genesis_at.0).max(0);
+        self.block(1 + elapsed / self.block_ms)
+    }
+
+    /// A block and its moment.
+    pub(crate) fn block(&self, height: i64) -> Block {
+        let after = height.saturating_sub(1).saturating_mul(self.block_ms);
+        Block { height, at: UnixMillis(self.genesis_at.0.saturating_add(after)) }
+    }
+
+    /// The highest block that was answered for, as far as this node knows.
+    pub(crate) fn sealed(&self) -> i64 {
+        self.sealed.load(Ordering::Acquire)
+    }
+
+    /// Notes what the database says of it.
+    pub(crate) fn note_sealed(&self, height: i64) {
+        self.sealed.fetch_max(height, Ordering::AcqRel);
+    }
+}
+
+/// The newest block of a clock that counts here.
+pub fn counted(clock: &ClockRow, now: UnixMillis) -> Block {
+    Local::new(clock).head(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_counted_from_one_and_have_their_moment() {
+        let local = Local { genesis_at: UnixMillis(10_000), block_ms: 2000, sealed: AtomicI64::new(0) };
+        assert_eq!(local.head(UnixMillis(10_000)), Block { height: 1, at: UnixMillis(10_000) });
+        assert_eq!(local.head(UnixMillis(13_999)), Block { height: 2, at: UnixMillis(12_000) });
+        assert_eq!(local.head(UnixMillis(0)).height, 1);
+        assert_eq!(local.block(3).at, UnixMillis(14_000));
+    }
+}
