@@ -26,6 +26,11 @@ pub fn decode_prefixed(text: &str) -> Option<Vec<u8>> {
     decode(text.strip_prefix("0x")?)
 }
 
+/// The bytes of digits with or without `0x` in front.
+pub fn decode_either(text: &str) -> Option<Vec<u8>> {
+    decode(text.strip_prefix("0x").unwrap_or(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +51,7 @@ mod tests {
             (decode_prefixed("00"), decode_prefixed("0x0x00"), decode_prefixed("0x0")),
             (None, None, None)
         );
+        assert_eq!((decode_either("0x0a"), decode_either("0a")), (Some(vec![10]), Some(vec![10])));
+        assert_eq!((decode_either("0x0x00"), decode_either("0X00")), (None, None));
     }
 }

@@ -11,8 +11,6 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use zeroize::Zeroizing;
 
-use crate::payload::from_hex;
-
 /// What a template may name.
 pub const NAMES: &[&str] = &[
     "method",
@@ -89,7 +87,7 @@ pub fn headers(
 fn decode_key(encoding: KeyEncoding, key: &str) -> Option<Zeroizing<Vec<u8>>> {
     match encoding {
         KeyEncoding::Text => Some(key.as_bytes().to_vec()),
-        KeyEncoding::Hex => from_hex(key.trim()),
+        KeyEncoding::Hex => hex::decode_either(key.trim()),
         KeyEncoding::Base64 => STANDARD.decode(key.trim()).ok(),
     }
     .map(Zeroizing::new)

@@ -81,7 +81,7 @@ impl SigningKey {
 
     /// Reads a key as hexadecimal digits, with or without `0x`.
     pub fn from_hex(algorithm: Algorithm, text: &str) -> Result<Self, BadKey> {
-        let bytes = crate::payload::from_hex(text).map(Zeroizing::new).ok_or(BadKey)?;
+        let bytes = hex::decode_either(text).map(Zeroizing::new).ok_or(BadKey)?;
         Self::new(algorithm, &bytes)
     }
 

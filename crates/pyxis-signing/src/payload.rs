@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use pyxis_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
@@ -128,7 +129,7 @@ impl SignRequest {
                 (ToSign::Digest(typed.digest), View::Typed(typed.shown))
             }
         };
-        let digest = pyxis_core::hex::encode(&match &to_sign {
+        let digest = hex::encode(&match &to_sign {
             ToSign::Digest(digest) => *digest,
             ToSign::Message(message) => Sha256::digest(message).into(),
         });
@@ -140,7 +141,7 @@ impl SignRequest {
         let payload = &self.payload;
         match self.encoding {
             Encoding::Utf8 => Ok(payload.as_bytes().to_vec()),
-            Encoding::Hex => from_hex(payload)
+            Encoding::Hex => hex::decode_either(payload)
                 .ok_or_else(|| bad("payload", "not an even number of hexadecimal digits, as encoding says")),
             Encoding::Base64 => {
                 STANDARD.decode(payload).map_err(|_| bad("payload", "not base64, as encoding says"))
@@ -207,11 +208,6 @@ fn personal_message(message: &[u8]) -> [u8; 32] {
     let length = message.len().to_string();
     let parts: [&[u8]; 3] = [b"\x19Ethereum Signed Message:\n", length.as_bytes(), message];
     Keccak256::digest(parts.concat()).into()
-}
-
-/// The bytes of an even number of hexadecimal digits, with or without `0x`.
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    pyxis_core::hex::decode(text.strip_prefix("0x").unwrap_or(text))
 }
 
 #[cfg(test)]

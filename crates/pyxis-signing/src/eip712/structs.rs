@@ -268,5 +268,5 @@ fn count(text: &str) -> Option<usize> {
 
 /// The bytes of `0x` and an even number of hexadecimal digits.
 pub fn hex(text: &str) -> Option<Vec<u8>> {
-    text.starts_with("0x").then(|| crate::payload::from_hex(text)).flatten()
+    pyxis_core::hex::decode_prefixed(text)
 }

@@ -4,7 +4,6 @@ use pyxis_core::hex;
 use sha2::Sha256;
 
 use super::*;
-use crate::payload::from_hex;
 
 fn key(algorithm: Algorithm, hex: &str) -> SigningKey {
     SigningKey::from_hex(algorithm, hex).unwrap()
@@ -50,7 +49,7 @@ fn a_secp256k1_signature_is_low_and_recovers_its_key() {
         let key = SigningKey::new(Algorithm::Secp256k1, secret.expose()).unwrap();
         let digest: [u8; 32] = Sha256::digest(seed.to_be_bytes()).into();
         let signed = key.sign(&ToSign::Digest(digest)).unwrap();
-        let signature = Signature::from_slice(&from_hex(&signed.signature).unwrap()).unwrap();
+        let signature = Signature::from_slice(&hex::decode_either(&signed.signature).unwrap()).unwrap();
         assert_eq!(signature.normalize_s(), signature, "high s");
         let id = RecoveryId::from_byte(signed.recovery_id.unwrap()).unwrap();
         let recovered = VerifyingKey::recover_from_prehash(&digest, &signature, id).unwrap();
@@ -91,8 +90,10 @@ fn ring_verifies_what_is_signed_with_ed25519_and_p256() {
         ] {
             let secret = generate(algorithm, &entropy);
             let signed = SigningKey::new(algorithm, secret.expose()).unwrap().sign(&what).unwrap();
-            let (public, signature) =
-                (from_hex(&signed.public_key).unwrap(), from_hex(&signed.signature).unwrap());
+            let (public, signature) = (
+                hex::decode_either(&signed.public_key).unwrap(),
+                hex::decode_either(&signed.signature).unwrap(),
+            );
             let how: &dyn VerificationAlgorithm =
                 if algorithm == Algorithm::Ed25519 { &ED25519 } else { &ECDSA_P256_SHA256_FIXED };
             let key = UnparsedPublicKey::new(how, public);

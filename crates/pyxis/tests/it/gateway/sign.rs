@@ -27,7 +27,7 @@ async fn signed(world: &World, name: &str, body: &Value) -> Value {
 }
 
 fn bytes(signed: &Value, member: &str) -> Vec<u8> {
-    pyxis_signing::payload::from_hex(signed[member].as_str().unwrap()).unwrap()
+    pyxis_core::hex::decode_either(signed[member].as_str().unwrap()).unwrap()
 }
 
 /// The example of EIP-712.
