@@ -6,7 +6,7 @@
 
 mod db;
 mod error;
-mod events;
+mod event;
 mod like;
 mod locks;
 mod migrate;
@@ -14,6 +14,7 @@ mod page;
 #[cfg(test)]
 mod plans;
 mod url;
+mod watch;
 
 pub mod access_tokens;
 pub mod activity;
@@ -77,7 +78,7 @@ use tokio::sync::broadcast;
 use db::Backend;
 pub use db::{Executor, Tx};
 pub use error::StoreError;
-pub use events::Event;
+pub use event::Event;
 pub use page::Page;
 pub use url::DatabaseUrl;
 
@@ -200,7 +201,7 @@ impl Store {
     /// Starts, once, the background task that notices what other processes commit. It ends with the
     /// last clone of the store.
     pub fn watch(&self) {
-        events::watch(&self.inner);
+        watch::watch(&self.inner);
     }
 
     pub(crate) fn backend(&self) -> &Backend {

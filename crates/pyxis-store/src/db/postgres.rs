@@ -153,7 +153,7 @@ impl Transaction {
     pub(crate) async fn commit(self, events: &[Event]) -> Result<(), StoreError> {
         for event in events {
             let notify =
-                super::sql("SELECT pg_notify($1, $2)").bind(crate::events::CHANNEL).bind(event.to_payload());
+                super::sql("SELECT pg_notify($1, $2)").bind(crate::event::CHANNEL).bind(event.to_payload());
             self.execute(&notify).await?;
         }
         self.client()?.batch_execute("COMMIT").await.map_err(failure)?;

@@ -1,0 +1,41 @@
+//! What other parts of the program wait for.
+
+use pyxis_core::id::{TxnId, WorkspaceId};
+
+/// Something changed. Only a hint to look again: the rows are the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An approval was created or changed its state.
+    Approval {
+        /// Its workspace.
+        workspace: WorkspaceId,
+        /// The approval.
+        txn: TxnId,
+    },
+    /// Configuration changed (see [`crate::generations`]).
+    Configuration,
+    /// Another process changed something, or events may have been missed: look at whatever you wait for.
+    Unknown,
+}
+
+/// The PostgreSQL notification channel.
+pub(crate) const CHANNEL: &str = "pyxis";
+
+impl Event {
+    pub(crate) fn to_payload(self) -> String {
+        match self {
+            Self::Approval { workspace, txn } => format!("approval {workspace} {txn}"),
+            Self::Configuration => "configuration".to_owned(),
+            Self::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    pub(crate) fn from_payload(text: &str) -> Self {
+        let mut words = text.split(' ');
+        match (words.next(), words.next().map(str::parse), words.next().map(str::parse)) {
+            (Some("approval"), Some(Ok(workspace)), Some(Ok(txn))) => Self::Approval { workspace, txn },
+            (Some("configuration"), None, None) => Self::Configuration,
+            _ => Self::Unknown,
+        }
+    }
+}
