@@ -10,70 +10,11 @@ use tract_onnx::pb::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, type_proto,
 };
 
+use crate::ask::Ask;
 use crate::attributes::Attributes;
-use crate::program::Ask;
-use crate::rows::TREES;
+use crate::operators::{OPERATORS, TREES};
 use crate::trees::Trees;
 use crate::{MOST_OPERATORS, MOST_STEPS, Refused};
-
-/// Operators that are supported, of `ai.onnx` and `ai.onnx.ml`. None of them loops, or makes more of its
-/// input than its weights say.
-pub const OPERATORS: &[&str] = &[
-    "Abs",
-    "Add",
-    "ArgMax",
-    "ArrayFeatureExtractor",
-    "BatchNormalization",
-    "Cast",
-    "Clip",
-    "Concat",
-    "Constant",
-    "Div",
-    "Dropout",
-    "Elu",
-    "Equal",
-    "Exp",
-    "Flatten",
-    "Gather",
-    "Gemm",
-    "Greater",
-    "Identity",
-    "Imputer",
-    "IsNaN",
-    "LeakyRelu",
-    "Less",
-    "LinearClassifier",
-    "LinearRegressor",
-    "Log",
-    "MatMul",
-    "Max",
-    "Min",
-    "Mul",
-    "Neg",
-    "Normalizer",
-    "Not",
-    "Pow",
-    "Reciprocal",
-    "ReduceMean",
-    "ReduceSum",
-    "Relu",
-    "Reshape",
-    "Scaler",
-    "Selu",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Sqrt",
-    "Squeeze",
-    "Sub",
-    "Sum",
-    "Tanh",
-    "TreeEnsembleClassifier",
-    "TreeEnsembleRegressor",
-    "Unsqueeze",
-    "Where",
-    "ZipMap",
-];
 
 /// Operators that weights alone may go through: they do not grow by it.
 const OF_WEIGHTS: &[&str] =

@@ -6,16 +6,19 @@
 //! scored by it. What passes runs in `tract`, with the trees, scalers and imputers of this crate: those of
 //! the library follow places in the file without looking.
 
+mod ask;
 mod attributes;
 mod graph;
+mod operators;
 mod program;
 mod refused;
 mod rows;
 mod shaping;
 mod trees;
 
-pub use graph::OPERATORS;
-pub use program::{About, Ask, Failed, Program};
+pub use ask::Ask;
+pub use operators::OPERATORS;
+pub use program::{About, Failed, Program};
 pub use refused::Refused;
 
 /// The largest file, in bytes.

@@ -8,26 +8,14 @@ use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::internal::DimLike;
 
+use crate::ask::Ask;
 use crate::graph::{self, Checked};
-use crate::{MOST_BYTES, Refused, rows};
+use crate::{MOST_BYTES, Refused, operators};
 
 /// The largest table within a model.
 const MOST_NUMBERS: usize = 1 << 18;
 /// How far from a probability rounding may lead.
 const ROUNDING: f64 = 1e-3;
-
-/// What a model is to be.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ask {
-    /// How many features it is given.
-    pub features: usize,
-    /// The output that holds the probability, where the file leaves a choice.
-    pub output: Option<String>,
-    /// The column of that output that is the human one; otherwise what labels in the file say, or the last.
-    pub human: Option<usize>,
-    /// What stands for the unknown; otherwise the model is given NaN.
-    pub unknown: Option<f32>,
-}
 
 /// What a file says of itself and how it is used.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +69,7 @@ impl Program {
 
     fn read(bytes: &[u8], ask: &Ask) -> Result<Self, Refused> {
         let mut library = tract_onnx::onnx();
-        rows::teach(&mut library);
+        operators::teach(&mut library);
         let model = library
             .proto_model_for_read(&mut &bytes[..])
             .map_err(|error| Refused::NotOnnx(error.to_string()))?;

@@ -1,21 +1,15 @@
-//! Operators of this crate in the library: what answers row by row.
+//! What answers row by row, as an operator of the library.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tract_onnx::Onnx;
-use tract_onnx::model::ParsingContext;
-use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_hir::internal::{
     Datum, EvalContext, EvalOp, Expansion, InferenceOp, InferenceResult, IntoTValue, Op, OutletId, Solver,
     SpecialOps, StaticName, TValue, TVec, Tensor, TensorProxy, ToDim, TractResult, TypedFact, TypedModel,
-    TypedOp, args_1, as_op, bail, check_input_arity, check_output_arity, expand, format_err, op_as_typed_op,
+    TypedOp, args_1, as_op, bail, check_input_arity, check_output_arity, expand, op_as_typed_op,
     op_out_of_plan, tvec,
 };
 use tract_onnx::tract_hir::internal::{DatumExt as _, DimLike as _};
-
-use crate::shaping::{Imputer, Scaler};
-use crate::trees::Trees;
 
 /// What makes one row of another.
 pub(crate) trait Rows: Debug + Send + Sync + 'static {
@@ -34,28 +28,9 @@ pub(crate) trait Rows: Debug + Send + Sync + 'static {
     fn answer(&self, row: &[f32], into: &mut Vec<f32>);
 }
 
-/// The name of trees, of both kinds, once they are looked through.
-pub(crate) const TREES: &str = "PyxisTrees";
-
-/// Teaches the library what it does not know or does not do carefully.
-pub(crate) fn teach(library: &mut Onnx) {
-    library.op_register.insert(TREES, trees);
-    library.op_register.insert("Scaler", |_, node| wrapped(Scaler::read(node)));
-    library.op_register.insert("Imputer", |_, node| wrapped(Imputer::read(node)));
-}
-
-type Built = TractResult<(Box<dyn InferenceOp>, Vec<String>)>;
-
-/// The kind is written in the domain, which the library does not read.
-fn trees(_: &ParsingContext, node: &NodeProto) -> Built {
-    let mut node = node.clone();
-    node.op_type.clone_from(&node.domain);
-    wrapped(Trees::read(&node))
-}
-
-fn wrapped<R: Rows>(read: Result<R, String>) -> Built {
-    let rows = read.map_err(|why| format_err!("{why}"))?;
-    Ok((expand(ByRow(Arc::new(rows))), Vec::new()))
+/// The operator that answers as `rows` does.
+pub(crate) fn operator(rows: impl Rows) -> Box<dyn InferenceOp> {
+    expand(ByRow(Arc::new(rows)))
 }
 
 #[derive(Clone, Debug)]
