@@ -2,8 +2,17 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use crate::gzip::Header;
-use crate::stage::Bad;
+use crate::gzip::{BadHeader, Header};
+
+/// The input is not what its coding says.
+#[derive(Debug)]
+pub(crate) struct Bad;
+
+impl From<BadHeader> for Bad {
+    fn from(_: BadHeader) -> Self {
+        Self
+    }
+}
 
 /// Where a gzip stream is.
 enum Part {

@@ -4,23 +4,12 @@ use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use zstd::stream::raw::{DParameter, Decoder as Unzstd, InBuffer, Operation, OutBuffer};
 
-use crate::gzip::BadHeader;
-use crate::inflate::{Gunzip, Inflate};
+use crate::inflate::{Bad, Gunzip, Inflate};
 
 /// 8 MiB, the window that RFC 9659 allows for the content coding zstd.
 const ZSTD_MAX_WINDOW_LOG: u32 = 23;
 
 type Unbrotli = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
-
-/// The input is not what its coding says.
-#[derive(Debug)]
-pub(crate) struct Bad;
-
-impl From<BadHeader> for Bad {
-    fn from(_: BadHeader) -> Self {
-        Self
-    }
-}
 
 /// A coding of the registry for `Content-Encoding` that can be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
