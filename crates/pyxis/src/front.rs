@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -14,7 +15,11 @@ use pyxis_scoring::PlainScore;
 use tower::{Service, ServiceExt};
 
 use crate::app::App;
-use crate::serve::source;
+
+/// Where request ids come from.
+pub(crate) fn source(app: &App) -> Source {
+    Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
+}
 
 /// Takes `/forward` and plain requests for a score past the router: its layers and boxes cost a busy
 /// server a tenth of its time.

@@ -1,7 +1,6 @@
 //! The server: routes, workers, and an orderly end.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -13,7 +12,7 @@ use http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
-use pyxis_http::request_id::{self, Source};
+use pyxis_http::request_id;
 use pyxis_http::{Problem, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
@@ -24,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
-use crate::front::Front;
+use crate::front::{Front, source};
 use crate::openapi;
 use crate::traces::{self, Traces};
 
@@ -171,10 +170,6 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
 /// What tells whether the process lives and could serve.
 pub fn health(state: gateway::State) -> Router {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
-}
-
-pub(crate) fn source(app: &App) -> Source {
-    Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
 async fn not_found() -> Response {
