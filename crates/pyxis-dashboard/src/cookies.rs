@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use http::header::COOKIE;
+use axum::response::Response;
+use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 
 /// A cookie of ours.
@@ -71,6 +72,13 @@ impl Cookies {
     /// A `Set-Cookie` that removes it.
     pub(crate) fn clear(self, cookie: Cookie) -> Option<HeaderValue> {
         self.set(cookie, "", Duration::ZERO)
+    }
+}
+
+/// Puts a cookie into a response, if there is one to put.
+pub(crate) fn append(response: &mut Response, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
     }
 }
 

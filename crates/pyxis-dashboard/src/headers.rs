@@ -11,9 +11,8 @@ use http::{HeaderValue, Method};
 use pyxis_core::id::RequestId;
 
 use crate::State;
-use crate::cookies::Cookie;
+use crate::cookies::{Cookie, append};
 use crate::error::{self, Failure};
-use crate::session::append;
 
 const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");

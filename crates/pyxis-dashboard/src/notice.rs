@@ -10,8 +10,7 @@ use http::StatusCode;
 use http::header::LOCATION;
 
 use crate::State;
-use crate::cookies::Cookie;
-use crate::session::append;
+use crate::cookies::{Cookie, append};
 use crate::view::Flash;
 
 const LIFETIME: Duration = Duration::from_mins(1);

@@ -2,7 +2,6 @@
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
-use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use pyxis_core::id::CredentialId;
@@ -15,7 +14,7 @@ use pyxis_gateway::service::sessions::{self, Person, SESSION_LIFETIME};
 use pyxis_gateway::service::workspaces;
 use pyxis_store::sessions::SessionKind;
 
-use crate::cookies::Cookie;
+use crate::cookies::{Cookie, append};
 use crate::notice::Notice;
 use crate::view::{Flash, Shell};
 use crate::{Error, State, csrf};
@@ -177,12 +176,6 @@ pub(crate) fn begin(state: &State, opened: &sessions::Opened, mut response: Resp
 pub(crate) fn end(state: &State, mut response: Response) -> Response {
     append(&mut response, state.cookies.clear(Cookie::Session));
     response
-}
-
-pub(crate) fn append(response: &mut Response, cookie: Option<http::HeaderValue>) {
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(SET_COOKIE, cookie);
-    }
 }
 
 /// `Owner`, `Admin`, `Member`.
