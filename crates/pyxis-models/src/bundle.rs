@@ -9,6 +9,7 @@ use crate::calibration::sigmoid;
 use crate::card::Card;
 use crate::chain::Model;
 use crate::custom::{self, Custom, CustomCard};
+use crate::explanation::{Contribution, Explanation};
 use crate::family::{Family, FamilyHead};
 use crate::features::{self, Features};
 
@@ -69,26 +70,6 @@ impl Scores {
             }
         }
     }
-}
-
-/// How a feature moved an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contribution {
-    /// Its place among the features.
-    pub feature: usize,
-    /// What the wallet has.
-    pub value: f32,
-    /// By how much it moved the log odds, towards human if positive.
-    pub moved: f64,
-}
-
-/// Why a model answered what it answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// The log odds before looking.
-    pub start: f64,
-    /// Features that moved them, the strongest first.
-    pub contributions: Vec<Contribution>,
 }
 
 impl Bundle {

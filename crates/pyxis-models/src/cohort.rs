@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::features::count;
 use crate::graph::{Graph, Node};
+use crate::numbers::{count, to_float};
 
 /// A user's first bridging.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,5 +112,5 @@ impl Arrival {
 }
 
 fn hours(seconds: u32) -> f32 {
-    crate::features::to_float(seconds) / 3600.0
+    to_float(seconds) / 3600.0
 }

@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Error;
-use crate::bundle::{Contribution, Explanation};
 use crate::calibration::Curve;
 use crate::chain::Model;
 use crate::dataset::{FOLDS, Row, Split};
+use crate::explanation::{Contribution, Explanation};
 use crate::features::{self, Features};
-use crate::metrics::{self, Quality};
-use crate::training::information;
+use crate::metrics::{self, Quality, information};
 
 /// Probabilities nearer to 0 or 1 than this are this: no model is that sure.
 const SURE: f64 = 1e-6;

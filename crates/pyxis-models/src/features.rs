@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chain::{Kind, Model, Scope};
 use crate::graph::{Graph, Node};
+use crate::numbers::{count, to_float};
 use crate::peers::Peers;
 use neighbours::Neighbours;
 use scope::Event;
@@ -234,17 +235,6 @@ impl Event {
             Scope::Nft => self.kind == Kind::Nft,
         }
     }
-}
-
-/// A count as a number.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^24, and near enough above")]
-pub fn to_float(count: u32) -> f32 {
-    count as f32
-}
-
-/// The number of some things.
-pub(crate) fn count(items: usize) -> f32 {
-    to_float(u32::try_from(items).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Curve;
+
 /// Points of a stored curve, at most.
 const POINTS: usize = 100;
 /// Bins of calibration and of histograms.
@@ -144,6 +146,17 @@ fn round(number: f64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "counts of addresses are far below 2^53")]
 pub(crate) fn float(count: usize) -> f64 {
     count as f64
+}
+
+/// How much a model tells, in nats: what the log loss of the mean loses by asking it.
+pub(crate) fn information(raw: &[(f64, bool)], curve: Curve) -> f64 {
+    let humans = float(raw.iter().filter(|(_, human)| *human).count()) / float(raw.len().max(1));
+    let entropy = -(humans * humans.ln() + (1.0 - humans) * (1.0 - humans).ln());
+    let loss = |(answer, human): &(f64, bool)| {
+        let probability = curve.probability(*answer).clamp(1e-9, 1.0 - 1e-9);
+        -(if *human { probability } else { 1.0 - probability }).ln()
+    };
+    (entropy - raw.iter().map(loss).sum::<f64>() / float(raw.len().max(1))).max(1e-3)
 }
 
 #[cfg(test)]

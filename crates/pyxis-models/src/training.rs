@@ -262,16 +262,5 @@ impl Steps<'_> {
     }
 }
 
-/// How much a model tells, in nats: what the log loss of the mean loses by asking it.
-pub(crate) fn information(raw: &[(f64, bool)], curve: Curve) -> f64 {
-    let humans = float(raw.iter().filter(|(_, human)| *human).count()) / float(raw.len().max(1));
-    let entropy = -(humans * humans.ln() + (1.0 - humans) * (1.0 - humans).ln());
-    let loss = |(answer, human): &(f64, bool)| {
-        let probability = curve.probability(*answer).clamp(1e-9, 1.0 - 1e-9);
-        -(if *human { probability } else { 1.0 - probability }).ln()
-    };
-    (entropy - raw.iter().map(loss).sum::<f64>() / float(raw.len().max(1))).max(1e-3)
-}
-
 #[cfg(test)]
 mod tests;

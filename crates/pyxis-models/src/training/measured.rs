@@ -1,13 +1,13 @@
 //! Models judged by what they say of addresses that they did not see.
 
 use super::fit::{self, Matrix};
-use super::{LABELLED, Options, Spec, Steps, UNSEEN, information};
+use super::{LABELLED, Options, Spec, Steps, UNSEEN};
 use crate::Error;
 use crate::bundle::{Single, mean};
 use crate::calibration::Curve;
 use crate::chain::{Model, Scope};
 use crate::dataset::{FOLDS, Row, Split};
-use crate::metrics::{self, Quality};
+use crate::metrics::{self, Quality, information};
 
 /// The raw answer of a model that did not see the row.
 #[derive(Clone, Copy, Debug)]

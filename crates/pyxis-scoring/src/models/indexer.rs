@@ -12,9 +12,10 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
 use pyxis_models::chain::{Chain, Kind};
+use pyxis_models::features::Features;
 use pyxis_models::features::scope::Event;
-use pyxis_models::features::{self, Features};
 use pyxis_models::graph::Node;
+use pyxis_models::numbers;
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
 use pyxis_store::{Store, activity};
@@ -148,7 +149,7 @@ impl Indexer {
         for some in parties.chunks(PAGE) {
             for (address, known) in activity::parties(&self.store, some).await? {
                 if let Some(place) = places.get(&address) {
-                    popularity.insert(*place, features::to_float(u32::try_from(known).unwrap_or(u32::MAX)));
+                    popularity.insert(*place, numbers::to_float(u32::try_from(known).unwrap_or(u32::MAX)));
                 }
             }
         }

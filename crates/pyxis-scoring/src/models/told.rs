@@ -103,7 +103,7 @@ fn part(
 
 fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Result<Vec<FeatureLine>, Error> {
     let Some(why) = bundle.explain(model, found)? else { return Ok(Vec::new()) };
-    let line = |entry: &pyxis_models::bundle::Contribution| FeatureLine {
+    let line = |entry: &pyxis_models::explanation::Contribution| FeatureLine {
         name: features::name(entry.feature),
         words: features::words(entry.feature),
         value: (!entry.value.is_nan()).then_some(entry.value),

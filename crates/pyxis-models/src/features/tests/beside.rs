@@ -9,7 +9,7 @@ fn event(chain: Chain, kind: Kind, party: Node, outgoing: bool, hour: u32) -> Ev
 }
 
 fn popularity(party: Node) -> f32 {
-    crate::features::to_float(party)
+    crate::numbers::to_float(party)
 }
 
 fn of_all(events: &[Event]) -> Features {
