@@ -8,8 +8,9 @@ use pyxis_store::scores::KeyHead;
 use pyxis_store::usage::Surface;
 use sha2::{Digest, Sha256};
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::limits::{Budget, limit_of_stamps};
+use crate::limits::limit_of_stamps;
 use crate::state::State;
 
 /// The header of the key.

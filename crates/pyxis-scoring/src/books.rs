@@ -1,15 +1,15 @@
 //! The database of scoring, with the outbox in which a changed score is told.
 
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::id::WebhookId;
+use pyxis_core::id::{ScorerId, WebhookId, WorkspaceId};
 use pyxis_core::score::Settled;
 use pyxis_core::webhook::{ScoreChanged, WebhookEvent};
 use pyxis_store::outbox::{self, Message, Outbox};
 use pyxis_store::{Store, Tx, scores};
 use serde::Deserialize;
 
-use crate::engine::Place;
 use crate::error::Result;
 
 /// What every transaction of scoring writes to.
@@ -32,6 +32,17 @@ impl std::ops::Deref for Books {
     fn deref(&self) -> &Store {
         &self.store
     }
+}
+
+/// Whose score in which scorer.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The scorer, one of the workspace.
+    pub scorer: ScorerId,
+    /// The address.
+    pub address: EvmAddress,
 }
 
 /// A stored score that is about to be replaced, and who wants to hear if that changes it.

@@ -12,7 +12,6 @@ mod revoke;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Input, Record, Settled, Stamp, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::Terms;
@@ -24,6 +23,7 @@ use live::Live;
 use crate::books::{Before, Books};
 use crate::error::{Error, Result};
 
+pub use crate::books::Place;
 pub use ingest::{Outcome, ingest, remove};
 pub use many::ingest_many;
 pub use rescore::rescore;
@@ -32,17 +32,6 @@ pub use revoke::{Revocation, revoke};
 
 /// Attempts before a transaction that others keep disturbing is given up.
 pub(crate) const ATTEMPTS: usize = 8;
-
-/// Whose score in which scorer.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The workspace.
-    pub workspace: WorkspaceId,
-    /// The scorer, one of the workspace.
-    pub scorer: ScorerId,
-    /// The address.
-    pub address: EvmAddress,
-}
 
 /// Computes and stores a score; its record as JSON. `None`: the address never had a Stamp, and nothing is
 /// stored for it. With `answer` the score is about to be answered, and becomes history.

@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode};
 use pyxis_store::StoreError;
 use serde_json::{Value, json};
 
-use crate::limits::Budget;
+use crate::budget::Budget;
 
 /// Any error, as a cause.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -7,6 +7,7 @@ pub mod activity;
 mod api;
 mod auth;
 mod books;
+mod budget;
 pub mod credential;
 pub mod engine;
 mod error;

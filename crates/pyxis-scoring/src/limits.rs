@@ -5,8 +5,6 @@
 mod lane;
 mod limiter;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
-
 pub(crate) use limiter::Limiter;
 
 /// Requests in a window of the Stamps endpoints, for a tier and the key's own number in tier 4.
@@ -26,27 +24,5 @@ pub fn limit_of_models(tier: i64, own: Option<i64>) -> i64 {
         3 => 2000,
         2 => 350,
         _ => 15,
-    }
-}
-
-/// What is left of a key's window.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    limit: i64,
-    remaining: i64,
-    /// Seconds until the next window.
-    pub(crate) reset_secs: u64,
-}
-
-const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
-
-impl Budget {
-    /// Tells the client.
-    pub(crate) fn write(&self, headers: &mut HeaderMap) {
-        headers.insert(LIMIT, HeaderValue::from(self.limit));
-        headers.insert(REMAINING, HeaderValue::from(self.remaining));
-        headers.insert(RESET, HeaderValue::from(self.reset_secs));
     }
 }

@@ -12,8 +12,8 @@ use pyxis_store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::Budget;
 use super::lane::{Lane, Place, Step};
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 
 /// What the requests of one lane have in common.
