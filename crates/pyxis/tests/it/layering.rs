@@ -1,10 +1,15 @@
-//! The walls between the crates (ARCHITECTURE.md, Who may import whom), enforced.
+//! The walls between the crates (ARCHITECTURE.md, Who may import whom) and the order of the modules within
+//! them, enforced.
+
+mod modules;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+
+use self::modules::Source;
 
 /// Which of our crates a crate may use, from the bottom up. Crates of later releases are listed already.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -140,6 +145,18 @@ fn the_table_of_layers_stands_bottom_up_so_it_has_no_circle() {
 }
 
 #[test]
+fn the_modules_of_a_crate_have_no_circle() {
+    let mut broken = Vec::new();
+    for package in packages() {
+        let needs = modules::needs(&sources(&package.directory.join("src")));
+        if let Some(circle) = modules::circle(&needs) {
+            broken.push(format!("{}: {}", package.name, circle.join(" needs ")));
+        }
+    }
+    assert!(broken.is_empty(), "move what they share below both\n{}", broken.join("\n"));
+}
+
+#[test]
 fn a_library_is_used_only_where_it_belongs() {
     let mut broken = Vec::new();
     for package in packages() {
@@ -251,6 +268,17 @@ fn list<'a>(value: &'a Value, member: &str) -> &'a [Value] {
 
 fn read(file: &Path) -> String {
     std::fs::read_to_string(file).expect("a source file is text")
+}
+
+/// The sources of a crate, each with its place among the modules.
+fn sources(src: &Path) -> Vec<Source> {
+    let place = |file: &Path| -> Vec<String> {
+        let below = file.strip_prefix(src).expect("it was found there").with_extension("");
+        let parts = below.iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        if parts == ["lib"] || parts == ["main"] { Vec::new() } else { parts }
+    };
+    let files = rust_files(src).into_iter();
+    files.map(|file| Source { place: place(&file), text: read(&file) }).collect()
 }
 
 /// Every Rust file below `directory`, which may be absent.

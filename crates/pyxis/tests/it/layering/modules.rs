@@ -1,0 +1,195 @@
+//! Which top-level modules of a crate need which, as its sources say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Other top-level modules that each needs.
+pub(super) type Needs = BTreeMap<String, BTreeSet<String>>;
+
+/// One file: the modules that lead to it, none for the root of the crate, and its text.
+pub(super) struct Source {
+    pub(super) place: Vec<String>,
+    pub(super) text: String,
+}
+
+/// What the modules of a crate need: whatever they name by a path, comments and tests aside. A name that the
+/// root passes on is one of the module that it is from.
+pub(super) fn needs(sources: &[Source]) -> Needs {
+    let mut tests = Vec::new();
+    let read: Vec<(&[String], String)> = sources
+        .iter()
+        .map(|source| {
+            let (code, found) = without_tests(&source.text);
+            tests.extend(found.into_iter().map(|name| [source.place.clone(), vec![name]].concat()));
+            (&source.place[..], code)
+        })
+        .collect();
+    let modules: BTreeSet<&str> =
+        read.iter().filter_map(|(place, _)| place.first()).map(String::as_str).collect();
+    let root = read.iter().filter(|(place, _)| place.is_empty());
+    let passed_on: BTreeMap<&str, &str> = root
+        .flat_map(|(_, code)| paths(code, "use "))
+        .filter_map(|path| Some((*path.last()?, *modules.get(path.first()?)?)))
+        .collect();
+    let module_of = |name: &str| modules.get(name).or_else(|| passed_on.get(name)).copied();
+    let mut needs = Needs::new();
+    for (place, code) in &read {
+        let Some(own) = place.first().filter(|_| !tests.iter().any(|test| place.starts_with(test))) else {
+            continue;
+        };
+        let others = named(place, code).into_iter().filter_map(module_of).filter(|other| other != own);
+        needs.entry(own.clone()).or_default().extend(others.map(str::to_owned));
+    }
+    needs
+}
+
+/// The names of the root that the code of a module goes through.
+fn named<'c>(place: &'c [String], code: &'c str) -> Vec<&'c str> {
+    let from_root = paths(code, "crate::");
+    let mut names: Vec<&str> = from_root.iter().filter_map(|path| path.first().copied()).collect();
+    for path in paths(code, "super::") {
+        // The word itself is one step up, and others may follow.
+        let more = path.iter().take_while(|part| **part == "super").count();
+        let above = &place[..place.len().saturating_sub(1 + more)];
+        names.extend(above.first().map(String::as_str).or(path.get(more).copied()));
+    }
+    names
+}
+
+/// Every path behind a word that is not a part of another one. A tree of `use` is a path for each leaf.
+fn paths<'c>(code: &'c str, word: &str) -> Vec<Vec<&'c str>> {
+    let mut paths = Vec::new();
+    for (at, _) in code.match_indices(word) {
+        if !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
+            tree(&code[at + word.len()..], &[], &mut paths);
+        }
+    }
+    paths
+}
+
+/// Reads a path or a tree of them; what is left of the text.
+fn tree<'c>(text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c str>>) -> &'c str {
+    let (mut text, mut path) = (text.trim_start(), before.to_vec());
+    loop {
+        if let Some(inside) = text.strip_prefix('{') {
+            return branches(inside, &path, paths);
+        }
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        path.extend((end > 0).then_some(&text[..end]));
+        text = &text[end..];
+        match text.strip_prefix("::") {
+            Some(rest) if end > 0 => text = rest,
+            _ => break,
+        }
+    }
+    paths.push(path);
+    text
+}
+
+/// The trees in braces.
+fn branches<'c>(mut text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c str>>) -> &'c str {
+    loop {
+        text = text.trim_start();
+        if let Some(rest) = text.strip_prefix('}') {
+            return rest;
+        }
+        text = tree(text, before, paths);
+        // Behind the path there may be another name for it, or a star.
+        let Some(end) = text.find([',', '}']) else { return text };
+        text = text[end..].strip_prefix(',').unwrap_or(&text[end..]);
+    }
+}
+
+/// The code without comments and without what is compiled for tests only, and the names of modules among that
+/// which are files of their own. As rustfmt writes it, an item ends where a line is as far in as its first.
+fn without_tests(text: &str) -> (String, Vec<String>) {
+    let (mut code, mut tests) = (String::new(), Vec::new());
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    while let Some(line) = lines.next() {
+        let Some(indent) = line.strip_suffix("#[cfg(test)]").filter(|indent| indent.trim().is_empty()) else {
+            code.push_str(line);
+            code.push('\n');
+            continue;
+        };
+        let item = lines.by_ref().find(|line| !line.trim_start().starts_with("#[")).unwrap_or_default();
+        if let Some((_, name)) =
+            item.trim_end_matches(';').rsplit_once("mod ").filter(|_| item.ends_with(';'))
+        {
+            tests.push(name.to_owned());
+        }
+        let ends = |line: &str| {
+            line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with(' '))
+                && line.ends_with([';', ',', '}'])
+        };
+        if !ends(item) {
+            let _rest = lines.by_ref().find(|line| ends(line));
+        }
+    }
+    (code, tests)
+}
+
+/// The modules of a circle in their order, the first again at the end; `None` where there is none.
+pub(super) fn circle(needs: &Needs) -> Option<Vec<&str>> {
+    let mut seen = BTreeSet::new();
+    needs.keys().find_map(|module| walk(needs, module, &mut Vec::new(), &mut seen))
+}
+
+fn walk<'n>(
+    needs: &'n Needs,
+    module: &'n str,
+    way: &mut Vec<&'n str>,
+    seen: &mut BTreeSet<&'n str>,
+) -> Option<Vec<&'n str>> {
+    if let Some(start) = way.iter().position(|earlier| *earlier == module) {
+        return Some([&way[start..], &[module]].concat());
+    }
+    if !seen.insert(module) {
+        return None;
+    }
+    way.push(module);
+    let found = needs.get(module).into_iter().flatten().find_map(|next| walk(needs, next, way, seen));
+    way.pop();
+    found
+}
+
+#[test]
+fn a_module_needs_what_it_names_outside_comments_and_tests() {
+    let source = |place: &str, text: &str| Source {
+        place: place.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        text: text.to_owned(),
+    };
+    let sources = [
+        source("", "mod door;\nmod error;\nmod state;\nmod wire;\n\npub use error::{Error, Result};\n"),
+        source("door", "use crate::state::State;\n\nfn open() -> crate::Result<()> {}\n"),
+        source(
+            "door/key",
+            "//! As [`crate::wire`] says.\n\nuse super::super::wire::{self as line, Head};\n\
+             use super::lock;\n\
+             \n#[cfg(test)]\nmod tests {\n    use crate::error::Error;\n}\n",
+        ),
+        source("error", "#[cfg(test)]\nmod wrong;\n\nuse pyxis_core::state::State;\n"),
+        source("error/wrong", "use crate::door::open;\n"),
+        source("state", "use crate::{\n    Error,\n    wire::{Head, *},\n};\n"),
+        source("wire", "#[cfg(test)]\nuse crate::door::open;\n"),
+    ];
+    let all = needs(&sources);
+    let of = |module: &str| all[module].iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    assert_eq!(of("door"), "error state wire");
+    assert_eq!((of("error"), of("state"), of("wire")), (String::new(), "error wire".into(), String::new()));
+    assert_eq!(circle(&all), None);
+}
+
+#[test]
+fn a_circle_is_found_wherever_it_begins_and_named_in_its_order() {
+    let needs = |pairs: &[(&str, &str)]| {
+        let mut needs = Needs::new();
+        for (module, other) in pairs {
+            needs.entry((*other).to_owned()).or_default();
+            needs.entry((*module).to_owned()).or_default().insert((*other).to_owned());
+        }
+        needs
+    };
+    assert_eq!(circle(&needs(&[("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])), None);
+    let round = needs(&[("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"), ("b", "e")]);
+    assert_eq!(circle(&round), Some(vec!["b", "c", "d", "b"]));
+    assert_eq!(circle(&needs(&[("b", "a"), ("a", "b")])), Some(vec!["a", "b", "a"]));
+}
