@@ -7,9 +7,6 @@ use pyxis_core::address::EvmAddress;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::bundle::{Bundle, score};
-use crate::features::Features;
 use crate::graph::{Graph, Node};
 use crate::joined::{self, SMALL};
 use crate::peers::Peers;
@@ -65,44 +62,45 @@ pub struct Member {
     pub score: Option<f64>,
 }
 
-/// Groups of at least `least` users whose median score is below 50, the largest first. Only a model of the
-/// user's own can fail.
-pub fn find(graph: &Graph, peers: &Peers, bundle: &Bundle, least: usize) -> Result<Vec<Group>, Error> {
+/// Sets of at least `least` users that belong together, the largest first.
+pub fn candidates(graph: &Graph, peers: &Peers, least: usize) -> Vec<Vec<Node>> {
     let mut large: Vec<Vec<Node>> =
         joined::groups(graph, peers).into_iter().filter(|nodes| nodes.len() >= least.max(2)).collect();
     large.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
-    large.par_iter().filter_map(|nodes| judged(graph, peers, bundle, nodes).transpose()).collect()
+    large
 }
 
-fn judged(graph: &Graph, peers: &Peers, bundle: &Bundle, nodes: &[Node]) -> Result<Option<Group>, Error> {
-    let mut judged = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let found = Features::of(graph, peers, *node);
-        let scores = found.map(|found| bundle.scores(&found)).transpose()?;
-        judged.push((*node, scores.and_then(|scores| scores.aggregate).map(score)));
-    }
-    Ok(group(graph, nodes, &judged))
+/// Those of some sets of users whose median aggregate score is below 50, in their order.
+pub fn suspected(
+    graph: &Graph,
+    sets: &[Vec<Node>],
+    score: impl Fn(EvmAddress) -> Option<f64> + Sync,
+) -> Vec<Group> {
+    sets.par_iter().filter_map(|nodes| group(graph, nodes, &score)).collect()
 }
 
-fn group(graph: &Graph, nodes: &[Node], judged: &[(Node, Option<f64>)]) -> Option<Group> {
-    let mut scores: Vec<f64> = judged.iter().filter_map(|(_, score)| *score).collect();
+fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64>) -> Option<Group> {
+    let member = |node: &Node| {
+        let address = graph.address(*node);
+        Member { address, score: score(address) }
+    };
+    let judged: Vec<Member> = nodes.iter().map(member).collect();
+    let mut scores: Vec<f64> = judged.iter().filter_map(|member| member.score).collect();
     scores.sort_unstable_by(f64::total_cmp);
     let median_score = *scores.get(scores.len() / 2)?;
     if median_score >= 50.0 {
         return None;
     }
     let listed: Vec<Node> = nodes.iter().take(DRAWN).copied().collect();
-    let member =
-        |(node, score): &(Node, Option<f64>)| Member { address: graph.address(*node), score: *score };
     Some(Group {
-        id: nodes.iter().map(|node| graph.address(*node)).min()?,
+        id: judged.iter().map(|member| member.address).min()?,
         size: nodes.len(),
         median_score,
         shared_funder: in_common(graph, nodes, false),
         shared_sink: in_common(graph, nodes, true),
         same_day: same_day(graph, nodes),
         transfers_within: nodes.iter().map(|node| sent_within(graph, nodes, *node)).sum(),
-        members: judged.iter().take(DRAWN).map(member).collect(),
+        members: judged.into_iter().take(DRAWN).collect(),
         links: links(graph, &listed),
     })
 }

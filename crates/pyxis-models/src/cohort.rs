@@ -55,6 +55,11 @@ impl Cohort {
         Self { by_node, by_time, volumes }
     }
 
+    /// Every first bridging, by time.
+    pub(crate) fn all(&self) -> &[Arrival] {
+        &self.by_time
+    }
+
     /// The first bridging of an address, where it is known.
     pub(crate) fn arrival(&self, node: Node) -> Option<Arrival> {
         self.by_node.get(&node).copied()

@@ -25,6 +25,7 @@ pub mod numbers;
 pub mod peers;
 pub mod plot;
 pub mod reading;
+pub mod signs;
 pub mod training;
 
 /// The largest file of a model of the user's own, in bytes.

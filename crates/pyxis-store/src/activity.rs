@@ -69,6 +69,30 @@ impl FromRow for WalletRow {
     }
 }
 
+row! {
+    /// What is known of an address that was imported, whether it ever sent anything or not.
+    pub PartyRow: "activity_parties", party_columns {
+        /// The address.
+        address: EvmAddress,
+        /// With how many distinct addresses it exchanged anything.
+        parties: i64,
+        /// Changes with its transfers.
+        own: i64,
+        /// Changes with what the features of others see of it.
+        seen: i64,
+    }
+}
+
+/// A computation of what models see of wallets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its number: the highest is the newest.
+    pub number: i64,
+    /// What the computation before it left as the sign of what all wallets look at; 0 where it did not come to its
+    /// end.
+    pub world: i64,
+}
+
 /// Notes that an import begins, unless it is known; its row.
 pub async fn begin_import(
     store: &Store,
@@ -185,31 +209,35 @@ pub async fn wallets(
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
 }
 
-/// Stores with how many distinct addresses each address exchanged anything, in place of what was known.
-pub async fn put_parties(executor: impl Executor, known: &[(EvmAddress, i64)]) -> Result<u64, StoreError> {
-    let rows: Rows = known.iter().map(|(address, parties)| vec![address.bind(), parties.bind()]).collect();
+/// Stores what is known of addresses, in place of what was.
+pub async fn put_parties(executor: impl Executor, known: &[PartyRow]) -> Result<u64, StoreError> {
+    let row = |known: &PartyRow| {
+        vec![known.address.bind(), known.parties.bind(), known.own.bind(), known.seen.bind()]
+    };
+    let rows: Rows = known.iter().map(row).collect();
     executor
         .execute_each(
-            "INSERT INTO activity_parties (address, parties) VALUES ($1, $2) \
-             ON CONFLICT (address) DO UPDATE SET parties = excluded.parties"
+            "INSERT INTO activity_parties (address, parties, own, seen) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (address) DO UPDATE \
+             SET parties = excluded.parties, own = excluded.own, seen = excluded.seen"
                 .into(),
             rows,
         )
         .await
 }
 
-/// Forgets how popular addresses are.
+/// Forgets what is known of addresses.
 pub async fn remove_parties(executor: impl Executor, addresses: &[EvmAddress]) -> Result<u64, StoreError> {
     let rows: Rows = addresses.iter().map(|address| vec![address.bind()]).collect();
     executor.execute_each("DELETE FROM activity_parties WHERE address = $1".into(), rows).await
 }
 
-/// Every address with its number of counterparties.
-pub async fn all_parties(executor: impl Executor) -> Result<Vec<(EvmAddress, i64)>, StoreError> {
-    executor.all(sql("SELECT address, parties FROM activity_parties ORDER BY address")).await
+/// What is known of every address.
+pub async fn all_parties(executor: impl Executor) -> Result<Vec<PartyRow>, StoreError> {
+    executor.all(sql(concat!("SELECT ", party_columns!(), " FROM activity_parties ORDER BY address"))).await
 }
 
-/// The same of those of some addresses that are known.
+/// Those of some addresses that are known, with their numbers of counterparties.
 pub async fn parties(
     executor: impl Executor,
     addresses: &[EvmAddress],
@@ -219,26 +247,27 @@ pub async fn parties(
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
 }
 
-/// Notes that what models see of wallets is computed anew from now on; the number of this computation. Those
-/// before it are overtaken.
-pub async fn begin_run(store: &Store) -> Result<i64, StoreError> {
-    let query = sql("INSERT INTO activity_state AS s (id, run, mark) VALUES (1, 1, '') \
-         ON CONFLICT (id) DO UPDATE SET run = s.run + 1, mark = '' RETURNING run");
-    let begun: Vec<(i64,)> = store.returning(query).await?;
-    begun.first().map(|(run,)| *run).ok_or(StoreError::Aborted)
+/// Notes that what models see of wallets is computed from now on. Computations before it are overtaken.
+pub async fn begin_run(store: &Store) -> Result<Run, StoreError> {
+    let query = sql("INSERT INTO activity_state AS s (id, run, mark, world) VALUES (1, 1, '', 0) \
+         ON CONFLICT (id) DO UPDATE SET run = s.run + 1, mark = '', \
+         world = CASE WHEN s.mark = '' THEN 0 ELSE s.world END RETURNING run, world");
+    let begun: Vec<(i64, i64)> = store.returning(query).await?;
+    begun.first().map(|(number, world)| Run { number: *number, world: *world }).ok_or(StoreError::Aborted)
 }
 
 /// Whether a computation is still the newest. Within the transaction that writes what it found, so that one
 /// that was overtaken writes nothing more.
-pub async fn hold_run(tx: &mut Tx, run: i64) -> Result<bool, StoreError> {
+pub async fn hold_run(tx: &mut Tx, run: Run) -> Result<bool, StoreError> {
     let query = sql("UPDATE activity_state SET mark = '' WHERE run = $1");
-    Ok(tx.execute(query.bind(run)).await? == 1)
+    Ok(tx.execute(query.bind(run.number)).await? == 1)
 }
 
-/// Notes of what everything is now; whether the computation is still the newest.
-pub async fn end_run(tx: &mut Tx, run: i64, mark: &str) -> Result<bool, StoreError> {
-    let query = sql("UPDATE activity_state SET mark = $1 WHERE run = $2");
-    Ok(tx.execute(query.bind(mark).bind(run)).await? == 1)
+/// Notes of what everything is now, and the sign of what all wallets look at; whether the computation is still the
+/// newest.
+pub async fn end_run(tx: &mut Tx, run: Run, mark: &str, world: i64) -> Result<bool, StoreError> {
+    let query = sql("UPDATE activity_state SET mark = $1, world = $2 WHERE run = $3");
+    Ok(tx.execute(query.bind(mark).bind(world).bind(run.number)).await? == 1)
 }
 
 /// Of what everything is, as [`end_run`] noted it; `None` where nothing was ever computed, or not to its end.

@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(12, "0012_activity_state"),
     migration!(13, "0013_block_clocks"),
     migration!(14, "0014_activity_parties"),
+    migration!(15, "0015_activity_signs"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

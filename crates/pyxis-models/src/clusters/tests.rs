@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use super::*;
 use crate::chain::{Chain, Kind};
+use crate::features::Features;
 use crate::graph::{Builder, Facts, Transfer};
 
 const START: u32 = 1_640_000_000;
@@ -55,8 +56,12 @@ impl Story {
 
     fn found(self, least: usize) -> Vec<Group> {
         let graph = self.0.build();
-        let bundle = crate::built_in().unwrap();
-        find(&graph, &Peers::of(&graph), &bundle, least).unwrap()
+        let (peers, bundle) = (Peers::of(&graph), crate::built_in().unwrap());
+        let score = |address| {
+            let found = Features::of(&graph, &peers, graph.find(address)?)?;
+            bundle.scores(&found).unwrap().aggregate.map(crate::bundle::score)
+        };
+        suspected(&graph, &candidates(&graph, &peers, least), score)
     }
 }
 
@@ -179,8 +184,9 @@ fn a_group_tells_who_sends_to_whom_and_only_if_models_doubt_it() {
     let graph = acquaintances().0.build();
     let nodes: Vec<Node> = (11..15).map(|user| graph.find(address(user)).unwrap()).collect();
     let judged = |scores: [f64; 4]| {
-        let judged: Vec<_> = nodes.iter().copied().zip(scores.map(Some)).collect();
-        group(&graph, &nodes, &judged)
+        let score =
+            |member| nodes.iter().position(|node| graph.address(*node) == member).map(|place| scores[place]);
+        group(&graph, &nodes, score)
     };
     let ring = judged([10.0, 90.0, 20.0, 30.0]).unwrap();
     assert_eq!((ring.id, ring.size, ring.transfers_within), (address(11), 4, 4));

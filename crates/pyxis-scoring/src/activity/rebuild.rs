@@ -1,4 +1,5 @@
-//! What models see of each wallet, computed from every transfer; only what changed is written.
+//! What models see of each wallet, computed from every transfer: for those wallets that a change of the activity
+//! can reach, and only what changed is written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,16 +7,19 @@ use std::sync::Arc;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_models::bundle::Bundle;
-use pyxis_models::clusters;
+use pyxis_models::chain::Model;
 use pyxis_models::features::{self, Features};
 use pyxis_models::graph::{Graph, Node};
 use pyxis_models::peers::Peers;
-use pyxis_store::activity::{self, WalletRow};
+use pyxis_models::signs::{self, Sign};
+use pyxis_models::{Error, clusters};
+use pyxis_store::activity::{self, PartyRow, Run, WalletRow};
 use pyxis_store::{Store, Tx, models};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::{ActivityError, graph_of};
+use crate::models::read;
 
 /// Wallets that are computed and stored together.
 const TOGETHER: usize = 16_384;
@@ -32,6 +36,8 @@ pub struct Rebuilt {
     pub addresses: usize,
     /// Wallets with enough activity.
     pub wallets: usize,
+    /// Of those, looked at: what changed since the last rebuild can reach them.
+    pub computed: usize,
     /// Of those, new or changed.
     pub changed: usize,
     /// Wallets that are no more.
@@ -40,8 +46,8 @@ pub struct Rebuilt {
     pub groups: usize,
 }
 
-/// Computes everything anew and writes what changed. `report` is told of wallets done and how many there
-/// are.
+/// Computes anew what a change since the last rebuild can reach, and writes what changed: the same as if everything
+/// were computed anew. `report` is told of wallets done and how many there are to do.
 pub async fn rebuild(
     store: &Store,
     bundle: &Bundle,
@@ -50,7 +56,7 @@ pub async fn rebuild(
     compute(store, bundle, false, report).await
 }
 
-/// The same, and writes every row: what was damaged is whole again.
+/// Computes everything anew and writes every row: what was damaged is whole again.
 pub async fn renew(
     store: &Store,
     bundle: &Bundle,
@@ -82,6 +88,31 @@ fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
     hex::encode(&sum.finalize())
 }
 
+/// Everything that was imported.
+struct World {
+    graph: Graph,
+    peers: Peers,
+    /// Of each address, and of what all wallets look at.
+    signs: Vec<Sign>,
+    sign: i64,
+    /// By the number of an address, whether it is to be computed.
+    reached: Vec<bool>,
+}
+
+impl World {
+    /// `known` is what the last rebuild told of addresses, and `before` the sign that it left.
+    fn of(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
+        let peers = Peers::of(&graph);
+        let (sign, signs) = (signs::world(&graph, &peers), signs::of(&graph, &peers));
+        let told = |address| known.get(&address).map(|row| Sign { own: row.own, seen: row.seen });
+        let reached = match before {
+            Some(before) if before == sign => signs::reached(&graph, &peers, &signs, told),
+            _ => vec![true; graph.len()],
+        };
+        Self { graph, peers, signs, sign, reached }
+    }
+}
+
 async fn compute(
     store: &Store,
     bundle: &Bundle,
@@ -91,43 +122,53 @@ async fn compute(
     let run = activity::begin_run(store).await?;
     let chunks = activity::chunks(store).await?;
     let graph = graph_of(store, &chunks).await?;
-    let looked = tokio::task::spawn_blocking(move || {
-        let peers = Peers::of(&graph);
-        (graph, peers)
-    });
-    let world = Arc::new(looked.await.map_err(|_| ActivityError::Stopped)?);
-    let mut nodes: Vec<Node> = world.0.nodes().filter(|node| is_wallet(&world.0, *node)).collect();
+    let told: HashMap<EvmAddress, PartyRow> =
+        activity::all_parties(store).await?.into_iter().map(|row| (row.address, row)).collect();
+    let before = (!every).then_some(run.world);
+    let looked = tokio::task::spawn_blocking(move || (World::of(graph, &told, before), told));
+    let (world, told) = looked.await.map_err(|_| ActivityError::Stopped)?;
+    let World { graph, .. } = &world;
+    let mut nodes: Vec<Node> = graph.nodes().filter(|node| is_wallet(graph, *node)).collect();
     // In the order of the table, which then grows at its end.
-    nodes.sort_unstable_by_key(|node| world.0.address(*node));
+    nodes.sort_unstable_by_key(|node| graph.address(*node));
     let mut known: HashMap<EvmAddress, i64> = activity::digests(store).await?.into_iter().collect();
     let mut done =
-        Rebuilt { transfers: world.0.transfer_count(), addresses: world.0.len(), ..Rebuilt::default() };
+        Rebuilt { transfers: graph.transfer_count(), addresses: graph.len(), ..Rebuilt::default() };
+    nodes.retain(|node| {
+        let reached = world.reached[*node as usize];
+        done.wallets += usize::from(!reached && known.remove(&graph.address(*node)).is_some());
+        reached
+    });
+    let world = Arc::new(world);
     for (index, some) in nodes.chunks(TOGETHER).enumerate() {
         report(index * TOGETHER, nodes.len());
         let (world, some) = (Arc::clone(&world), some.to_vec());
-        let rows = tokio::task::spawn_blocking(move || rows(&world.0, &world.1, &some));
+        let rows = tokio::task::spawn_blocking(move || rows(&world.graph, &world.peers, &some));
         let rows = rows.await.map_err(|_| ActivityError::Stopped)?;
-        done.wallets += rows.len();
+        done.computed += rows.len();
         let changed: Vec<WalletRow> =
             rows.into_iter().filter(|row| known.remove(&row.address) != Some(row.digest) || every).collect();
         done.changed += changed.len();
         put(store, run, changed).await?;
     }
+    done.wallets += done.computed;
     let gone: Vec<EvmAddress> = known.into_keys().collect();
     done.removed = gone.len();
-    let strangers = put_parties(store, run, &world.0, every).await?;
-    let groups = groups(&world.0, &world.1, bundle)?;
-    done.groups = groups.len();
     let mut tx = held(store, run).await?;
     activity::remove_wallets(&mut tx, &gone).await?;
+    tx.commit().await?;
+    let strangers = put_parties(store, run, &world, told, every).await?;
+    let groups = groups(store, &world, bundle).await?;
+    done.groups = groups.len();
+    let mut tx = held(store, run).await?;
     activity::remove_parties(&mut tx, &strangers).await?;
     models::replace_groups(&mut tx, groups).await?;
-    activity::end_run(&mut tx, run, &mark(&chunks, bundle)).await?;
+    activity::end_run(&mut tx, run, &mark(&chunks, bundle), world.sign).await?;
     tx.commit().await?;
     Ok(done)
 }
 
-async fn put(store: &Store, run: i64, changed: Vec<WalletRow>) -> Result<(), ActivityError> {
+async fn put(store: &Store, run: Run, changed: Vec<WalletRow>) -> Result<(), ActivityError> {
     if changed.is_empty() {
         return Ok(());
     }
@@ -136,19 +177,26 @@ async fn put(store: &Store, run: i64, changed: Vec<WalletRow>) -> Result<(), Act
     Ok(tx.commit().await?)
 }
 
-/// Stores how popular every address is, where that changed; the addresses that are no more.
+/// Stores what is told of every address, where that changed; the addresses that are no more.
 async fn put_parties(
     store: &Store,
-    run: i64,
-    graph: &Graph,
+    run: Run,
+    world: &World,
+    mut known: HashMap<EvmAddress, PartyRow>,
     every: bool,
 ) -> Result<Vec<EvmAddress>, ActivityError> {
-    let mut known: HashMap<EvmAddress, i64> = activity::all_parties(store).await?.into_iter().collect();
-    let now = graph.nodes().map(|node| (graph.address(node), i64::from(graph.popularity(node))));
-    let mut changed: Vec<(EvmAddress, i64)> =
-        now.filter(|(address, parties)| known.remove(address) != Some(*parties) || every).collect();
+    let graph = &world.graph;
+    let row = |(node, sign): (Node, &Sign)| PartyRow {
+        address: graph.address(node),
+        parties: i64::from(graph.popularity(node)),
+        own: sign.own,
+        seen: sign.seen,
+    };
+    let now = graph.nodes().zip(&world.signs).map(row);
+    let mut changed: Vec<PartyRow> =
+        now.filter(|row| known.remove(&row.address).as_ref() != Some(row) || every).collect();
     // In the order of the table, which then grows at its end.
-    changed.sort_unstable();
+    changed.sort_unstable_by_key(|row| row.address);
     for some in changed.chunks(TOGETHER) {
         let mut tx = held(store, run).await?;
         activity::put_parties(&mut tx, some).await?;
@@ -158,7 +206,7 @@ async fn put_parties(
 }
 
 /// A transaction in which nobody else computes.
-async fn held(store: &Store, run: i64) -> Result<Tx, ActivityError> {
+async fn held(store: &Store, run: Run) -> Result<Tx, ActivityError> {
     let mut tx = store.begin().await?;
     if activity::hold_run(&mut tx, run).await? { Ok(tx) } else { Err(ActivityError::Elsewhere) }
 }
@@ -174,14 +222,25 @@ fn rows(graph: &Graph, peers: &Peers, nodes: &[Node]) -> Vec<WalletRow> {
 
 fn row(graph: &Graph, peers: &Peers, node: Node) -> Option<WalletRow> {
     let features = Features::of(graph, peers, node)?.to_bytes();
-    let mut start = [0; 8];
-    start.copy_from_slice(&Sha256::digest(&features)[..8]);
-    Some(WalletRow { address: graph.address(node), digest: i64::from_le_bytes(start), features })
+    let digest = signs::start_of(&Sha256::digest(&features));
+    Some(WalletRow { address: graph.address(node), digest, features })
 }
 
-/// Suspected groups, as JSON.
-fn groups(graph: &Graph, peers: &Peers, bundle: &Bundle) -> Result<Vec<String>, ActivityError> {
-    let mut found = clusters::find(graph, peers, bundle, LEAST_MEMBERS)?;
+/// Suspected groups, as JSON. What models see of their members is stored by now, and of nobody else.
+async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<String>, ActivityError> {
+    let sets = clusters::candidates(&world.graph, &world.peers, LEAST_MEMBERS);
+    let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| world.graph.address(*node)).collect();
+    let mut scores: HashMap<EvmAddress, Option<f64>> = HashMap::new();
+    for some in members.chunks(TOGETHER) {
+        let rows = activity::wallets(store, some).await?;
+        let judge = |row: &WalletRow| {
+            let found = bundle.scores(&read(row.address, &row.features)?)?;
+            Ok((row.address, found.of(Model::Aggregate)))
+        };
+        scores.extend(rows.par_iter().map(judge).collect::<Result<Vec<_>, Error>>()?);
+    }
+    let mut found =
+        clusters::suspected(&world.graph, &sets, |address| scores.get(&address).copied().flatten());
     found.truncate(GROUPS);
     Ok(found.iter().filter_map(|group| serde_json::to_string(group).ok()).collect())
 }

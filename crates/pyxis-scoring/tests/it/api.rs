@@ -10,6 +10,7 @@ mod doors;
 mod earlier;
 mod history;
 mod holes;
+mod incremental;
 mod indexers;
 mod ingest;
 mod limits;

@@ -1,7 +1,7 @@
 //! Imports of activity and what models see of wallets.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_store::activity::{self, Chunk, WalletRow};
+use pyxis_store::activity::{self, Chunk, PartyRow, WalletRow};
 
 use crate::support::{NOW, at, contract};
 
@@ -61,9 +61,11 @@ contract! {
 
     async fn how_popular_addresses_are_is_put_in_place_and_read_by_many(world: &World) {
         let store = &world.store;
-        activity::put_parties(store, &[(address(1), 7), (address(2), 8)]).await.unwrap();
-        activity::put_parties(store, &[(address(2), 9), (address(3), 1)]).await.unwrap();
-        let all = [(address(1), 7), (address(2), 9), (address(3), 1)];
+        let row =
+            |of, parties| PartyRow { address: address(of), parties, own: -parties, seen: i64::MIN + parties };
+        activity::put_parties(store, &[row(1, 7), row(2, 8)]).await.unwrap();
+        activity::put_parties(store, &[row(2, 9), row(3, 1)]).await.unwrap();
+        let all = [row(1, 7), row(2, 9), row(3, 1)];
         assert_eq!(activity::all_parties(store).await.unwrap(), all);
         let some = activity::parties(store, &[address(2), address(4)]).await.unwrap();
         assert_eq!(some, [(address(2), 9)]);
@@ -76,16 +78,17 @@ contract! {
         assert_eq!(activity::mark(store).await.unwrap(), None);
         let first = activity::begin_run(store).await.unwrap();
         let mut tx = store.begin().await.unwrap();
-        assert!(activity::end_run(&mut tx, first, "one").await.unwrap());
+        assert!(activity::end_run(&mut tx, first, "one", -7).await.unwrap());
         tx.commit().await.unwrap();
         assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("one"));
         let (slow, next) = (activity::begin_run(store).await.unwrap(), activity::begin_run(store).await.unwrap());
         assert_eq!(activity::mark(store).await.unwrap(), None, "under way, or never ended");
+        assert_eq!((first.world, slow.world, next.world), (0, -7, 0), "known of one that came to its end");
         let mut tx = store.begin().await.unwrap();
         assert!(!activity::hold_run(&mut tx, slow).await.unwrap());
         assert!(activity::hold_run(&mut tx, next).await.unwrap());
-        assert!(!activity::end_run(&mut tx, slow, "old").await.unwrap());
-        assert!(activity::end_run(&mut tx, next, "two").await.unwrap());
+        assert!(!activity::end_run(&mut tx, slow, "old", 1).await.unwrap());
+        assert!(activity::end_run(&mut tx, next, "two", 9).await.unwrap());
         tx.commit().await.unwrap();
         assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("two"));
     }

@@ -154,7 +154,7 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: &Rebuilt) {
         return out::json(&json!({
             "files": files,
             "transfers": rebuilt.transfers, "addresses": rebuilt.addresses, "wallets": rebuilt.wallets,
-            "changed": rebuilt.changed, "removed": rebuilt.removed, "suspected_groups": rebuilt.groups,
+            "computed": rebuilt.computed, "changed": rebuilt.changed, "removed": rebuilt.removed, "suspected_groups": rebuilt.groups,
         }));
     }
     for (name, done) in imported {

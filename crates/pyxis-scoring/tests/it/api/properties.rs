@@ -63,10 +63,14 @@ fn sum(record: &Value) -> Decimal {
     record["stamps"].as_object().unwrap().values().map(|stamp| decimal(&stamp["score"])).sum()
 }
 
-/// Runs a property over inputs, within the runtime of the test.
 fn check<S: Strategy>(strategy: &S, property: impl AsyncFn(S::Value)) {
+    check_cases(CASES, strategy, property);
+}
+
+/// Runs a property over so many inputs, within the runtime of the test.
+pub(super) fn check_cases<S: Strategy>(cases: u32, strategy: &S, property: impl AsyncFn(S::Value)) {
     let handle = tokio::runtime::Handle::current();
-    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let run = |input| {
         tokio::task::block_in_place(|| handle.block_on(property(input)));
         Ok(())

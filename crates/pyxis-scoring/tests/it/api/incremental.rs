@@ -1,0 +1,172 @@
+//! What is kept in step with new activity is what computing everything anew gives, bit for bit.
+
+use std::fmt::Write;
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use pyxis_core::address::EvmAddress;
+use pyxis_models::bundle::Bundle;
+use pyxis_models::reading::Reader;
+use pyxis_scoring::activity::{Rebuilt, import, rebuild, renew};
+use pyxis_store::activity::{self, PartyRow, WalletRow};
+use pyxis_store::{Store, models};
+
+use super::properties::check_cases;
+use super::world::{START, World, both_engines, wallet};
+
+/// Stories on each engine.
+const STORIES: u32 = 6;
+
+/// Everything that is computed from activity.
+#[derive(Debug, PartialEq)]
+struct Stored {
+    wallets: Vec<WalletRow>,
+    parties: Vec<PartyRow>,
+    groups: Vec<(i64, String)>,
+    mark: Option<String>,
+}
+
+async fn stored(store: &Store) -> Stored {
+    let parties = activity::all_parties(store).await.unwrap();
+    let addresses: Vec<EvmAddress> = parties.iter().map(|row| row.address).collect();
+    let mut wallets = activity::wallets(store, &addresses).await.unwrap();
+    wallets.sort_by_key(|row| row.address);
+    assert_eq!(wallets.len(), activity::digests(store).await.unwrap().len());
+    let groups = models::groups(store, 0, i64::MAX).await.unwrap();
+    Stored { wallets, parties, groups, mark: activity::mark(store).await.unwrap() }
+}
+
+async fn take_in(store: &Store, source: &str, text: String) {
+    let reader = Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
+    import(store, source, source, reader, START, |_| ()).await.unwrap();
+}
+
+/// Models that doubt everybody, so that whoever belongs together is a suspected group.
+async fn doubting(world: &World) -> Bundle {
+    let mut bundle = world.state.models.current().await.unwrap().bundle.clone();
+    bundle.company.aggregate.offset -= 9.0;
+    bundle
+}
+
+async fn kept(world: &World) -> Rebuilt {
+    rebuild(&world.state.store, &doubting(world).await, |_, _| ()).await.unwrap()
+}
+
+/// Computes everything anew and compares it with what was kept.
+async fn assert_same(world: &World) {
+    let store = &world.state.store;
+    let found = stored(store).await;
+    renew(store, &doubting(world).await, |_, _| ()).await.unwrap();
+    assert_eq!(found, stored(store).await);
+}
+
+/// The newest moment of most stories.
+const NEWEST: u64 = 1_700_090_000;
+
+/// What is there at first: farms of seven with a funder and a sink of their own, and eight strangers.
+fn farms() -> String {
+    let mut text = "chain,from,to,time\n".to_owned();
+    for farm in [100, 110] {
+        for member in farm..farm + 7 {
+            let (funder, sink, at) = (wallet(farm + 8), wallet(farm + 9), NEWEST - 90_000 + member);
+            writeln!(text, "polygon,{funder},{},{at}", wallet(member)).unwrap();
+            writeln!(text, "polygon,{},{sink},{NEWEST}", wallet(member)).unwrap();
+        }
+    }
+    for stranger in 200..208 {
+        let next = wallet(200 + (stranger + 1) % 8);
+        writeln!(text, "polygon,{},{next},\nbase,{},{next},", wallet(stranger), wallet(stranger)).unwrap();
+    }
+    text
+}
+
+/// A line of a file: of the farms, of passers-by, and of a shop that all know.
+fn line() -> impl Strategy<Value = String> {
+    let ends = (0..6_u8, 0..2_u64, 0..7_u64, 0..7_u64, 1..12_u64, 1..12_u64).prop_map(
+        |(what, farm, one, other, passer, by)| {
+            let farm = 100 + farm * 10;
+            match what {
+                0 | 1 => (farm + 8, farm + one),
+                2 => (farm + one, farm + 9),
+                3 => (farm + one, farm + other),
+                4 => (passer, by),
+                _ => (passer, 99),
+            }
+        },
+    );
+    let moment = prop_oneof![30 => 0..3_u64, 1 => 300..310_u64];
+    (ends, any::<bool>(), prop::option::of(moment)).prop_map(|((from, to), on_base, moment)| {
+        let time = moment.map_or_else(String::new, |moment| (NEWEST - 90_000 + moment * 301).to_string());
+        format!("{},{},{},{time}\n", if on_base { "base" } else { "polygon" }, wallet(from), wallet(to))
+    })
+}
+
+/// What happens to the activity.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A file comes. Its name says which place it has among those of the same moment.
+    Comes(u64, String),
+    /// One of the files is taken away.
+    Goes(prop::sample::Index),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let transfers = (any::<u64>(), prop::collection::vec(line(), 1..20))
+        .prop_map(|(name, lines)| Step::Comes(name, format!("chain,from,to,time\n{}", lines.concat())));
+    // They change what is the same for everybody.
+    let bridging = (any::<u64>(), 100..107_u64).prop_map(|(name, who)| {
+        let heading = "address,first_bridge_unix,bridge_volume_usd";
+        Step::Comes(name, format!("{heading}\n{},1600000000,5\n", wallet(who)))
+    });
+    prop_oneof![20 => transfers, 1 => bridging, 3 => any::<prop::sample::Index>().prop_map(Step::Goes)]
+}
+
+both_engines! {
+    async fn pieces_in_any_order_give_the_same_rows_as_everything_at_once(world: &World) {
+        let store = &world.state.store;
+        let groups = Mutex::new(0);
+        check_cases(STORIES, &prop::collection::vec(step(), 1..4), async |steps| {
+            take_in(store, "8000000000000000", farms()).await;
+            kept(world).await;
+            let mut files = vec!["8000000000000000".to_owned()];
+            for step in steps {
+                match step {
+                    Step::Comes(name, text) => {
+                        files.push(format!("{name:016x}"));
+                        take_in(store, &files[files.len() - 1], text).await;
+                    }
+                    Step::Goes(_) if files.is_empty() => {}
+                    Step::Goes(which) => {
+                        let file = files.swap_remove(which.index(files.len()));
+                        assert!(activity::remove_import(store, &file).await.unwrap());
+                    }
+                }
+                *groups.lock().unwrap() += kept(world).await.groups;
+            }
+            assert_same(world).await;
+            for file in files {
+                activity::remove_import(store, &file).await.unwrap();
+            }
+            kept(world).await;
+            let left = stored(store).await;
+            assert_eq!((left.wallets.len(), left.parties.len(), left.groups.len()), (0, 0, 0));
+        });
+        assert!(*groups.lock().unwrap() > 0, "no group was ever found");
+    }
+
+    async fn a_computation_that_did_not_come_to_its_end_is_made_up_for_in_full(world: &World) {
+        let store = &world.state.store;
+        let mut text = "from,to\n".to_owned();
+        for (from, to) in [(10, 11), (11, 12), (12, 10), (20, 21), (21, 22), (22, 20)] {
+            writeln!(text, "{},{}", wallet(from), wallet(to)).unwrap();
+        }
+        take_in(store, "aa", text).await;
+        assert_eq!(kept(world).await.computed, 6);
+        assert_eq!(kept(world).await.computed, 0);
+        take_in(store, "bb", format!("from,to\n{},{}\n", wallet(10), wallet(11))).await;
+        assert_eq!((kept(world).await.computed, kept(world).await.wallets), (2, 6));
+        activity::begin_run(store).await.unwrap();
+        assert_eq!(kept(world).await.computed, 6);
+        assert_same(world).await;
+    }
+}
