@@ -2,7 +2,9 @@
 # Model scores on SQLite in a temporary directory: import of activity with its largest memory, scores in bulk on
 # one core with features cold, and GET /v2/models/score/{address} at full load and at half of it.
 #
-#   bench/models.sh [FILE...]     files of activity whose import is measured; default: those made up here
+#   bench/models.sh [FILE...]     files of activity (CSV, gzipped or not) whose import is measured, alone and together
+#                                 with as much of other addresses, and that of one line more, the thousandth of the
+#                                 first FILE again; default: those made up here
 #
 #   PX_BENCH_ADDRESSES=40000      wallets that are made up, twelve transfers each
 #   PX_BENCH_SECONDS=5            seconds of full load
@@ -28,6 +30,19 @@ measured() {
         'BEGIN { printf "%s: %.1f s, %.1f s of CPU, largest resident memory %.0f MiB\n", name, e, u + s, m / 1024 }'
 }
 
+# mirrored FOLDER FILE...: the same files with other addresses, as FOLDER/mirrored-N.csv.
+mirrored() {
+    python3 - "$@" <<'PYTHON'
+import gzip, re, sys
+turned = bytes.maketrans(b"0123456789abcdefABCDEF", b"fedcba9876543210543210")
+other = lambda found: b"0x" + found[1].translate(turned)
+for number, name in enumerate(sys.argv[2:]):
+    packed = open(name, "rb").read(2) == b"\x1f\x8b"
+    with (gzip.open if packed else open)(name, "rb") as lines, open(f"{sys.argv[1]}/mirrored-{number}.csv", "wb") as out:
+        out.writelines(re.sub(rb"0[xX]([0-9a-fA-F]{40})", other, line) for line in lines)
+PYTHON
+}
+
 build
 echo "making up $addresses wallets" >&2
 awk -v n="$addresses" 'BEGIN {
@@ -46,6 +61,14 @@ key=$("$pyxis" bootstrap --json --data-dir "$data" | field api_key)
 if (($# > 0)); then
     measured "import of $*" "$pyxis" activity import "$@" --data-dir "$data"
     cat "$work/out"
+    zcat -f "$1" | awk 'NR == 1 || NR == 1000' >"$work/line.csv"
+    measured "import of one line more" "$pyxis" activity import "$work/line.csv" --data-dir "$data"
+    cat "$work/out"
+    mirrored "$work" "$@"
+    "$pyxis" bootstrap --json --data-dir "$work/twice" >/dev/null
+    measured "import of twice as much" "$pyxis" activity import "$@" "$work"/mirrored-*.csv --data-dir "$work/twice"
+    cat "$work/out"
+    rm -r "$work/twice" "$work"/mirrored-*.csv
 fi
 measured "import of made up activity" "$pyxis" activity import "$work/activity.csv" --data-dir "$data"
 measured "one core, $addresses addresses with the start of the program" \
