@@ -3,8 +3,8 @@
 # one core with features cold, and GET /v2/models/score/{address} at full load and at half of it.
 #
 #   bench/models.sh [FILE...]     files of activity (CSV, gzipped or not) whose import is measured, alone and together
-#                                 with as much of other addresses, and that of one line more, the thousandth of the
-#                                 first FILE again; default: those made up here
+#                                 with as much of other addresses, and that of one line more, the last of the first
+#                                 FILE again; default: those made up here
 #
 #   PX_BENCH_ADDRESSES=40000      wallets that are made up, twelve transfers each
 #   PX_BENCH_SECONDS=5            seconds of full load
@@ -61,7 +61,7 @@ key=$("$pyxis" bootstrap --json --data-dir "$data" | field api_key)
 if (($# > 0)); then
     measured "import of $*" "$pyxis" activity import "$@" --data-dir "$data"
     cat "$work/out"
-    zcat -f "$1" | awk 'NR == 1 || NR == 1000' >"$work/line.csv"
+    zcat -f "$1" | awk 'NR == 1 { print } { line = $0 } END { print line }' >"$work/line.csv"
     measured "import of one line more" "$pyxis" activity import "$work/line.csv" --data-dir "$data"
     cat "$work/out"
     mirrored "$work" "$@"
