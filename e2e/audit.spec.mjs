@@ -13,7 +13,7 @@ const world = World.forThisFile();
 const PAGES = [
   "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
   "/app/credentials", "/app/credentials/billing-api", "/app/new/credential", "/app/people", "/app/people?q=nobody",
-  "/app/new/person", "/app/audit", "/app/settings", "/app/account", "/app/scorers", "/app/scorers/1", "/app/api-keys",
+  "/app/new/person", "/app/audit", "/app/usage", "/app/audit?sort=who", "/app/settings", "/app/account", "/app/scorers", "/app/scorers/1", "/app/api-keys",
   "/app/explorer", "/app/catalogue", "/app/issuers", "/app/decided", "/app/notifications", "/app/brand", "/app/webhooks",
   "/app/new/webhook", "/app/verification", "/app/models", "/app/inbox?q=nothing", "/app/new/api-key",
   "/app/new/scorer", "/app/new/platform", "/app/catalogue/ETH", "/app/import/credentials", "/app/nothing",

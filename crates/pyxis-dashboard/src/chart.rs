@@ -4,6 +4,7 @@
 
 pub mod histogram;
 pub mod meter;
+pub mod spark;
 
 /// One kind of bar segment. `class` is `chart-1` to `chart-4` in the stylesheet.
 #[derive(Clone, Debug)]
@@ -65,6 +66,8 @@ pub struct Gridline {
 /// Stacked bars over time, ready for `chart.html`.
 #[derive(Clone, Debug)]
 pub struct StackedBars {
+    /// What the ids of its parts begin with.
+    pub id: &'static str,
     /// Heading of the chart.
     pub title: String,
     /// What it shows, in one sentence with the main numbers.
@@ -96,7 +99,21 @@ impl StackedBars {
             .enumerate()
             .map(|(index, bucket)| bar(&series, bucket, slot(index, buckets.len()), top))
             .collect();
-        Self { title: title.to_owned(), description, series, buckets, bars, gridlines: gridlines(top) }
+        Self {
+            id: "chart",
+            title: title.to_owned(),
+            description,
+            series,
+            buckets,
+            bars,
+            gridlines: gridlines(top),
+        }
+    }
+
+    /// The same, where it is not the only one of its page.
+    #[must_use]
+    pub fn named(self, id: &'static str) -> Self {
+        Self { id, ..self }
     }
 
     /// Whether there is nothing to draw.

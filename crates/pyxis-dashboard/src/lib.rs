@@ -1,5 +1,5 @@
-//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, settings, and those of
-//! scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers; and one of verification.
+//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, usage, settings, and
+//! those of scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers; one of verification.
 //!
 //! Two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
 //! (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns numbers and

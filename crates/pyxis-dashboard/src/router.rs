@@ -7,7 +7,7 @@ use axum::routing::{get, post};
 use crate::pages::{
     account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decided,
     decisions, entrance, explorer, inbox, issuers, models, notifications, passkey_sign_in, password, people,
-    policies, scorers, settings, staged, verification, webhooks,
+    policies, scorers, settings, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -133,6 +133,7 @@ fn record() -> Router<State> {
         .route("/app/audit", get(audit::page))
         .route("/app/audit/export.csv", get(audit::export_csv))
         .route("/app/audit/export.jsonl", get(audit::export_jsonl))
+        .route("/app/usage", get(usage::page))
         .route("/app/verification", get(verification::page))
         .route("/app/settings", get(settings::page).post(settings::save))
 }

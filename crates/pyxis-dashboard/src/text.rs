@@ -130,6 +130,12 @@ pub fn absolute(at: UnixMillis) -> String {
     }
 }
 
+/// `2026-01-31 09:05`, where the page says that times are UTC.
+pub fn minute(at: UnixMillis) -> String {
+    let absolute = absolute(at);
+    absolute.get(..16).unwrap_or(&absolute).to_owned()
+}
+
 /// `09:05 UTC`, for moments within a day.
 pub fn time_of_day(at: UnixMillis) -> String {
     at.to_rfc3339().get(11..16).map_or_else(|| absolute(at), |time| format!("{time} UTC"))

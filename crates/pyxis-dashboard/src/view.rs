@@ -27,6 +27,7 @@ mod search;
 pub mod settings;
 pub mod sign_in;
 pub mod staged;
+pub mod usage;
 pub mod verification;
 pub mod webhooks;
 
@@ -85,6 +86,8 @@ pub enum Section {
     People,
     /// The log.
     Audit,
+    /// Requests over time.
+    Usage,
     /// Where a person is told of requests.
     Notifications,
     /// Workspace settings.

@@ -6,6 +6,7 @@
 mod among;
 mod decide;
 mod forward;
+mod ordered;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
@@ -19,6 +20,8 @@ use crate::{Executor, StoreError, Tx};
 pub use among::{count_pending_among, count_since, list_among};
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use forward::{Finish, abandon, begin_attempt, claim, finish, purge_bodies, ready};
+pub use ordered::ApprovalColumn;
+use ordered::ordered;
 
 stored_enum! {
     /// What waits.
@@ -172,8 +175,10 @@ pub struct ApprovalFilter {
     pub agent: Option<AgentId>,
     /// Credential.
     pub credential: Option<CredentialId>,
-    /// Whether the oldest stands first; else the newest.
-    pub oldest_first: bool,
+    /// What they are sorted by.
+    pub by: ApprovalColumn,
+    /// Whether the oldest or smallest stands first; else the newest or largest.
+    pub rising: bool,
     /// The last row of the page before.
     pub beyond: Option<(UnixMillis, TxnId)>,
     /// Most rows.
@@ -324,18 +329,6 @@ fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> Query {
         )
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential)
-}
-
-fn ordered(mut query: Query, filter: &ApprovalFilter) -> Query {
-    let (beyond, order) = if filter.oldest_first {
-        (" AND (created_at, txn_id) > (?", " ORDER BY created_at, txn_id")
-    } else {
-        (" AND (created_at, txn_id) < (?", " ORDER BY created_at DESC, txn_id DESC")
-    };
-    if let Some((at, txn)) = filter.beyond {
-        query = query.push(beyond, at).push(", ?)", txn);
-    }
-    query.then(order).limit(filter.limit)
 }
 
 /// How many can still be decided.

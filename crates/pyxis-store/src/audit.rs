@@ -6,6 +6,7 @@
 mod append;
 mod change;
 mod checkpoint;
+mod ordered;
 mod search;
 mod verify;
 
@@ -23,7 +24,11 @@ use crate::db::{Bind, FromRow, Row, Value};
 pub use append::{Appender, append_in};
 pub use change::commit_change;
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint};
-pub use search::{AuditFilter, Entry, decisions_over_time, entries, recent_forwards, search, stream};
+pub use ordered::AuditColumn;
+pub use search::{
+    AuditFilter, Entry, Tally, decisions_over_time, entries, recent_forwards, requests_over_time, search,
+    stream,
+};
 pub use verify::{Damage, DamageKind, Verdict, verify};
 
 /// The kind of a record that says how an earlier one ended.

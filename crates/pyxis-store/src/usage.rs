@@ -138,6 +138,37 @@ pub async fn windows(
     executor.all(query.bind(workspace).bind(key).bind(from).bind(to)).await
 }
 
+/// How many requests of a key were admitted and refused, on every surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Start of the bucket.
+    pub at: UnixMillis,
+    /// The key.
+    pub key: ApiKeyId,
+    /// Requests that were admitted.
+    pub admitted: i64,
+    /// Requests that were refused.
+    pub refused: i64,
+}
+
+/// Requests by key of the windows that start in `from..to`, in buckets of `bucket_ms` that start at `from`.
+pub async fn over_time(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<Tally>, StoreError> {
+    let query = sql("SELECT CAST($1 AS BIGINT) + (window_start_at - $1) / $2 * $2, api_key_id, \
+         CAST(sum(admitted) AS BIGINT), CAST(sum(refused) AS BIGINT) FROM usage_windows \
+         WHERE api_key_id IN (SELECT id FROM api_keys WHERE workspace_id = $3) \
+         AND window_start_at >= $1 AND window_start_at < $4 GROUP BY 1, 2 ORDER BY 1, 2");
+    let found: Vec<(UnixMillis, ApiKeyId, i64, i64)> =
+        executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await?;
+    let tally = |(at, key, admitted, refused)| Tally { at, key, admitted, refused };
+    Ok(found.into_iter().map(tally).collect())
+}
+
 /// Removes windows that started before; how many. The last use of their keys is kept.
 pub async fn purge(tx: &mut Tx, before: UnixMillis) -> Result<u64, StoreError> {
     let keep = sql("UPDATE api_keys SET last_used_at = \

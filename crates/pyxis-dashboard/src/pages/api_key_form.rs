@@ -3,7 +3,7 @@
 use pyxis_scoring::{limit_of_models, limit_of_stamps};
 use pyxis_store::api_keys::{ApiKeyRow, Tier};
 
-use super::usage::budget;
+use super::key_usage::budget;
 use crate::form::Fields;
 use crate::view::api_keys::ApiKeyForm;
 use crate::view::{Choice, Problems};

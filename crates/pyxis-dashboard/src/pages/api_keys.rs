@@ -13,9 +13,9 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use super::agents::unprocessable;
 use super::api_key_form as form;
 use super::find::{Find, Place};
+use super::key_usage::{self, budget};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
 use super::table::{By, Table};
-use super::usage::{self, budget};
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
 use crate::notice::Notice;
@@ -44,7 +44,7 @@ pub(crate) async fn list(
     let mut keys = Vec::new();
     for row in rows.into_iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint])) {
         let usage = api_keys::usage(&scoring, row.workspace_id, row.id, 1).await?;
-        keys.push(Counted { used: usage::in_window(&usage, now), limit: usage.stamps_limit, row });
+        keys.push(Counted { used: key_usage::in_window(&usage, now), limit: usage.stamps_limit, row });
     }
     if let Some(file) = KEYS.file(&wanted, &keys).or_else(|| REQUESTS.file(&wanted, &requests)) {
         return Ok(file);
@@ -116,7 +116,7 @@ fn line(Counted { row, used, limit }: &Counted, now: UnixMillis) -> ApiKeyLine {
         hint: format!("{}…", row.key_hint),
         live: row.revoked_at.is_none(),
         tier: budget(row.stamps_tier, *limit),
-        used: usage::part(*used, *limit),
+        used: key_usage::part(*used, *limit),
         permissions: may(row),
         last_used: row.last_used_at.map(|at| When::new(at, now)),
     }
@@ -219,15 +219,16 @@ async fn page(
     use_case: String,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let used = api_keys::usage(scoring, row.workspace_id, row.id, usage::HOURS).await?;
-    let counted = Counted { used: usage::in_window(&used, now), limit: used.stamps_limit, row: row.clone() };
+    let used = api_keys::usage(scoring, row.workspace_id, row.id, key_usage::HOURS).await?;
+    let counted =
+        Counted { used: key_usage::in_window(&used, now), limit: used.stamps_limit, row: row.clone() };
     html(&ApiKeyPage {
         shell: who.shell(state).await?,
         key: line(&counted, now),
         created: When::new(row.created_at, now),
         revoked: row.revoked_at.map(|at| When::new(at, now)),
         form,
-        chart: usage::chart(&used),
+        chart: key_usage::chart(&used),
         history: history(scoring, row, now).await?,
         use_case,
     })

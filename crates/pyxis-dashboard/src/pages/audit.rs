@@ -3,23 +3,25 @@
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::Response;
-use bytes::Bytes;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_gateway::service::{agents, audit, credentials};
-use pyxis_store::audit::{AuditFilter as Wanted, Entry};
+use pyxis_store::audit::{AuditColumn, AuditFilter as Wanted, Entry};
 use serde::Deserialize;
 
 use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
 use super::credential_form::any;
+use super::stored::Stored;
 use super::{file, find};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
+use crate::view::{self, Order};
 use crate::{Error, State, text};
 
+const HERE: &str = "/app/audit";
 /// Events on one page.
 const PAGE: u32 = 50;
 /// Records that an export reads at a time.
@@ -29,6 +31,17 @@ const DAY: i64 = 24 * HOUR;
 /// Widths of a bar, from which the chart takes the first that gives few enough bars.
 const WIDTHS: [i64; 6] = [HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
 const MAX_BARS: i64 = 62;
+
+const ORDERS: Stored<AuditColumn> = Stored {
+    columns: &[
+        ("when", AuditColumn::At, Order::Descending),
+        ("event", AuditColumn::Kind, Order::Ascending),
+        ("who", AuditColumn::Actor, Order::Ascending),
+        ("what", AuditColumn::Subject, Order::Ascending),
+        ("result", AuditColumn::Status, Order::Descending),
+    ],
+    usual: "-when",
+};
 
 /// The query of the page.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -41,6 +54,7 @@ pub(crate) struct Search {
     event: String,
     from: String,
     to: String,
+    sort: String,
     before: String,
 }
 
@@ -56,6 +70,7 @@ impl Search {
         let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, ..)| *name == self.outcome);
         let agent: Option<AgentId> = self.agent.parse().ok();
+        let (by, rising) = ORDERS.asked(&self.sort);
         Wanted {
             kinds: kinds(&self.event, &self.outcome),
             actor: agent.map(|id| format!("agent:{id}")),
@@ -64,25 +79,33 @@ impl Search {
             text: some(&self.q),
             from: day(&self.from),
             to: day(&self.to).map(|day| UnixMillis(day.0.saturating_add(DAY))),
-            before_seq: self.before.parse().ok(),
+            by,
+            rising,
+            beyond_seq: self.before.parse().ok(),
             ..Wanted::default()
         }
     }
 
     /// `path` with this query, except for the page.
     fn link(&self, path: &str, before: Option<i64>) -> String {
+        self.sorted(path, &self.sort, before)
+    }
+
+    /// The same in another order.
+    fn sorted(&self, path: &str, sort: &str, before: Option<i64>) -> String {
         let before = before.map(|seq| seq.to_string()).unwrap_or_default();
         let pairs = [
-            ("q", &self.q),
+            ("q", self.q.as_str()),
             ("agent", &self.agent),
             ("credential", &self.credential),
             ("outcome", &self.outcome),
             ("event", &self.event),
             ("from", &self.from),
             ("to", &self.to),
+            ("sort", sort),
             ("before", &before),
         ];
-        find::link(path, pairs.map(|(name, value)| (name, value.as_str())))
+        find::link(path, pairs)
     }
 }
 
@@ -107,14 +130,19 @@ pub(crate) async fn page(
         shell: who.shell(&state).await?,
         filter: filter(&state, &who, &asked).await?,
         chart: chart(&state, workspace, &wanted).await?,
+        search: view::Search {
+            columns: ORDERS.links(&asked.sort, |sort| asked.sorted(HERE, sort, None)),
+            ..view::Search::default()
+        },
         summary: match (entries.len(), more) {
             (0, _) => "no events".to_owned(),
-            (n, true) => format!("{n} events, and older ones"),
+            (n, true) if asked.sort.is_empty() => format!("{n} events, and older ones"),
+            (n, true) => format!("{n} events, and more"),
             (n, false) => text::counted(n as u64, "event"),
         },
         rows: entries.iter().map(|entry| row(entry, now)).collect(),
-        newest: wanted.before_seq.map(|_| asked.link("/app/audit", None)),
-        older: last.map(|seq| asked.link("/app/audit", Some(seq))),
+        newest: wanted.beyond_seq.map(|_| asked.link(HERE, None)),
+        older: last.map(|seq| asked.link(HERE, Some(seq))),
         export_csv: asked.link("/app/audit/export.csv", None),
         export_jsonl: asked.link("/app/audit/export.jsonl", None),
     })
@@ -129,6 +157,7 @@ async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFi
     let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
     Ok(AuditFilter {
         q: asked.q.clone(),
+        sort: asked.sort.clone(),
         agents: any("Any agent", agents, &asked.agent),
         credentials: any("Any credential", names, &asked.credential),
         outcomes: any("Any outcome", OUTCOMES.iter().map(|o| own((o.0, o.1))), &asked.outcome),
@@ -201,7 +230,7 @@ pub(crate) async fn export_csv(
     Manager(who): Manager,
     Asked(asked): Asked<Search>,
 ) -> Response {
-    let head = Some(audit::csv_head() + "\r\n");
+    let head = audit::csv_head() + "\r\n";
     let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
         out.push_str(&audit::to_csv(entry));
         out.push_str("\r\n");
@@ -214,37 +243,32 @@ pub(crate) async fn export_jsonl(
     Manager(who): Manager,
     Asked(asked): Asked<Search>,
 ) -> Response {
-    let body = export(state, who.person.workspace(), asked.wanted(), None, |entry, out| {
+    let body = export(state, who.person.workspace(), asked.wanted(), String::new(), |entry, out| {
         out.push_str(&audit::to_json(entry).to_string());
         out.push('\n');
     });
     file::download("application/x-ndjson", "pyxis-audit.jsonl", body)
 }
 
-/// Newest first, a page of records at a time: memory does not grow with the trail. A failure midway
-/// breaks the download off, so that half an export is not taken for a whole one.
+/// Newest first, a page of records at a time.
 fn export(
     state: State,
     workspace: WorkspaceId,
     wanted: Wanted,
-    head: Option<String>,
+    head: String,
     write: fn(&Entry, &mut String),
 ) -> Body {
-    let first = (Some(Wanted { limit: CHUNK, before_seq: None, ..wanted }), head);
-    let stream = futures_util::stream::try_unfold(first, move |(wanted, head)| {
-        let state = state.clone();
+    let wanted = Wanted { limit: CHUNK, by: AuditColumn::At, rising: false, ..wanted };
+    file::pieces(head, None, move |beyond_seq| {
+        let (state, wanted) = (state.clone(), Wanted { beyond_seq, ..wanted.clone() });
         async move {
-            let Some(wanted) = wanted else { return Ok::<_, pyxis_gateway::Error>(None) };
             let entries = audit::search(&state.gateway, workspace, &wanted).await?;
-            let mut text = head.unwrap_or_default();
+            let mut text = String::new();
             for entry in &entries {
                 write(entry, &mut text);
             }
             let full = entries.len() >= CHUNK as usize;
-            let next = entries.last().filter(|_| full).map(|entry| entry.record.seq);
-            let next = next.map(|seq| Wanted { before_seq: Some(seq), ..wanted });
-            Ok(Some((Bytes::from(text), (next, None))))
+            Ok((text, entries.last().filter(|_| full).map(|entry| Some(entry.record.seq))))
         }
-    });
-    Body::from_stream(stream)
+    })
 }

@@ -16,7 +16,9 @@ use pyxis_scoring::service::stamps::{self, Explored, Line, Standing as Stands, W
 use pyxis_scoring::service::{catalogue, issuers, scorers};
 use serde::Deserialize;
 
+use super::find::{Find, Place};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, bring, day};
+use super::table::{By, Table};
 use crate::chart::meter::Meter;
 use crate::error::html;
 use crate::form::{Asked, Form, Named};
@@ -24,7 +26,7 @@ use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::text::{Middle, counted, hex, plain};
 use crate::view::explorer::{ExplorerPage, Found, StampLine, Standing};
-use crate::view::{Choice, When};
+use crate::view::{Choice, Search, When};
 use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
@@ -35,6 +37,7 @@ pub(crate) struct Wanted {
     scorer: String,
 }
 
+const HERE: &str = "/app/explorer";
 const NO_ADDRESS: &str =
     "That is no address: write 0x and 40 hexadecimal digits. Names such as vitalik.eth are not looked up.";
 
@@ -43,12 +46,22 @@ pub(crate) async fn page(
     Scoring(scoring): Scoring,
     Manager(who): Manager,
     Asked(Wanted { address, scorer }): Asked<Wanted>,
+    Asked(asked): Asked<Find>,
 ) -> Result<Response, Error> {
     let all = scorers::list(&scoring, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();
+    let asked = asked.also("address", typed).also("scorer", &scorer);
     let (found, problem) = match (typed.parse::<EvmAddress>(), chosen) {
-        (Ok(address), Some(scorer)) => (Some(find(&state, &scoring, &who, address, scorer).await?), None),
+        (Ok(address), Some(scorer)) => {
+            let explored = stamps::show(&scoring, who.person.workspace(), Some(scorer), address).await?;
+            let lines = lines(&explored);
+            if let Some(file) = TABLE.file(&asked, &lines) {
+                return Ok(file);
+            }
+            let shown = TABLE.page(HERE, &asked, lines);
+            (Some(find(&state, &scoring, &who, &explored, shown).await?), None)
+        }
         (Err(_), _) if !typed.is_empty() => (None, Some(NO_ADDRESS.to_owned())),
         _ => (None, None),
     };
@@ -74,11 +87,10 @@ async fn find(
     state: &State,
     scoring: &pyxis_scoring::State,
     who: &SignedIn,
-    address: EvmAddress,
-    scorer: ScorerId,
+    explored: &Explored,
+    shown: (Vec<Line>, Search),
 ) -> Result<Found, Error> {
     let workspace = who.person.workspace();
-    let explored = stamps::show(scoring, workspace, Some(scorer), address).await?;
     let known = Known {
         platforms: &catalogue::get(scoring, workspace).await?.platforms,
         issuers: issuers::list(scoring, workspace)
@@ -88,11 +100,34 @@ async fn find(
             .collect(),
         now: state.gateway.now(),
     };
-    let ask = ask(state, &scorer.to_string(), &address.to_string(), A_KEY);
-    Ok(found(&explored, &known, ask))
+    let ask = ask(state, &explored.scorer.id.to_string(), &explored.address.to_string(), A_KEY);
+    Ok(found(explored, &known, shown, ask))
 }
 
-fn found(explored: &Explored, known: &Known<'_>, ask: String) -> Found {
+const TABLE: Table<Line> = Table {
+    name: "stamps",
+    place: Place::First,
+    columns: &[
+        ("name", By::Text(|line| line.stamp.provider.to_string())),
+        ("state", By::Text(|line| standing(line.standing).word().to_owned())),
+        ("why", By::Text(why)),
+        ("gives", By::Amount(|line| line.contribution)),
+        ("weight", By::Amount(|line| line.weight.unwrap_or_default())),
+        ("expires", By::Time(|line| Some(line.stamp.expires_at))),
+        ("issued", By::Time(|line| Some(line.stamp.issued_at))),
+        ("issuer", By::Text(|line| line.stamp.issuer.clone())),
+    ],
+    usual: "-gives",
+};
+
+/// Its Stamps; of those that give as much, what could count stands first.
+fn lines(explored: &Explored) -> Vec<Line> {
+    let mut lines = explored.stamps.clone();
+    lines.sort_by_key(rank);
+    lines
+}
+
+fn found(explored: &Explored, known: &Known<'_>, (shown, search): (Vec<Line>, Search), ask: String) -> Found {
     let threshold = explored.scorer.threshold;
     let contributing = explored.stamps.iter().filter(|line| line.contribution > Decimal::ZERO);
     let expires = contributing.clone().map(|line| line.stamp.expires_at).min();
@@ -104,8 +139,6 @@ fn found(explored: &Explored, known: &Known<'_>, ask: String) -> Found {
         plain(threshold),
         counted(gives.len() as u64, "Stamp")
     );
-    let mut stamps: Vec<&Line> = explored.stamps.iter().collect();
-    stamps.sort_by(|a, b| b.contribution.cmp(&a.contribution).then_with(|| rank(a).cmp(&rank(b))));
     Found {
         address: explored.address.to_string(),
         scorer: explored.scorer.id.to_string(),
@@ -116,7 +149,8 @@ fn found(explored: &Explored, known: &Known<'_>, ask: String) -> Found {
         margin: margin(explored, threshold),
         expires: expires.map(|at| When::new(at, known.now)),
         meter: Meter::new(description, gives, threshold),
-        stamps: stamps.into_iter().map(|line| known.line(line)).collect(),
+        search,
+        stamps: shown.iter().map(|line| known.line(line)).collect(),
         ask,
     }
 }

@@ -1,7 +1,10 @@
 //! Answers that a browser keeps as files.
 
+use std::future::Future;
+
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 /// `pyxis-{name}.csv`.
@@ -16,4 +19,21 @@ pub(super) fn download(content_type: &'static str, name: &str, body: Body) -> Re
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
     ];
     (headers, body).into_response()
+}
+
+/// A body that is read piece by piece, so that memory does not grow with it: `read` gives the piece at a
+/// place and the next place. A failure midway breaks the download off, so that half a file is not taken for
+/// a whole one.
+pub(super) fn pieces<Place, Read, Piece>(head: String, first: Place, read: Read) -> Body
+where
+    Place: Send + 'static,
+    Read: Fn(Place) -> Piece + Send + 'static,
+    Piece: Future<Output = Result<(String, Option<Place>), pyxis_gateway::Error>> + Send + 'static,
+{
+    let start = (head, Some(first), read);
+    Body::from_stream(futures_util::stream::try_unfold(start, |(head, place, read)| async move {
+        let Some(place) = place else { return Ok::<_, pyxis_gateway::Error>(None) };
+        let (piece, next) = read(place).await?;
+        Ok(Some((Bytes::from(head + &piece), (String::new(), next, read))))
+    }))
 }

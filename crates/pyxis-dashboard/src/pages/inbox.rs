@@ -61,7 +61,7 @@ pub(crate) async fn inbox(
         state: Some(ApprovalState::Pending),
         among: who.rights.approvable(),
         text: q.to_owned(),
-        oldest_first: !newest_first,
+        rising: !newest_first,
         beyond,
         limit: SHOWN + 1,
         ..Filter::default()

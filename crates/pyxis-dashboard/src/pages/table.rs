@@ -113,11 +113,21 @@ impl<T: 'static> Table<T> {
     fn link(&self, path: &str, find: &Find, name: &'static str, by: &By<T>) -> SortLink {
         let asked = find.sort_of(self.place);
         let present = if self.named(asked).is_some() { asked } else { self.usual };
-        let (sorted, order) = Order::named(present);
-        let order = (sorted == name).then_some(order);
-        let next = order.map_or(by.first(), Order::turned).name(name);
-        SortLink { name, href: find.link(path, self.place.sort(), &next), order }
+        heading(name, present, by.first(), |next| find.link(path, self.place.sort(), next))
     }
+}
+
+/// A link that sorts by `name`, or turns its order if that is the `present` one.
+pub(super) fn heading(
+    name: &'static str,
+    present: &str,
+    first: Order,
+    href: impl Fn(&str) -> String,
+) -> SortLink {
+    let (sorted, order) = Order::named(present);
+    let order = (sorted == name).then_some(order);
+    let next = order.map_or(first, Order::turned).name(name);
+    SortLink { name, href: href(&next), order }
 }
 
 #[cfg(test)]

@@ -1,127 +1,299 @@
-//! How much of its budget an API key uses.
+//! Usage: how many requests agents and API keys made over time, and how many of them were refused.
 
+use std::collections::BTreeMap;
+
+use axum::extract::State as Extract;
+use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::window;
-use pyxis_scoring::service::api_keys::Usage;
-use pyxis_store::usage::Surface;
+use pyxis_core::id::WorkspaceId;
+use pyxis_gateway::service::{agents, audit};
+use pyxis_scoring::service::api_keys;
+use serde::Deserialize;
 
-use super::scoring::count;
+use super::find::{Find, Place};
+use super::first_request;
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count};
+use super::table::{By, Table};
+use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
-use crate::text;
+use crate::error::html;
+use crate::form::Asked;
+use crate::session::Manager;
+use crate::text::{counted, grouped, minute};
+use crate::view::Search;
+use crate::view::usage::{RangeLink, UsageLine, UsagePage, UsagePart};
+use crate::{Error, State};
 
-/// The span of the chart.
-pub(super) const HOURS: u32 = 24;
-/// Length of a window, in milliseconds.
-const QUARTER: i64 = 15 * 60 * 1000;
+const HERE: &str = "/app/usage";
+const HOUR: i64 = 3_600_000;
 
-/// `Tier 2: 350 each 15 minutes`.
-pub(super) fn budget(tier: i64, limit: i64) -> String {
-    let limit = text::grouped(count(limit));
-    if tier == 4 {
-        format!("Its own: {limit} each 15 minutes")
-    } else {
-        format!("Tier {tier}: {limit} each 15 minutes")
+/// A span that can be looked at: its name in the query, its words, the width of a bar and the number of bars.
+type Range = (&'static str, &'static str, i64, usize);
+
+const RANGES: [Range; 3] =
+    [("24h", "24 hours", HOUR, 24), ("7d", "7 days", 6 * HOUR, 28), ("30d", "30 days", 24 * HOUR, 30)];
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Wanted {
+    range: String,
+}
+
+/// The bars of a range: the last of them holds the present moment.
+#[derive(Clone, Copy)]
+struct Bars {
+    from: UnixMillis,
+    to: UnixMillis,
+    width: i64,
+    number: usize,
+}
+
+impl Bars {
+    fn until(now: UnixMillis, (_, _, width, number): Range) -> Self {
+        let to = (now.0.div_euclid(width) + 1) * width;
+        let span = width * i64::try_from(number).unwrap_or(0);
+        Self { from: UnixMillis(to - span), to: UnixMillis(to), width, number }
+    }
+
+    fn place(&self, at: UnixMillis) -> usize {
+        usize::try_from((at.0 - self.from.0) / self.width).unwrap_or(usize::MAX)
+    }
+
+    /// When each begins: `2026-01-31 09:00`.
+    fn labels(&self) -> Vec<String> {
+        (0_i64..).take(self.number).map(|n| minute(UnixMillis(self.from.0 + n * self.width))).collect()
     }
 }
 
-/// `12 of 350`.
-pub(super) fn part(used: i64, limit: i64) -> String {
-    format!("{} of {}", text::grouped(count(used)), text::grouped(count(limit)))
+/// What an agent or a key asked for, bar by bar: admitted and refused.
+struct Used {
+    name: String,
+    page: Option<String>,
+    /// Why it asks for nothing more.
+    gone: Option<&'static str>,
+    bars: Vec<[u64; 2]>,
 }
 
-/// How many requests the present window has admitted at the Stamps endpoints.
-pub(super) fn in_window(usage: &Usage, now: UnixMillis) -> i64 {
-    let start = window::quarter_start(now);
-    let here = |surface: Surface, at: UnixMillis| surface == Surface::Stamps && at == start;
-    let window = usage.windows.iter().find(|window| here(window.surface, window.window_start_at));
-    window.map_or(0, |window| window.admitted)
-}
+impl Used {
+    fn new(name: String, page: Option<String>, gone: Option<&'static str>, number: usize) -> Self {
+        Self { name, page, gone, bars: vec![[0; 2]; number] }
+    }
 
-/// Requests by window; those to models stand apart where there were any.
-pub(super) fn chart(usage: &Usage) -> StackedBars {
-    let mut buckets: Vec<Bucket> = (0..(usage.to.0 - usage.from.0) / QUARTER)
-        .map(|number| Bucket {
-            label: moment(UnixMillis(usage.from.0 + number * QUARTER)),
-            counts: vec![0; 4],
-        })
-        .collect();
-    let mut totals = [0_u64; 4];
-    for window in &usage.windows {
-        let place = usize::try_from((window.window_start_at.0 - usage.from.0) / QUARTER).unwrap_or(0);
-        let first = if window.surface == Surface::Stamps { 0 } else { 2 };
-        let Some(bucket) = buckets.get_mut(place) else { continue };
-        for (series, number) in [(first, window.admitted), (first + 1, window.refused)] {
-            bucket.counts[series] += count(number);
-            totals[series] += count(number);
+    fn add(&mut self, place: usize, admitted: i64, refused: i64) {
+        if let Some(bar) = self.bars.get_mut(place) {
+            bar[0] += count(admitted);
+            bar[1] += count(refused);
         }
     }
-    let kinds = [
-        ("Answered", "chart-1"),
-        ("Over the budget", "chart-3"),
-        ("Models", "chart-2"),
-        ("Models, over", "chart-4"),
-    ];
-    let shown = if totals[2] + totals[3] == 0 { 2 } else { 4 };
-    for bucket in &mut buckets {
-        bucket.counts.truncate(shown);
+
+    fn total(&self, which: usize) -> u64 {
+        self.bars.iter().map(|bar| bar[which]).sum()
     }
-    let series = kinds[..shown].iter().map(|(name, class)| Series { name: (*name).to_owned(), class });
-    let description = format!(
-        "{} answered and {} refused over the budget in the 24 hours to {}.",
-        text::counted(totals[0] + totals[2], "request"),
-        text::grouped(totals[1] + totals[3]),
-        text::absolute(usage.to)
-    );
-    StackedBars::new("Requests of the last 24 hours", description, series.collect(), buckets)
+
+    fn requests(&self) -> u64 {
+        self.total(0) + self.total(1)
+    }
 }
 
-/// `2026-01-31 09:15`.
-fn moment(at: UnixMillis) -> String {
-    let absolute = text::absolute(at);
-    absolute.get(..16).unwrap_or(&absolute).to_owned()
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+const COLUMNS: &[(&str, By<Used>)] = &[
+    ("name", By::Text(|one| one.name.clone())),
+    ("requests", By::Number(|one| number(one.requests()))),
+    ("admitted", By::Number(|one| number(one.total(0)))),
+    ("refused", By::Number(|one| number(one.total(1)))),
+];
+
+/// Those who ask in one way.
+struct Askers {
+    title: &'static str,
+    id: &'static str,
+    noun: &'static str,
+    icon: &'static str,
+    meaning: &'static str,
+    table: Table<Used>,
+}
+
+const AGENT: Askers = Askers {
+    title: "Requests of agents",
+    id: "agents",
+    noun: "Agent",
+    icon: "agent",
+    meaning: "Admitted: passed, or waited for a person. Refused: denied by policy, or not allowed.",
+    table: Table { name: "agent-usage", place: Place::First, columns: COLUMNS, usual: "-requests" },
+};
+
+const KEY: Askers = Askers {
+    title: "Requests of API keys",
+    id: "keys",
+    noun: "API key",
+    icon: "api",
+    meaning: "Admitted: answered. Refused: over the budget of the key.",
+    table: Table { name: "api-key-usage", place: Place::Second, columns: COLUMNS, usual: "-requests" },
+};
+
+pub(crate) async fn page(
+    Extract(state): Extract<State>,
+    Manager(who): Manager,
+    Asked(Wanted { range }): Asked<Wanted>,
+    Asked(asked): Asked<Find>,
+) -> Result<Response, Error> {
+    let workspace = who.person.workspace();
+    let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);
+    let bars = Bars::until(state.gateway.now(), range);
+    let asked = asked.also("range", if range.0 == RANGES[0].0 { "" } else { range.0 });
+    let mut agents = of_agents(&state, workspace, bars).await?;
+    agents.retain(|one| asked.fits([one.name.as_str()]));
+    let mut keys = match &state.scoring {
+        Some(scoring) => of_keys(scoring, workspace, bars).await?,
+        None => Vec::new(),
+    };
+    keys.retain(|one| asked.fits([one.name.as_str()]));
+    if let Some(file) = AGENT.table.file(&asked, &agents).or_else(|| KEY.table.file(&asked, &keys)) {
+        return Ok(file);
+    }
+    let mut parts = vec![AGENT.part(&asked, bars, agents, first_request(&state, "<agent key>", None))];
+    if state.scoring.is_some() {
+        parts.push(KEY.part(&asked, bars, keys, ask(&state, "1", EXAMPLE_ADDRESS, A_KEY)));
+    }
+    let ranges = RANGES.iter().map(|(name, label, ..)| RangeLink {
+        label: (*label).to_owned(),
+        href: asked.link(HERE, "range", name),
+        here: *name == range.0,
+    });
+    html(&UsagePage {
+        shell: who.shell(&state).await?,
+        ranges: ranges.collect(),
+        span: range.1.to_owned(),
+        search: Search { csv: None, ..parts[0].search.clone() },
+        parts,
+    })
+}
+
+/// Every agent that there is, and those that are gone but asked for something.
+async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
+    let Bars { from, to, width, number } = bars;
+    let mut all: BTreeMap<String, Used> = BTreeMap::new();
+    for agent in agents::list(&state.gateway, workspace).await? {
+        let (id, gone) = (agent.row.id, agent.row.disabled_at.map(|_| "Disabled"));
+        let used = Used::new(agent.row.name, Some(format!("/app/agents/{id}")), gone, number);
+        all.insert(format!("agent:{id}"), used);
+    }
+    for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {
+        let removed = || Used::new(tally.name, None, Some("Removed"), number);
+        let used = all.entry(tally.actor).or_insert_with(removed);
+        let is_refused = matches!(tally.decision.as_str(), "denied" | "refused");
+        let (admitted, refused) = if is_refused { (0, tally.count) } else { (tally.count, 0) };
+        used.add(bars.place(tally.at), admitted, refused);
+    }
+    Ok(all.into_values().collect())
+}
+
+/// Every key that works, and those that are revoked but asked for something.
+async fn of_keys(
+    scoring: &pyxis_scoring::State,
+    workspace: WorkspaceId,
+    bars: Bars,
+) -> Result<Vec<Used>, Error> {
+    let Bars { from, to, width, number } = bars;
+    let mut all = BTreeMap::new();
+    for row in api_keys::list(scoring, workspace).await? {
+        let (page, gone) = (format!("/app/api-keys/{}", row.id), row.revoked_at.map(|_| "Revoked"));
+        all.insert(row.id, Used::new(row.name, Some(page), gone, number));
+    }
+    for tally in api_keys::over_time(scoring, workspace, from, to, width).await? {
+        if let Some(used) = all.get_mut(&tally.key) {
+            used.add(bars.place(tally.at), tally.admitted, tally.refused);
+        }
+    }
+    all.retain(|_, used| used.gone.is_none() || used.requests() > 0);
+    Ok(all.into_values().collect())
+}
+
+impl Askers {
+    /// The chart of all that were found, and the table behind it.
+    fn part(&self, asked: &Find, bars: Bars, found: Vec<Used>, command: String) -> UsagePart {
+        let chart = chart(self.title, bars, &found).named(self.id);
+        let most = found.iter().flat_map(|one| &one.bars).map(|bar| bar[0] + bar[1]).max().unwrap_or(0);
+        let labels = bars.labels();
+        let [admitted, refused] = [0, 1].map(|which| total(&found, which));
+        let (shown, search) = self.table.page(HERE, asked, found);
+        let lines = shown.into_iter().map(|one| line(one, &labels, most)).collect();
+        let Self { noun, icon, meaning, .. } = *self;
+        let requests = grouped(admitted + refused);
+        let (admitted, refused) = (grouped(admitted), grouped(refused));
+        UsagePart { noun, icon, meaning, command, requests, admitted, refused, chart, search, lines }
+    }
+}
+
+/// How many all of them asked for: 0 is admitted, 1 is refused.
+fn total(all: &[Used], which: usize) -> u64 {
+    all.iter().map(|one| one.total(which)).sum()
+}
+
+fn line(used: Used, labels: &[String], most: u64) -> UsageLine {
+    let busiest = used.bars.iter().zip(labels).max_by_key(|(bar, _)| bar[0] + bar[1]);
+    let description = match busiest {
+        Some((bar, label)) if bar[0] + bar[1] > 0 => {
+            format!("Requests of {} over time, at most {} from {label}", used.name, grouped(bar[0] + bar[1]))
+        }
+        _ => format!("No requests of {}", used.name),
+    };
+    UsageLine {
+        requests: grouped(used.requests()),
+        admitted: grouped(used.total(0)),
+        refused: grouped(used.total(1)),
+        spark: Spark::new(description, &used.bars, most),
+        name: used.name,
+        page: used.page,
+        gone: used.gone,
+    }
+}
+
+fn chart(title: &str, bars: Bars, found: &[Used]) -> StackedBars {
+    let sum = |place: usize, which: usize| found.iter().map(|one| one.bars[place][which]).sum::<u64>();
+    let buckets = bars.labels().into_iter().enumerate();
+    let buckets = buckets.map(|(n, label)| Bucket { label, counts: vec![sum(n, 0), sum(n, 1)] });
+    let description = format!(
+        "{} admitted and {} refused from {} to {} UTC.",
+        counted(total(found, 0), "request"),
+        grouped(total(found, 1)),
+        minute(bars.from),
+        minute(bars.to)
+    );
+    let series = [("Admitted", "chart-1"), ("Refused", "chart-3")];
+    let series = series.map(|(name, class)| Series { name: name.to_owned(), class });
+    StackedBars::new(title, description, series.to_vec(), buckets.collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use pyxis_store::usage::WindowRow;
-
     use super::*;
 
-    const NOW: UnixMillis = UnixMillis(1_767_225_600_000 + 7 * 60 * 1000);
+    const NOW: UnixMillis = UnixMillis(1_767_225_600_000 + 7 * 60_000);
 
-    fn usage(windows: Vec<WindowRow>) -> Usage {
-        let to = window::quarter_end(NOW);
-        Usage { from: UnixMillis(to.0 - 24 * 4 * QUARTER), to, stamps_limit: 1350, models_limit: 15, windows }
-    }
-
-    fn row(surface: Surface, quarters_ago: i64) -> WindowRow {
-        let start = UnixMillis(window::quarter_start(NOW).0 - quarters_ago * QUARTER);
-        WindowRow { surface, window_start_at: start, admitted: 1200, refused: 3, last_at: start }
+    #[test]
+    fn the_last_bar_holds_the_present_moment() {
+        for range in RANGES {
+            let bars = Bars::until(NOW, range);
+            assert_eq!((bars.place(NOW), bars.labels().len()), (range.3 - 1, range.3), "{}", range.0);
+            assert_eq!(
+                (bars.place(bars.from), bars.to.0 - bars.from.0),
+                (0, range.2 * number(range.3 as u64))
+            );
+        }
+        assert_eq!(Bars::until(NOW, RANGES[0]).labels()[0], "2025-12-31 01:00");
+        assert_eq!(Bars::until(NOW, RANGES[2]).labels()[29], "2026-01-01 00:00");
     }
 
     #[test]
-    fn each_window_is_one_bar_and_the_present_one_is_the_last() {
-        let drawn = chart(&usage(vec![row(Surface::Stamps, 95), row(Surface::Stamps, 0)]));
-        assert_eq!((drawn.buckets.len(), drawn.series.len()), (96, 2));
-        assert_eq!(
-            (&drawn.buckets[0].counts[..], &drawn.buckets[95].counts[..]),
-            (&[1200, 3][..], &[1200, 3][..])
-        );
-        assert_eq!(drawn.last_label(), "2026-01-01 00:00");
-        assert!(chart(&usage(Vec::new())).is_empty());
-    }
-
-    #[test]
-    fn models_stand_apart_where_there_were_any() {
-        assert_eq!(chart(&usage(vec![row(Surface::Models, 1)])).series.len(), 4);
-    }
-
-    #[test]
-    fn the_present_window_says_how_much_of_the_budget_is_used() {
-        let used = usage(vec![row(Surface::Stamps, 0), row(Surface::Models, 0)]);
-        assert_eq!(part(in_window(&used, NOW), used.stamps_limit), "1,200 of 1,350");
-        assert_eq!(in_window(&usage(vec![row(Surface::Stamps, 1)]), NOW), 0);
-        assert_eq!(budget(2, 350), "Tier 2: 350 each 15 minutes");
-        assert_eq!(budget(4, 5000), "Its own: 5,000 each 15 minutes");
+    fn what_is_outside_of_the_bars_is_not_counted() {
+        let mut used = Used::new("bot".to_owned(), None, None, 2);
+        used.add(1, 3, 2);
+        used.add(2, 9, 9);
+        used.add(usize::MAX, 9, 9);
+        assert_eq!((used.bars[1], used.requests()), ([3, 2], 5));
     }
 }

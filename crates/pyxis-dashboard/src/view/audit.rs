@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Shell, When, in_section};
+use super::{Choice, Outcome, Search, Shell, When, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/audit` with the fields of [`AuditFilter`] in the query.
@@ -15,13 +15,15 @@ pub struct AuditPage {
     pub filter: AuditFilter,
     /// Requests by decision over the time of the filter.
     pub chart: StackedBars,
-    /// One page of events, newest first.
+    /// The orders of the table.
+    pub search: Search,
+    /// One page of events.
     pub rows: Vec<AuditRow>,
     /// `50 events, and older ones`, `no events`.
     pub summary: String,
-    /// Link back to the newest events: a path with query.
+    /// Link back to the first page: a path with query.
     pub newest: Option<String>,
-    /// Link to the page of older events.
+    /// Link to the next page.
     pub older: Option<String>,
     /// Links to the same events as a file: `/app/audit/export.csv?…`.
     pub export_csv: String,
@@ -29,7 +31,8 @@ pub struct AuditPage {
     pub export_jsonl: String,
 }
 
-/// GET fields: `q`, `agent`, `credential`, `outcome`, `event`, `from`, `to` (dates, `2026-01-31`, UTC).
+/// GET fields: `q`, `agent`, `credential`, `outcome`, `event`, `from`, `to` (dates, `2026-01-31`,
+/// UTC), `sort`.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
     /// Text in host, path, actor or reason.
@@ -46,6 +49,8 @@ pub struct AuditFilter {
     pub from: String,
     /// Last day.
     pub to: String,
+    /// The order that is asked for; empty: newest first.
+    pub sort: String,
     /// Whether anything is filtered.
     pub active: bool,
 }

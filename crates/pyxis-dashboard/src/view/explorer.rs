@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Shell, When, in_section};
+use super::{Choice, Search, Shell, When, in_section};
 use crate::chart::meter::Meter;
 
 /// `GET /app/explorer?address=…&scorer=…`.
@@ -44,7 +44,9 @@ pub struct Found {
     pub expires: Option<When>,
     /// The score as a bar.
     pub meter: Meter,
-    /// Every Stamp, those that count first.
+    /// The orders of its Stamps, their pages and file.
+    pub search: Search,
+    /// One page of its Stamps.
     pub stamps: Vec<StampLine>,
     /// A `curl` that asks for this score.
     pub ask: String,

@@ -79,6 +79,7 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/app/audit"),
     ("GET", "/app/audit/export.csv"),
     ("GET", "/app/audit/export.jsonl"),
+    ("GET", "/app/usage"),
     ("GET", "/app/people"),
     ("GET", "/app/new/person"),
     ("POST", "/app/people"),

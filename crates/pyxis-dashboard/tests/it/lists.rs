@@ -234,8 +234,8 @@ both_engines! {
             let to = format!("/app/approvals/{txn}/approve");
             owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
         }
-        let (grant, proposal) =
-            (|n: u8| format!("/v1/thing-{n:02}</span>"), |n: u8| format!("\">thing-{n:02}</a>"));
+        let grant = |n: u8| format!("/v1/thing-{n:02}</span>");
+        let proposal = |n: u8| format!("\">thing-{n:02}</a></th><td data-label=\"Proposed by\">");
         is_paged(&mut owner, "/app/policies", "second", grant).await;
         is_paged(&mut owner, "/app/policies", "third", proposal).await;
         let found = owner.get("/app/policies?q=THING-07").await.text;

@@ -21,3 +21,4 @@ mod scoring;
 mod settings;
 mod support;
 mod tables;
+mod usage;

@@ -170,3 +170,70 @@ both_engines! {
         assert_eq!(file.lines().count(), 5, "{file}");
     }
 }
+
+/// The transactions of `page` in their order.
+fn places(page: &str, asked: &[String]) -> Vec<usize> {
+    let mut found: Vec<_> =
+        asked.iter().enumerate().filter_map(|(n, txn)| Some((page.find(txn.as_str())?, n))).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, n)| n).collect()
+}
+
+both_engines! {
+    async fn what_was_decided_is_sorted_by_the_database_page_by_page_and_exported_whole() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let mut asked = Vec::new();
+        for n in 0..52 {
+            let txn = world.ask(&team, "/v1/items", "=1+1", &format!("{{\"n\":{n}}}")).await;
+            if n < 51 {
+                owner.submit("/app/account", &format!("/app/approvals/{txn}/deny"), &[]).await;
+            }
+            asked.push(txn);
+            world.later(std::time::Duration::from_secs(1));
+        }
+        let waiting = asked.pop().unwrap();
+        for (sort, first, last) in [("", 50, 0), ("-asked", 50, 0), ("asked", 0, 50), ("nonsense", 50, 0)] {
+            let page = owner.get(&format!("/app/decided?sort={sort}")).await.text;
+            let shown = places(&page, &asked);
+            assert_eq!((shown.len(), shown[0]), (50, first), "{sort}");
+            let next = page.split(" rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap();
+            let next = next.trim_end_matches('"').replace("&amp;", "&");
+            assert_eq!(places(&owner.get(&next).await.text, &asked), [last], "{next}");
+        }
+        for sort in ["host", "-agent", "credential", "state"] {
+            let page = owner.get(&format!("/app/decided?sort={sort}")).await.text;
+            assert_eq!(places(&page, &asked).len(), 50, "{sort}");
+            assert_eq!(page.matches(" aria-sort=\"").count(), 1, "{sort}");
+        }
+        let file = csv(&mut owner, "/app/decided?sort=asked&q=BILLING&export=decided").await;
+        let rows: Vec<_> = file.trim_end().split("\r\n").collect();
+        assert!(rows[0].starts_with("txn_id,asked,method,route,") && rows.len() == 52, "{file}");
+        assert_eq!(places(&file, &asked), (0..51).collect::<Vec<_>>());
+        assert!(!file.contains(&waiting) && !file.contains(",=1+1") && file.contains(",'=1+1,denied,"));
+        assert_eq!(csv(&mut owner, "/app/decided?q=nobody&export=decided").await.lines().count(), 1);
+    }
+
+    async fn the_trail_is_sorted_by_the_database_page_by_page() {
+        let world = World::new().await;
+        let (team, mut owner) = world.with_owner().await;
+        let mut asked = Vec::new();
+        for n in 0..51 {
+            asked.push(world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+        }
+        let orders = [("", 50, 0), ("when", 0, 50), ("-what", 50, 0), ("who", 0, 50), ("nonsense", 50, 0)];
+        for (sort, first, last) in orders {
+            let list = format!("/app/audit?event=requests&sort={sort}");
+            let page = owner.get(&list).await.text;
+            let shown = places(&page, &asked);
+            assert_eq!((shown.len(), shown[0]), (50, first), "{sort}");
+            let next = page.split(" rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap();
+            let next = next.trim_end_matches('"').replace("&amp;", "&");
+            assert_eq!(places(&owner.get(&next).await.text, &asked), [last], "{next}");
+        }
+        let page = owner.get("/app/audit?event=requests&sort=who").await.text;
+        let turned = "/app/audit?event=requests&sort=%2Dwho";
+        assert_eq!(heading(&page, turned), (true, Some("ascending")), "{page}");
+        assert!(page.contains("<input type=\"hidden\" name=\"sort\" value=\"who\">"), "{page}");
+    }
+}

@@ -52,7 +52,7 @@ pub(super) async fn search(
         text: search.text,
         from: time("from", search.from)?,
         to: time("to", search.to)?,
-        before_seq: search.before,
+        beyond_seq: search.before,
         limit,
         ..AuditFilter::default()
     };

@@ -6,7 +6,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
-use pyxis_store::approvals::{self, ApprovalFilter, ApprovalRow};
+use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalRow};
 use pyxis_store::votes::{self, VoteRow};
 
 use super::expire;
@@ -42,8 +42,10 @@ pub struct Filter {
     pub agent: Option<AgentId>,
     /// Only of these credentials; `None` is all.
     pub among: Option<Vec<CredentialId>>,
-    /// Whether the oldest stands first; else the newest.
-    pub oldest_first: bool,
+    /// What they are sorted by.
+    pub by: ApprovalColumn,
+    /// Whether the oldest or smallest stands first; else the newest or largest.
+    pub rising: bool,
     /// Creation and id of the last one of the page before.
     pub beyond: Option<(UnixMillis, TxnId)>,
     /// At most this many.
@@ -123,7 +125,8 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         text: Some(filter.text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
         agent: filter.agent,
         credential: None,
-        oldest_first: filter.oldest_first,
+        by: filter.by,
+        rising: filter.rising,
         beyond: filter.beyond,
         limit: filter.limit.clamp(1, 500),
     };

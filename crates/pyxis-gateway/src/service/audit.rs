@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::audit::{self, AuditFilter, Entry, Verdict};
+use pyxis_store::audit::{self, AuditFilter, Entry, Tally, Verdict};
 use serde_json::{Value, json};
 
 use crate::anchor;
@@ -16,7 +16,7 @@ pub async fn answers(state: &State) -> bool {
     state.audit.flush().await.is_ok() && newest.await.is_ok()
 }
 
-/// Entries of a workspace that fit, newest first, each with its outcome.
+/// Entries of a workspace that fit, in the order of the filter, each with its outcome.
 pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<Entry>> {
     state.audit.flush().await?;
     Ok(audit::search(&state.store, workspace, filter).await?)
@@ -31,6 +31,18 @@ pub async fn over_time(
     bucket_ms: i64,
 ) -> Result<Vec<(UnixMillis, String, i64)>> {
     Ok(audit::decisions_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Requests by agent and decision in buckets of `bucket_ms` that start at `from`.
+pub async fn requests_over_time(
+    state: &State,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<Tally>> {
+    state.audit.flush().await?;
+    Ok(audit::requests_over_time(&state.store, workspace, from, to, bucket_ms).await?)
 }
 
 /// Recomputes the chain of the whole installation, against the head kept outside the database.

@@ -40,7 +40,7 @@ pub async fn deny_all(
         let filter = Filter {
             state: Some(ApprovalState::Pending),
             agent: Some(id),
-            oldest_first: true,
+            rising: true,
             beyond,
             limit: BATCH,
             ..Filter::default()

@@ -10,7 +10,7 @@ use pyxis_core::id::{ApiKeyId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
-use pyxis_store::usage::{self, WindowRow};
+use pyxis_store::usage::{self, Tally, WindowRow};
 use serde_json::json;
 
 use super::{Change, Error, MAX_NAME, Result, check_text};
@@ -165,6 +165,17 @@ pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u
         models_limit: limit_of_models(row.models_tier, row.models_limit),
         windows,
     })
+}
+
+/// Requests of every key of a workspace in `from..to`, in buckets of `bucket_ms` that start at `from`.
+pub async fn over_time(
+    state: &State,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<Tally>> {
+    Ok(usage::over_time(&state.store, workspace, from, to, bucket_ms).await?)
 }
 
 fn check_tier(surface: &str, tier: Tier) -> Result<()> {

@@ -3,7 +3,8 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
-use super::{ApprovalFilter, ApprovalRow, listing, ordered};
+use super::ordered::ordered;
+use super::{ApprovalFilter, ApprovalRow, listing};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 

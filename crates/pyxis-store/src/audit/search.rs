@@ -5,6 +5,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
+use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest};
 use crate::db::{FromRow, Row, sql};
 use crate::like::containing;
@@ -33,8 +34,12 @@ pub struct AuditFilter {
     pub from: Option<UnixMillis>,
     /// Before.
     pub to: Option<UnixMillis>,
-    /// Only records with a smaller number: the last one of the page before.
-    pub before_seq: Option<i64>,
+    /// What they are sorted by.
+    pub by: AuditColumn,
+    /// Whether the oldest or smallest stands first; else the newest or largest.
+    pub rising: bool,
+    /// Only records after this one, in the order that is asked for: the last one of the page before.
+    pub beyond_seq: Option<i64>,
     /// Most records; 0 is 100.
     pub limit: u32,
 }
@@ -61,12 +66,13 @@ impl FromRow for Entry {
 
 const DEFAULT_LIMIT: u32 = 100;
 
-/// Records of a workspace that are not outcomes, newest first, each with its outcome.
+/// Records of a workspace that are not outcomes in the order of the filter, each with its outcome.
 pub async fn search(
     executor: impl Executor,
     workspace: WorkspaceId,
     filter: &AuditFilter,
 ) -> Result<Vec<Entry>, StoreError> {
+    let (beyond, order) = filter.by.order(filter.rising);
     let query = sql(concat!(
         "SELECT ",
         audit_columns!("r"),
@@ -90,8 +96,8 @@ pub async fn search(
     )
     .push_if(" AND r.at >= ?", filter.from)
     .push_if(" AND r.at < ?", filter.to)
-    .push_if(" AND r.seq < ?", filter.before_seq)
-    .then(" ORDER BY r.seq DESC")
+    .push_if(beyond, filter.beyond_seq)
+    .then(order)
     .limit(if filter.limit == 0 { DEFAULT_LIMIT } else { filter.limit });
     executor.all(query).await
 }
@@ -109,6 +115,50 @@ pub async fn decisions_over_time(
          WHERE workspace_id = $3 AND kind <> 'outcome' AND kind = 'forward' AND at >= $1 AND at < $4 AND decision IS NOT NULL \
          GROUP BY 1, 2 ORDER BY 1, 2",
     );
+    executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
+}
+
+/// How many requests an actor made, and what was decided of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Start of the bucket.
+    pub at: UnixMillis,
+    /// Who, as in [`Record::actor`](super::Record::actor).
+    pub actor: String,
+    /// A name that they had.
+    pub name: String,
+    /// What was decided.
+    pub decision: String,
+    /// How many.
+    pub count: i64,
+}
+
+impl FromRow for Tally {
+    const TABLE: &'static str = "audit_records";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            at: row.take("at")?,
+            actor: row.take("actor")?,
+            name: row.take("actor_name")?,
+            decision: row.take("decision")?,
+            count: row.take("count")?,
+        })
+    }
+}
+
+/// Requests by actor and decision, in buckets of `bucket_ms` that start at `from`.
+pub async fn requests_over_time(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<Tally>, StoreError> {
+    let query =
+        sql("SELECT CAST($1 AS BIGINT) + (at - $1) / $2 * $2, actor, max(actor_name), decision, count(*) \
+         FROM audit_records WHERE workspace_id = $3 AND kind <> 'outcome' AND kind = 'forward' \
+         AND at >= $1 AND at < $4 AND decision IS NOT NULL GROUP BY 1, 2, 4 ORDER BY 1, 2, 4");
     executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
 }
 

@@ -4,10 +4,12 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use pyxis_core::mode::{ApprovalState, ForwardState};
 use pyxis_store::Store;
-use pyxis_store::approvals::{self, ApprovalFilter, NewApproval};
+use pyxis_store::approvals::{self, ApprovalColumn as By, ApprovalFilter, ApprovalRow, NewApproval};
 use pyxis_store::votes::{self, Verdict, VoteRow};
 
-use crate::support::{NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval};
+use crate::support::{
+    NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval, tamper,
+};
 
 const FILTER: ApprovalFilter = ApprovalFilter {
     state: None,
@@ -15,7 +17,8 @@ const FILTER: ApprovalFilter = ApprovalFilter {
     text: None,
     agent: None,
     credential: None,
-    oldest_first: false,
+    by: By::Asked,
+    rising: false,
     beyond: None,
     limit: 50,
 };
@@ -180,8 +183,8 @@ contract! {
             all.push((new.created_at, new.txn_id));
         }
         all.sort_by_key(|(at, txn)| (*at, txn.to_string()));
-        for oldest_first in [true, false] {
-            let mut filter = ApprovalFilter { oldest_first, limit: 2, ..FILTER };
+        for rising in [true, false] {
+            let mut filter = ApprovalFilter { rising, limit: 2, ..FILTER };
             let mut seen = Vec::new();
             loop {
                 let page = approvals::list(&world.store, world.ws, &filter).await.unwrap();
@@ -191,6 +194,38 @@ contract! {
             }
             assert_eq!(seen, all);
             all.reverse();
+        }
+    }
+
+    async fn every_order_goes_on_where_a_page_ended(world: &World) {
+        for name in ["b", "a", "c", "a"] {
+            let new = add_approval(world, name).await;
+            tamper(world, &format!(
+                "UPDATE approvals SET agent_name = '{name}', credential_name = '{name}', target_host = '{name}', \
+                 state = '{}' WHERE txn_id = '{}'",
+                if name == "a" { "approved" } else { "denied" }, new.txn_id,
+            )).await;
+        }
+        for by in [By::Asked, By::Host, By::Agent, By::Credential, By::State] {
+            for rising in [true, false] {
+                let mut filter = ApprovalFilter { by, rising, ..FILTER };
+                let whole = approvals::list(&world.store, world.ws, &filter).await.unwrap();
+                let key = |row: &ApprovalRow| match by {
+                    By::Asked => row.created_at.0.to_string(),
+                    By::State => row.state.as_str().to_owned(),
+                    _ => row.agent_name.clone(),
+                };
+                let keys: Vec<_> = whole.iter().map(key).collect();
+                assert!(if rising { keys.is_sorted() } else { keys.iter().rev().is_sorted() }, "{by:?} {keys:?}");
+                let mut seen = Vec::new();
+                filter.limit = 1;
+                while let Some(row) = approvals::list(&world.store, world.ws, &filter).await.unwrap().pop() {
+                    filter.beyond = Some((row.created_at, row.txn_id));
+                    seen.push(row.txn_id);
+                }
+                assert_eq!(seen, whole.iter().map(|row| row.txn_id).collect::<Vec<_>>(), "{by:?} {rising}");
+                assert_eq!(seen.len(), 4);
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
-    self, Appender, AuditFilter, AuditKeys, Checkpoint, Damage, DamageKind, FORWARD, OUTCOME, Record, Verdict,
+    self, Appender, AuditColumn, AuditFilter, AuditKeys, Checkpoint, Damage, DamageKind, FORWARD, OUTCOME,
+    Record, Verdict,
 };
 
 use crate::support::{NOW, World, add_workspace, at, at_once, contract, tamper};
@@ -200,7 +201,7 @@ contract! {
         let all = AuditFilter::default;
         assert_eq!(find(all()).await, [(2, None), (1, Some(3))]);
         assert_eq!(find(AuditFilter { status_class: Some(5), ..all() }).await, [(1, Some(3))]);
-        assert_eq!(find(AuditFilter { before_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
+        assert_eq!(find(AuditFilter { beyond_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
         for filter in [
             AuditFilter { kinds: vec!["forward".to_owned(), "x".to_owned()], decision: Some("deny".to_owned()), ..all() },
             AuditFilter { method: Some("POST".to_owned()), ..all() },
@@ -219,6 +220,62 @@ contract! {
         let everything = audit::stream(&world.store, 2, None, 9).await.unwrap();
         assert_eq!(everything.iter().map(|row| row.seq).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(audit::stream(&world.store, 1, Some(other), 9).await.unwrap().len(), 1);
+    }
+
+    async fn every_order_goes_on_where_a_page_ended_and_leaves_nothing_out(world: &World) {
+        let of = |actor: &str, host: &str, decision: &'static str, millis: i64| Record {
+            actor_name: actor.to_owned(),
+            host: (!host.is_empty()).then(|| host.to_owned()),
+            credential: (host.is_empty()).then(|| "mail".to_owned()),
+            decision: Some(decision.into()),
+            ..record(world.ws, millis)
+        };
+        append(world, &[of("b", "x", "auto", 1), of("A", "", "denied", 2), of("b", "y", "auto", 3)]).await;
+        append(world, &[of("c", "y", "denied", 4), outcome(world.ws, 1, 500), outcome(world.ws, 3, 200)]).await;
+        let other = add_workspace(&world.store, "other").await;
+        append(world, &[Record { workspace_id: Some(other), ..of("a", "x", "auto", 5) }]).await;
+        for (by, rising) in [
+            (AuditColumn::At, [1, 2, 3, 4]),
+            (AuditColumn::Kind, [1, 3, 2, 4]),
+            (AuditColumn::Actor, [2, 1, 3, 4]),
+            (AuditColumn::Subject, [2, 1, 3, 4]),
+            (AuditColumn::Status, [2, 4, 3, 1]),
+        ] {
+            let mut falling = rising;
+            falling.reverse();
+            for (rising, expected) in [(true, rising), (false, falling)] {
+                let mut filter = AuditFilter { by, rising, limit: 1, ..AuditFilter::default() };
+                let mut seen = Vec::new();
+                while let Some(entry) = audit::search(&world.store, world.ws, &filter).await.unwrap().pop() {
+                    filter.beyond_seq = Some(entry.record.seq);
+                    seen.push(entry.record.seq);
+                }
+                assert_eq!(seen, expected, "{by:?} {rising}");
+            }
+        }
+    }
+
+    async fn requests_are_counted_by_actor_and_decision(world: &World) {
+        let of = |actor: &str, decision: &'static str, millis: i64| Record {
+            actor: actor.to_owned(),
+            decision: Some(decision.into()),
+            ..record(world.ws, millis)
+        };
+        append(world, &[of("agent:1", "auto", 0), of("agent:1", "auto", 9), of("agent:1", "denied", 9)]).await;
+        append(world, &[of("agent:2", "auto", 10), of("agent:1", "auto", 20), outcome(world.ws, 1, 200)]).await;
+        append(world, &[Record { kind: "sign_in".into(), ..of("user:1", "auto", 1) }]).await;
+        let other = add_workspace(&world.store, "other").await;
+        append(world, &[record(other, 1)]).await;
+        let found = audit::requests_over_time(&world.store, world.ws, at(0), at(20), 10).await.unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.at, one.actor.as_str(), one.name.as_str(), one.decision.as_str(), one.count))
+            .collect();
+        assert_eq!(told, [
+            (at(0), "agent:1", "default-agent", "auto", 2),
+            (at(0), "agent:1", "default-agent", "denied", 1),
+            (at(10), "agent:2", "default-agent", "auto", 1),
+        ]);
     }
 
     async fn entries_page_forward_with_their_outcomes(world: &World) {

@@ -146,7 +146,8 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
         text: None,
         agent: None,
         credential: None,
-        oldest_first: false,
+        by: approvals::ApprovalColumn::Asked,
+        rising: false,
         beyond: None,
         limit: 9,
     };

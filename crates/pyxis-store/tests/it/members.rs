@@ -152,7 +152,7 @@ contract! {
     async fn approvals_of_some_credentials_are_listed_and_counted(world: &World) {
         let (one, _two) = (add_approval(world, "1").await, add_approval(world, "2").await);
         let filter = ApprovalFilter {
-            state: None, settled: false, text: None, agent: None, credential: None, oldest_first: true, beyond: None, limit: 10,
+            state: None, settled: false, text: None, agent: None, credential: None, by: approvals::ApprovalColumn::Asked, rising: true, beyond: None, limit: 10,
         };
         let of = async |credentials: &[CredentialId]| {
             let listed = approvals::list_among(&world.store, world.ws, &filter, credentials).await.unwrap();

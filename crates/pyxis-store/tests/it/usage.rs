@@ -55,6 +55,22 @@ contract! {
         }
     }
 
+    async fn requests_of_all_keys_are_counted_in_buckets(world: &World) {
+        let (key, other) = (add_key(world).await.id, add_key(world).await.id);
+        let quarter = 900_000;
+        for (key, window, requests) in [(key, 0, 3), (key, quarter, 9), (key, 4 * quarter, 1), (other, quarter, 2)] {
+            count(world, Batch { window_start: at(window), ..batch(key, requests, 5) }).await;
+        }
+        count(world, Batch { surface: Surface::Models, ..batch(key, 1, 5) }).await;
+        let (to, hour) = (at(4 * quarter), 4 * quarter);
+        let found = usage::over_time(&world.store, world.ws, NOW, to, hour).await.unwrap();
+        let mut told: Vec<_> = found.iter().map(|one| (one.at, one.key, one.admitted, one.refused)).collect();
+        told.sort_by_key(|(_, _, admitted, _)| *admitted);
+        assert_eq!(told, [(NOW, other, 2, 0), (NOW, key, 9, 4)]);
+        let elsewhere = add_workspace(&world.store, "elsewhere").await;
+        assert_eq!(usage::over_time(&world.store, elsewhere, NOW, to, hour).await.unwrap(), []);
+    }
+
     async fn batches_at_once_admit_exactly_the_limit(world: &World) {
         let key = add_key(world).await.id;
         let counted = at_once(32, |number| {

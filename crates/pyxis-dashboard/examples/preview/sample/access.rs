@@ -17,6 +17,14 @@ use pyxis_dashboard::view::{Order, Search, SortLink};
 
 use super::{Rendered, Sample, render};
 
+/// Headings of several lists.
+pub(super) fn sorted(path: &str) -> Vec<SortLink> {
+    let names = ["name", "last_seen", "email", "gives", "last_used", "when", "who", "host", "requests"];
+    let orders = [Some(Order::Descending), None, Some(Order::Ascending)].into_iter().cycle();
+    let column = |(name, order)| SortLink { name, href: format!("{path}?sort={name}"), order };
+    names.into_iter().zip(orders).map(column).collect()
+}
+
 impl Sample {
     fn agent(self, n: usize) -> AgentLine {
         let names = ["checkout-bot", "default-agent", "research-crawler"];
@@ -307,9 +315,6 @@ impl Sample {
     }
 
     pub(super) fn search(self, path: &str) -> Search {
-        let orders = [Some(Order::Descending), None, Some(Order::Ascending)].into_iter().cycle();
-        let sorted = ["name", "last_seen", "email", "used", "last_used"].into_iter().zip(orders);
-        let column = |(name, order)| SortLink { name, href: format!("{path}?sort={name}"), order };
         Search {
             path: path.to_owned(),
             q: self.t("ana"),
@@ -318,7 +323,7 @@ impl Sample {
             next: Some(format!("{path}?page=3")),
             kept: vec![("sort", self.t("-name"))],
             all: format!("{path}?sort=-name"),
-            columns: sorted.map(column).collect(),
+            columns: sorted(path),
             csv: Some(format!("{path}?export=all")),
         }
     }

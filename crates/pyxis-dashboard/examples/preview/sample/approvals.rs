@@ -9,6 +9,7 @@ use pyxis_dashboard::view::approvals::{
 use pyxis_dashboard::view::body::BodyView;
 use pyxis_dashboard::view::{Search, Shell};
 
+use super::access::sorted;
 use super::{Rendered, Sample, render};
 
 impl Sample {
@@ -184,7 +185,9 @@ impl Sample {
             start: Some("/app/decided".to_owned()),
             next: Some("/app/decided?after=1".to_owned()),
         });
-        let search = Search { path: "/app/decided".to_owned(), q: q.to_owned(), ..Search::default() };
+        let columns = sorted("/app/decided");
+        let search =
+            Search { path: "/app/decided".to_owned(), q: q.to_owned(), columns, ..Search::default() };
         render(&DecidedPage { shell: self.shell(), search, decided, pages })
     }
 

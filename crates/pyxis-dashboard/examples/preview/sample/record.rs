@@ -1,10 +1,13 @@
 //! Audit and settings.
 
+use pyxis_dashboard::chart::spark::Spark;
 use pyxis_dashboard::chart::{Bucket, Series, StackedBars};
 use pyxis_dashboard::view::audit::{AuditFilter, AuditPage, AuditRow};
 use pyxis_dashboard::view::settings::{AuditHealth, Fact, SettingsPage};
-use pyxis_dashboard::view::{Choice, Outcome};
+use pyxis_dashboard::view::usage::{RangeLink, UsageLine, UsagePage, UsagePart};
+use pyxis_dashboard::view::{Choice, Outcome, Search};
 
+use super::access::sorted;
 use super::{Rendered, Sample, render};
 
 impl Sample {
@@ -132,8 +135,10 @@ impl Sample {
                 events: any("Any event", &["Requests", "Decisions", "Changes", "Sign-ins"]),
                 from: String::new(),
                 to: String::new(),
+                sort: if active { self.t("who") } else { String::new() },
                 active,
             },
+            search: Search { columns: sorted("/app/audit"), ..Search::default() },
             chart: self.chart(empty_chart),
             summary: self.t("events 1 to 50"),
             newest: active.then(|| "/app/audit".into()),
@@ -168,6 +173,51 @@ impl Sample {
         })
     }
 
+    fn usage_line(self, n: u64, name: &str) -> UsageLine {
+        let bars: Vec<[u64; 2]> = (0..24).map(|hour| [(hour * 7 + n * 5) % 13, hour * n % 3]).collect();
+        UsageLine {
+            name: self.t(name),
+            page: (n < 2).then(|| "/app/agents/0198c6a2-0000-7000-8000-000000000001".to_owned()),
+            gone: (n == 2).then_some("Removed"),
+            requests: self.t("1,204"),
+            admitted: self.t("1,180"),
+            refused: self.t("24"),
+            spark: Spark::new(self.t("Requests over time, at most 15 from 2026-01-31 09:00"), &bars, 15),
+        }
+    }
+
+    fn usage_part(self, id: &'static str, noun: &'static str, empty: bool) -> UsagePart {
+        let names = ["checkout-bot", "default-agent", "research-crawler"];
+        UsagePart {
+            noun,
+            icon: "agent",
+            meaning: "Admitted: passed, or waited for a person.",
+            command: self.curl(),
+            requests: self.t("3,612"),
+            admitted: self.t("3,540"),
+            refused: self.t("72"),
+            chart: self.chart(empty).named(id),
+            search: self.search("/app/usage"),
+            lines: (0..).zip(names).map(|(n, name)| self.usage_line(n, name)).collect(),
+        }
+    }
+
+    fn usage_page(self, empty: bool) -> String {
+        let range = |(label, href, here): (&str, &str, bool)| RangeLink {
+            label: label.to_owned(),
+            href: href.to_owned(),
+            here,
+        };
+        let ranges = [("24 hours", "/app/usage?range=24h", true), ("7 days", "/app/usage?range=7d", false)];
+        render(&UsagePage {
+            shell: self.shell(),
+            ranges: ranges.map(range).to_vec(),
+            span: "24 hours".to_owned(),
+            search: Search { path: "/app/usage".to_owned(), ..Search::default() },
+            parts: vec![self.usage_part("agents", "Agent", empty), self.usage_part("keys", "API key", empty)],
+        })
+    }
+
     pub(super) fn record(self) -> Vec<Rendered> {
         let whole = AuditHealth::Whole { rows: self.t("12,345 events"), at: self.at(-40) };
         let damaged = AuditHealth::Damaged { finding: self.t("event 8,812 was changed"), at: self.at(-40) };
@@ -175,6 +225,8 @@ impl Sample {
             ("/app/audit", self.audit(self.audit_rows(), false, false)),
             ("/app/audit/nothing", self.audit(Vec::new(), true, false)),
             ("/app/audit/empty", self.audit(Vec::new(), false, true)),
+            ("/app/usage", self.usage_page(false)),
+            ("/app/usage/empty", self.usage_page(true)),
             ("/app/settings", self.settings(false, whole)),
             ("/app/settings/damaged", self.settings(true, damaged)),
             ("/app/settings/unchecked", self.settings(false, AuditHealth::Unchecked)),

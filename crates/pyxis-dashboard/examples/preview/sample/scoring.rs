@@ -15,6 +15,7 @@ use pyxis_dashboard::view::scorers::{
 };
 use pyxis_dashboard::view::{Outcome, Problems, Search};
 
+use super::access::sorted;
 use super::{Rendered, Sample, render};
 
 const ADDRESS: &str = "0x8f3b2c1de4a5968770123456789abcdef0123456";
@@ -424,6 +425,7 @@ impl Sample {
             margin: self.t("It lacks 1.715."),
             expires: (stamps > 0).then(|| self.at(90_000)),
             meter: Meter::new(self.t("18.285 of the 20 that are needed."), gives, decimal("20")),
+            search: Search { columns: sorted("/app/explorer"), ..Search::default() },
             stamps: (0..stamps).map(|n| self.stamp(n)).collect(),
             ask: self.ask(),
         }

@@ -1,0 +1,60 @@
+//! The columns of a list that the database sorts and pages.
+
+use super::table::heading;
+use crate::view::{Order, SortLink};
+
+/// A list of which a page at a time is read. A query names its columns and is no part of what is asked of
+/// the database.
+pub(super) struct Stored<C: 'static> {
+    /// The name of each column, what the store calls it, and how it is sorted at first.
+    pub(super) columns: &'static [(&'static str, C, Order)],
+    /// The order where none is asked for.
+    pub(super) usual: &'static str,
+}
+
+impl<C: Copy> Stored<C> {
+    /// What to sort by, and whether the smallest is first.
+    pub(super) fn asked(&self, sort: &str) -> (C, bool) {
+        let (name, order) = Order::named(self.known(sort));
+        let column = self.columns.iter().find(|(column, ..)| *column == name).unwrap_or(&self.columns[0]);
+        (column.1, order == Order::Ascending)
+    }
+
+    /// The headings; `href` links to the first page in another order.
+    pub(super) fn links(&self, sort: &str, href: impl Fn(&str) -> String) -> Vec<SortLink> {
+        let present = self.known(sort);
+        self.columns.iter().map(|(name, _, first)| heading(name, present, *first, &href)).collect()
+    }
+
+    /// The order that a query names, if there is such a column; else the usual one.
+    fn known<'a>(&self, sort: &'a str) -> &'a str {
+        let (name, _) = Order::named(sort);
+        if self.columns.iter().any(|(column, ..)| *column == name) { sort } else { self.usual }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LETTERS: Stored<char> = Stored {
+        columns: &[("when", 'w', Order::Descending), ("who", 'o', Order::Ascending)],
+        usual: "-when",
+    };
+
+    #[test]
+    fn a_query_names_a_column_of_the_list_or_gets_the_usual_order() {
+        for (sort, expected) in
+            [("", ('w', false)), ("when", ('w', true)), ("-who", ('o', false)), ("who desc", ('w', false))]
+        {
+            assert_eq!(LETTERS.asked(sort), expected, "{sort}");
+        }
+    }
+
+    #[test]
+    fn a_heading_turns_its_order_and_another_one_begins_anew() {
+        let links = LETTERS.links("nonsense", str::to_owned);
+        assert_eq!((links[0].href.as_str(), links[0].order), ("when", Some(Order::Descending)));
+        assert_eq!((links[1].href.as_str(), links[1].order), ("who", None));
+    }
+}
