@@ -47,6 +47,38 @@ async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address() {
+    let world = World::new().await;
+    let (team, mut browser, scorer) = with_scorer(&world).await;
+    for stamp in ["Discord", "HolonymGovIdProvider", "Unknown"] {
+        bring(&world, &team, OTHER, stamp, stamp).await;
+    }
+    let path = format!("/app/explorer?address={OTHER}&scorer={}", scorer.id);
+    let order = |text: &str| {
+        let mut places: Vec<_> =
+            ["Discord", "Holonym", "Unknown"].map(|name| (text.find(name).unwrap(), name)).to_vec();
+        places.sort_unstable();
+        places.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+    };
+    for (sort, expected) in [
+        ("", ["Holonym", "Discord", "Unknown"]),
+        ("&sort=nonsense", ["Holonym", "Discord", "Unknown"]),
+        ("&sort=gives", ["Unknown", "Discord", "Holonym"]),
+        ("&sort=name", ["Discord", "Holonym", "Unknown"]),
+        ("&sort=-name", ["Unknown", "Holonym", "Discord"]),
+    ] {
+        let page = browser.get(&format!("{path}{sort}")).await.text;
+        let (_, list) = page.split_once("<ul class=\"stamp-list\">").unwrap();
+        assert_eq!(order(list), expected, "{sort}");
+        let kept = format!("/app/explorer?address={OTHER}&amp;scorer={}&amp;sort=", scorer.id);
+        assert!(page.contains(&format!("class=\"sort\" href=\"{kept}")), "{page}");
+        let file = browser.get(&format!("{path}{sort}&export=stamps")).await.text;
+        assert_eq!(order(&file), expected, "{file}");
+        assert!(file.starts_with("name,state,why,gives,weight,expires,issued,issuer\r\n"), "{file}");
+    }
+}
+
+#[tokio::test]
 async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp() {
     let world = World::new().await;
     let (team, mut browser, scorer) = with_scorer(&world).await;
