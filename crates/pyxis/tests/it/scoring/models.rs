@@ -160,7 +160,8 @@ both_engines! {
             app.cli(&["activity", "import", good]).await.expect(3);
         }
         // Rows that an earlier release wrote, and rows that are damaged.
-        app.sql("UPDATE activity_wallets SET digest = 0; UPDATE activity_state SET mark = 'of other features'");
+        let earlier = "UPDATE activity_state SET mark = 'of other features', world = 0";
+        app.sql(&format!("UPDATE activity_wallets SET digest = 0; {earlier}"));
         assert_eq!(app.cli_json(&["activity", "import", good]).await["changed"], json!(12));
         app.sql("UPDATE activity_wallets SET features = address");
         stage.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(500);
