@@ -97,7 +97,7 @@ pub async fn want(
 }
 
 /// Makes the messages about a transaction that still waits due again: what they say of it has changed. One
-/// that somebody is posting or editing right now stays theirs; [`shown`] finds that it is due once more.
+/// that somebody is posting or editing right now stays theirs, and is due once more when they are done.
 pub async fn renew(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -132,43 +132,47 @@ pub async fn claim(
     executor.returning(query.then(concat!(") RETURNING ", chat_message_columns!()))).await
 }
 
-/// Notes that the message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, or
-/// the claim is no longer `claimed` (as [`claim`] returned it in `next_at`), it is due again at once.
+/// Notes that a message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, or the
+/// claim is no longer the one that [`claim`] returned as `claimed`, it is due again at once.
 pub async fn shown(
     executor: impl Executor,
-    id: ChatMessageId,
+    claimed: &ChatMessageRow,
     state: ApprovalState,
     message_ref: &str,
-    claimed: Option<UnixMillis>,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     let query = sql("UPDATE chat_messages SET shown = $1, message_ref = $2, attempts = 0, error = NULL, \
          next_at = CASE WHEN wanted = $1 AND next_at = CAST($3 AS BIGINT) THEN NULL \
          ELSE CAST($4 AS BIGINT) END WHERE id = $5");
-    executor.execute(query.bind(state).bind(message_ref).bind(claimed).bind(now).bind(id)).await?;
+    let query = query.bind(state).bind(message_ref).bind(claimed.next_at).bind(now).bind(claimed.id);
+    executor.execute(query).await?;
     Ok(())
 }
 
-/// Notes that an attempt failed, and when to try again; `None` gives up.
+/// Notes that an attempt failed, and when to try again; `None` gives up. What became due since [`claim`]
+/// returned the message stays due.
 pub async fn failed(
     executor: impl Executor,
-    id: ChatMessageId,
+    claimed: &ChatMessageRow,
     error: &str,
     next_at: Option<UnixMillis>,
 ) -> Result<(), StoreError> {
-    let query =
-        sql("UPDATE chat_messages SET attempts = attempts + 1, error = $1, next_at = $2 WHERE id = $3");
-    executor.execute(query.bind(error).bind(next_at).bind(id)).await?;
+    let query = sql("UPDATE chat_messages SET attempts = attempts + 1, error = $1, \
+         next_at = CASE WHEN next_at = CAST($2 AS BIGINT) THEN CAST($3 AS BIGINT) ELSE next_at END \
+         WHERE id = $4");
+    executor.execute(query.bind(error).bind(claimed.next_at).bind(next_at).bind(claimed.id)).await?;
     Ok(())
 }
 
-/// Hands a claimed message back, due at `at`, without counting an attempt.
+/// Hands a claimed message back, due at `at`, without counting an attempt. What became due since [`claim`]
+/// returned the message stays due.
 pub async fn hand_back(
     executor: impl Executor,
-    id: ChatMessageId,
+    claimed: &ChatMessageRow,
     at: Option<UnixMillis>,
 ) -> Result<(), StoreError> {
-    executor.execute(sql("UPDATE chat_messages SET next_at = $1 WHERE id = $2").bind(at).bind(id)).await?;
+    let query = sql("UPDATE chat_messages SET next_at = $1 WHERE id = $2 AND next_at = $3");
+    executor.execute(query.bind(at).bind(claimed.id).bind(claimed.next_at)).await?;
     Ok(())
 }
 

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use pyxis_core::auth::Auth;
 use pyxis_core::catalogue::{Platform, default_catalogue};
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
 use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
+use pyxis_gateway::Actor;
 use pyxis_gateway::service::agents::{self, AgentInput, Scope};
-use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
-use pyxis_gateway::{Actor, SecretValue};
 use pyxis_models::clusters::{Group, Shared};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
@@ -22,7 +20,7 @@ use pyxis_store::models;
 use pyxis_verify::registry::Issuer;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, CANARY, World, both_engines};
+use crate::support::{Browser, World, both_engines};
 
 const NOTHING: &str = "Nothing here contains";
 
@@ -51,18 +49,6 @@ async fn is_paged(owner: &mut Browser, list: &str, parameter: &str, row: impl Fn
         first.contains(&row)
     };
     assert_eq!((0..51).filter(is_first).count(), 50, "{list}");
-}
-
-/// One more credential.
-async fn credential(world: &World, team: WorkspaceId, name: &str) {
-    let input = CredentialInput {
-        name: name.to_owned(),
-        auth: Some(Auth::Bearer {}),
-        allowed_hosts: vec!["api.example.com".to_owned()],
-        secret: Some(SecretValue::Text(CANARY.to_owned())),
-        ..CredentialInput::default()
-    };
-    credentials::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
 }
 
 /// One more agent.
@@ -159,7 +145,7 @@ both_engines! {
         for n in 0..51 {
             let name = format!("thing-{n:02}");
             agents::create(&world.gateway, &actor, agent(&name)).await.unwrap();
-            credential(&world, team.id, &name).await;
+            world.add_bearer(team.id, &name, "api.example.com").await;
             let email = format!("{name}@example.com");
             people::add(&world.gateway, &actor, &email, Role::Member).await.unwrap();
             let input = ScorerInput { name: name.clone(), threshold: None, weights: None };
@@ -226,7 +212,7 @@ both_engines! {
         let right = Right { approve: false, policy: true };
         for n in 0..51 {
             let name = format!("thing-{n:02}");
-            credential(&world, team.id, &name).await;
+            world.add_bearer(team.id, &name, "api.example.com").await;
             rights::set(&world.gateway, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
             let fields = [("min_approvals", "2"), ("channel", "dashboard")];
             member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
@@ -279,7 +265,7 @@ both_engines! {
         let world = World::new().await;
         let (team, mut owner) = world.with_owner().await;
         for n in 0..51_u8 {
-            credential(&world, team.id, &format!("api-{n:02}")).await;
+            world.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
         }
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
         let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
@@ -312,7 +298,9 @@ both_engines! {
             let workspace_id = team.id;
             let new = NewChatMessage { id, workspace_id, txn_id: txn, platform, chat, nonce_hash, created_at: now };
             chat_messages::insert(store, &new).await.unwrap();
-            chat_messages::failed(store, id, "the room is encrypted", None).await.unwrap();
+            let rows = chat_messages::list(store, team.id, txn).await.unwrap();
+            let row = rows.iter().find(|row| row.id == id).unwrap();
+            chat_messages::failed(store, row, "the room is encrypted", None).await.unwrap();
             world.later(std::time::Duration::from_secs(1));
         }
         let first = owner.get("/app/notifications").await.text;

@@ -139,24 +139,26 @@ async fn serve<P: Poster>(
     limited: &AtomicBool,
     common: &Common,
 ) -> Result<()> {
-    let (store, id) = (&state.store, message.id);
+    let store = &state.store;
     if limited.load(Ordering::Relaxed) {
-        return Ok(chat_messages::hand_back(store, id, Some(state.now().plus(Duration::from_secs(1)))).await?);
+        return Ok(
+            chat_messages::hand_back(store, message, Some(state.now().plus(Duration::from_secs(1)))).await?
+        );
     }
     let Some(card) = Card::of(state, message, common).await? else {
-        return Ok(chat_messages::hand_back(store, id, None).await?);
+        return Ok(chat_messages::hand_back(store, message, None).await?);
     };
     let told = match &message.message_ref {
         // Decided before anybody was told: there is nothing left to ask.
         None if card.state != ApprovalState::Pending => {
-            return Ok(chat_messages::hand_back(store, id, None).await?);
+            return Ok(chat_messages::hand_back(store, message, None).await?);
         }
         None => poster.post(state, message, &card).await,
         Some(name) => poster.edit(state, message, name, &card).await.map(|()| name.clone()),
     };
     match told {
         Ok(name) => {
-            chat_messages::shown(store, id, card.state, &name, message.next_at, state.now()).await?;
+            chat_messages::shown(store, message, card.state, &name, state.now()).await?;
             if message.message_ref.is_none() {
                 poster.offer(state, message, &name, &card).await;
             }
@@ -166,17 +168,17 @@ async fn serve<P: Poster>(
         }
         Err(Trouble::Later(wait)) => {
             limited.store(true, Ordering::Relaxed);
-            chat_messages::hand_back(store, id, Some(state.now().plus(wait))).await?;
+            chat_messages::hand_back(store, message, Some(state.now().plus(wait))).await?;
         }
         Err(Trouble::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
             let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
-            tracing::warn!(platform = P::PLATFORM.as_str(), message = %id, why, "a message could not be shown");
-            chat_messages::failed(store, id, &why, next).await?;
+            tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "a message could not be shown");
+            chat_messages::failed(store, message, &why, next).await?;
         }
         Err(Trouble::Refused(why)) => {
-            tracing::warn!(platform = P::PLATFORM.as_str(), message = %id, why, "the platform refused a message");
-            chat_messages::failed(store, id, &why, None).await?;
+            tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "the platform refused a message");
+            chat_messages::failed(store, message, &why, None).await?;
         }
     }
     Ok(())

@@ -42,62 +42,94 @@ contract! {
         let claimed = claim(world, NOW).await;
         assert_eq!((claimed.len(), claimed[0].id, claimed[0].shown, &claimed[0].chat), (1, new.id, None, &new.chat));
         assert!(claim(world, at(1)).await.is_empty(), "somebody has it");
-        let claim_of = |claimed: &[ChatMessageRow]| claimed[0].next_at;
-        let mine = claim_of(&claimed);
-        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "77", mine, at(2)).await.unwrap();
+        chat_messages::shown(&world.store, &claimed[0], ApprovalState::Pending, "77", at(2)).await.unwrap();
         let row = one(world, txn).await;
         assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(ApprovalState::Pending), Some("77"), None));
         assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
         assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
         assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));
-        let mine = claim_of(&claim(world, at(3)).await);
+        let mine = &claim(world, at(3)).await[0];
         // It was decided while the first text was on its way: due again at once.
-        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "77", mine, at(5)).await.unwrap();
+        chat_messages::shown(&world.store, mine, ApprovalState::Pending, "77", at(5)).await.unwrap();
         assert_eq!(one(world, txn).await.next_at, Some(at(5)));
-        let mine = claim_of(&claim(world, at(5)).await);
-        chat_messages::shown(&world.store, new.id, ApprovalState::Denied, "77", mine, at(6)).await.unwrap();
+        let mine = &claim(world, at(5)).await[0];
+        chat_messages::shown(&world.store, mine, ApprovalState::Denied, "77", at(6)).await.unwrap();
         assert_eq!(one(world, txn).await.next_at, None);
         assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(-9)).await.unwrap(), None);
     }
 
     async fn what_changes_while_a_message_is_on_its_way_is_shown_afterwards_and_posted_once(world: &World) {
         let txn = add_approval(world, "a").await.txn_id;
-        let new = add(world, txn, TELEGRAM, NOW).await;
+        add(world, txn, TELEGRAM, NOW).await;
         let renew = async |now| chat_messages::renew(&world.store, world.ws, txn, now).await.unwrap();
-        let shown = async |state, claimed, now| {
-            chat_messages::shown(&world.store, new.id, state, "77", claimed, now).await.unwrap();
+        let shown = async |state, claimed: &ChatMessageRow, now| {
+            chat_messages::shown(&world.store, claimed, state, "77", now).await.unwrap();
         };
         // While it is being posted: nobody else may post it, and it is due again afterwards.
-        let mine = claim(world, NOW).await[0].next_at;
+        let mine = &claim(world, NOW).await[0];
         assert_eq!(renew(at(1)).await, 1);
         assert!(claim(world, at(2)).await.is_empty());
         shown(ApprovalState::Pending, mine, at(3)).await;
-        let mine = claim(world, at(3)).await[0].next_at;
+        let mine = &claim(world, at(3)).await[0];
         shown(ApprovalState::Pending, mine, at(4)).await;
         assert_eq!(one(world, txn).await.next_at, None);
         // While it stands there: due at once.
         renew(at(5)).await;
-        let mine = claim(world, at(5)).await[0].next_at;
+        let mine = &claim(world, at(5)).await[0];
         shown(ApprovalState::Pending, mine, at(6)).await;
         // What is over, or was given up before it was posted, is left alone.
         chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(7)).await.unwrap();
         assert_eq!(renew(at(8)).await, 0);
         let refused = add_approval(world, "b").await.txn_id;
-        let new = add(world, refused, TELEGRAM, NOW).await;
-        chat_messages::failed(&world.store, new.id, "chat not found", None).await.unwrap();
+        add(world, refused, TELEGRAM, NOW).await;
+        chat_messages::failed(&world.store, &one(world, refused).await, "chat not found", None).await.unwrap();
         assert_eq!(chat_messages::renew(&world.store, world.ws, refused, at(9)).await.unwrap(), 0);
     }
 
     async fn failures_are_counted_and_a_message_can_be_handed_back_uncounted(world: &World) {
         let txn = add_approval(world, "a").await.txn_id;
-        let new = add(world, txn, TELEGRAM, NOW).await;
-        chat_messages::failed(&world.store, new.id, "no answer", Some(at(9))).await.unwrap();
+        add(world, txn, TELEGRAM, NOW).await;
+        chat_messages::failed(&world.store, &one(world, txn).await, "no answer", Some(at(9))).await.unwrap();
         let row = one(world, txn).await;
         assert_eq!((row.attempts, row.error.as_deref(), row.next_at), (1, Some("no answer"), Some(at(9))));
-        chat_messages::hand_back(&world.store, new.id, Some(at(20))).await.unwrap();
-        assert_eq!((one(world, txn).await.attempts, one(world, txn).await.next_at), (1, Some(at(20))));
-        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "1", Some(at(20)), at(20)).await.unwrap();
+        chat_messages::hand_back(&world.store, &row, Some(at(20))).await.unwrap();
+        let row = one(world, txn).await;
+        assert_eq!((row.attempts, row.next_at), (1, Some(at(20))));
+        chat_messages::shown(&world.store, &row, ApprovalState::Pending, "1", at(20)).await.unwrap();
         assert_eq!((one(world, txn).await.attempts, one(world, txn).await.error), (0, None));
+    }
+
+    async fn what_is_decided_while_a_message_fails_or_is_handed_back_stays_due(world: &World) {
+        for (name, given_up) in [("a", None), ("b", Some(at(900)))] {
+            let txn = add_approval(world, name).await.txn_id;
+            add(world, txn, TELEGRAM, NOW).await;
+            let want = async |state, now| {
+                chat_messages::want(&world.store, world.ws, txn, state, now).await.unwrap();
+            };
+            let mine = &claim(world, NOW).await[0];
+            want(ApprovalState::Denied, at(1)).await;
+            chat_messages::failed(&world.store, mine, "no answer", given_up).await.unwrap();
+            let row = one(world, txn).await;
+            assert_eq!((row.attempts, row.error.as_deref(), row.next_at), (1, Some("no answer"), Some(at(1))));
+            let mine = &claim(world, at(2)).await[0];
+            want(ApprovalState::Approved, at(3)).await;
+            chat_messages::hand_back(&world.store, mine, given_up).await.unwrap();
+            assert_eq!(one(world, txn).await.next_at, Some(at(3)));
+            // Nothing happened meanwhile: it goes by what whoever had it says.
+            let mine = &claim(world, at(4)).await[0];
+            chat_messages::hand_back(&world.store, mine, given_up).await.unwrap();
+            assert_eq!(one(world, txn).await.next_at, given_up);
+        }
+    }
+
+    async fn a_claim_that_ran_out_gives_nothing_back_that_another_has(world: &World) {
+        let txn = add_approval(world, "a").await.txn_id;
+        add(world, txn, TELEGRAM, NOW).await;
+        let slow = &claim(world, NOW).await[0];
+        let other = &claim(world, slow.next_at.unwrap()).await[0];
+        chat_messages::hand_back(&world.store, slow, None).await.unwrap();
+        chat_messages::failed(&world.store, slow, "no answer", None).await.unwrap();
+        assert_eq!(one(world, txn).await.next_at, other.next_at);
     }
 
     async fn messages_that_could_not_be_shown_are_found_newest_first(world: &World) {
@@ -107,8 +139,11 @@ contract! {
             add(world, txn, TELEGRAM, NOW).await,
             add(world, txn, TELEGRAM, NOW).await,
         );
-        for new in [&first, &second] {
-            chat_messages::failed(&world.store, new.id, "chat not found", None).await.unwrap();
+        for row in chat_messages::list(&world.store, world.ws, txn).await.unwrap() {
+            if row.id == good.id {
+                continue;
+            }
+            chat_messages::failed(&world.store, &row, "chat not found", None).await.unwrap();
         }
         let found = async |ws, platform, limit| {
             let rows = chat_messages::in_trouble(&world.store, ws, platform, limit).await.unwrap();
@@ -147,7 +182,8 @@ contract! {
         assert_eq!(by_nonce(TELEGRAM, &new.nonce_hash).await, Some(new.id));
         assert_eq!(by_nonce(ChatPlatform::Matrix, &new.nonce_hash).await, None);
         assert_eq!(by_nonce(TELEGRAM, "x").await, None);
-        chat_messages::shown(&world.store, new.id, ApprovalState::Pending, "$event", None, NOW).await.unwrap();
+        let row = one(world, txn).await;
+        chat_messages::shown(&world.store, &row, ApprovalState::Pending, "$event", NOW).await.unwrap();
         let found = chat_messages::find_by_ref(&world.store, TELEGRAM, "$event").await.unwrap();
         assert_eq!(found.map(|row| row.id), Some(new.id));
         assert!(chat_messages::find_by_ref(&world.store, ChatPlatform::Matrix, "$event").await.unwrap().is_none());
