@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::future::join_all;
 use pyxis_core::clock::Clock;
 use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
@@ -26,6 +26,7 @@ use pyxis_testkit::matrix::StandIn;
 use pyxis_testkit::telegram::{TOKEN, Telegram};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::races::world::World;
 
@@ -107,11 +108,15 @@ impl Scene {
         telegram.chain(matrix.map(|one| ((ChatPlatform::Matrix.as_str(), one.event), one.text))).collect()
     }
 
-    /// A request, decided by two people at once: one of them is too late.
-    async fn decide_once(&self, round: usize) -> TxnId {
+    /// A request, decided by two people at once: one of them is too late. Whoever waits to see a message holds
+    /// up nobody: time passes with the requests, and the message may have to be tried again.
+    async fn decide_once(&self, slots: &Semaphore, round: usize) -> TxnId {
         let world = &self.world;
+        let slot = slots.acquire().await;
+        self.trouble(round).await;
         let txn = world.pause(round).await;
         if round % 100 < SEEN {
+            drop(slot);
             self.seen(txn, round).await;
         }
         let verdict = || if round.is_multiple_of(2) { Word::Approve(None) } else { Word::Deny(None) };
@@ -138,22 +143,32 @@ impl Scene {
         }
     }
 
-    /// Lets time pass until every delivery and every message is over.
-    async fn settle(&self) {
+    /// Lets time pass until every message shows what it should, or was given up.
+    async fn show_all(&self) {
         let (state, store) = (&self.world.state, &self.world.state.store);
         for _ in 0..1000 {
-            deliver_due(state).await.unwrap();
             show_due(state).await.unwrap();
             let now = self.world.clock().now();
             let next = [
-                deliveries::next_due(store, now).await.unwrap(),
                 chat_messages::next_due(store, ChatPlatform::Telegram, now).await.unwrap(),
                 chat_messages::next_due(store, ChatPlatform::Matrix, now).await.unwrap(),
             ];
             let Some(next) = next.into_iter().flatten().min() else { return };
             self.world.advance(next.since(now));
         }
-        panic!("deliveries and messages do not come to an end");
+        panic!("messages do not come to an end");
+    }
+
+    /// Lets time pass until every delivery is over.
+    async fn deliver_all(&self) {
+        let (state, store) = (&self.world.state, &self.world.state.store);
+        for _ in 0..1000 {
+            deliver_due(state).await.unwrap();
+            let now = self.world.clock().now();
+            let Some(next) = deliveries::next_due(store, now).await.unwrap() else { return };
+            self.world.advance(next.since(now));
+        }
+        panic!("deliveries do not come to an end");
     }
 
     async fn message(&self, txn: TxnId) -> ChatMessageRow {
@@ -186,23 +201,21 @@ async fn chaos(url: DatabaseUrl) {
     let scene = Scene { world, telegram, matrix, first };
     scene.announce_on(true).await;
 
-    let txns: Vec<TxnId> = futures_util::stream::iter(0..APPROVALS)
-        .map(|round| {
-            let scene = &scene;
-            async move {
-                scene.trouble(round).await;
-                scene.decide_once(round).await
-            }
-        })
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await;
-    scene.telegram.set_down(false);
-    scene.matrix.set_down(false);
-    stop.send_replace(true);
-    while loops.join_next().await.is_some() {}
+    let slots = Semaphore::new(AT_ONCE);
+    let deciding = join_all((0..APPROVALS).map(|round| scene.decide_once(&slots, round)));
+    let ending = async {
+        // Slots are given in turn: after the last request.
+        let _all = slots.acquire_many(AT_ONCE as u32).await;
+        scene.telegram.set_down(false);
+        scene.matrix.set_down(false);
+        stop.send_replace(true);
+        while loops.join_next().await.is_some() {}
+        scene.show_all().await;
+    };
+    let (txns, ()) = tokio::join!(deciding, ending);
     workers::send_all(&scene.world.state).await.unwrap();
-    scene.settle().await;
+    scene.show_all().await;
+    scene.deliver_all().await;
 
     deliveries_are_acknowledged_or_failed(&scene.world, [heard, heard_too]).await;
     messages_tell_the_end_or_why_not(&scene, &txns).await;
