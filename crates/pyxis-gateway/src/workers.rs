@@ -8,7 +8,7 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_store::{
     Event, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes, sessions,
-    sign_in_links, staged_policies,
+    sign_in_links, staged_policies, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -36,6 +36,8 @@ const BOOKKEEPING: Duration = Duration::from_secs(15);
 const CLEANING: Duration = Duration::from_mins(10);
 /// How long webhook deliveries that are over can be looked at and sent again.
 const DELIVERIES_KEPT: Duration = Duration::from_hours(30 * 24);
+/// How long the requests of API keys are kept by quarter of an hour.
+const USAGE_KEPT: Duration = Duration::from_hours(400 * 24);
 
 /// Starts every loop; they end when `stop` turns true. Recovery has run when this returns.
 pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
@@ -217,5 +219,8 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     staged_policies::purge(&state.store, now).await?;
     chat_identities::purge_codes(&state.store, now).await?;
     deliveries::purge(&state.store, now.minus(DELIVERIES_KEPT)).await?;
+    let mut tx = state.store.begin().await?;
+    usage::purge(&mut tx, now.minus(USAGE_KEPT)).await?;
+    tx.commit().await?;
     Ok(())
 }

@@ -2,25 +2,16 @@
 
 use std::time::Duration;
 
-use pyxis_core::auth::Auth;
 use pyxis_core::policy::Policy;
-use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::Actor;
 use pyxis_gateway::service::policies;
-use pyxis_gateway::{Actor, SecretValue};
 
-use crate::support::{Browser, CANARY, Team, World, both_engines};
+use crate::support::{Browser, Team, World, both_engines};
 
 /// A request with `billing` that waits, and one with `mail` that the policy denies.
 async fn two_requests(world: &World, team: &Team) {
     let actor = Actor::cli(team.id);
-    let input = CredentialInput {
-        name: "mail".to_owned(),
-        auth: Some(Auth::Bearer {}),
-        allowed_hosts: vec!["mail.example.com".to_owned()],
-        secret: Some(SecretValue::Text(CANARY.to_owned())),
-        ..CredentialInput::default()
-    };
-    credentials::create(&world.gateway, &actor, input).await.unwrap();
+    world.add_bearer(team.id, "mail", "mail.example.com").await;
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
     policies::put(&world.gateway, &actor, "mail", &policy).await.unwrap();
     world.ask(team, "/v1/invoices", "for March", "{}").await;

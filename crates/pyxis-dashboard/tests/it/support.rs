@@ -116,17 +116,22 @@ impl World {
         Self { gateway, scoring, clock, pages, proxy, _directory: directory }
     }
 
-    pub(crate) async fn team(&self, name: &str, owner: &str) -> Team {
-        let made = workspaces::create(&self.gateway, name, ApprovalMode::Gated, Some(owner)).await.unwrap();
+    /// A credential whose secret is the canary, for a host over http as well.
+    pub(crate) async fn add_bearer(&self, workspace: WorkspaceId, name: &str, host: &str) {
         let input = CredentialInput {
-            name: "billing".to_owned(),
+            name: name.to_owned(),
             auth: Some(Auth::Bearer {}),
-            allowed_hosts: vec![UPSTREAM.to_owned()],
+            allowed_hosts: vec![host.to_owned()],
             allow_http: true,
             secret: Some(SecretValue::Text(CANARY.to_owned())),
             ..CredentialInput::default()
         };
-        credentials::create(&self.gateway, &Actor::cli(made.workspace.id), input).await.unwrap();
+        credentials::create(&self.gateway, &Actor::cli(workspace), input).await.unwrap();
+    }
+
+    pub(crate) async fn team(&self, name: &str, owner: &str) -> Team {
+        let made = workspaces::create(&self.gateway, name, ApprovalMode::Gated, Some(owner)).await.unwrap();
+        self.add_bearer(made.workspace.id, "billing", UPSTREAM).await;
         let (_, link) = made.owner.unwrap();
         Team {
             id: made.workspace.id,

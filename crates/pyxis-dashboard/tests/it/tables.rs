@@ -1,15 +1,13 @@
 //! Tables are sorted by their headings, and each can be had as a file.
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use pyxis_core::auth::Auth;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
+use pyxis_gateway::Actor;
 use pyxis_gateway::service::agents::{self, AgentInput, Scope};
-use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
-use pyxis_gateway::{Actor, SecretValue};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{history_requests, issuers};
@@ -35,14 +33,7 @@ async fn fill(world: &World, team: WorkspaceId) {
     for (n, name) in NAMES.into_iter().enumerate() {
         let input = AgentInput { name: name.into(), rate_limit_per_hour: None, credentials: Scope::All };
         agents::create(&world.gateway, &actor, input).await.unwrap();
-        let input = CredentialInput {
-            name: name.to_owned(),
-            auth: Some(Auth::Bearer {}),
-            allowed_hosts: vec!["api.example.com".to_owned()],
-            secret: Some(SecretValue::Text(CANARY.to_owned())),
-            ..CredentialInput::default()
-        };
-        credentials::create(&world.gateway, &actor, input).await.unwrap();
+        world.add_bearer(team, name, "api.example.com").await;
         people::add(&world.gateway, &actor, &format!("{name}@example.com"), Role::Member).await.unwrap();
         let url = format!("https://127.0.0.1:9/{name}");
         webhooks::create(&world.gateway, &actor, WebhookInput { url, ..WebhookInput::default() })

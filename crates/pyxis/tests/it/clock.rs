@@ -6,13 +6,16 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
 use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
+use pyxis_core::clock::Clock;
+use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::Surface;
-use pyxis_core::id::TxnId;
+use pyxis_core::id::{ApiKeyId, TxnId};
 use pyxis_core::window;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::service::agents::{self, AgentPatch};
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::workers;
+use pyxis_store::usage::{self, Batch};
 use serde_json::{Value, json};
 
 use crate::races::world::{World, both_engines};
@@ -39,6 +42,20 @@ async fn read(world: &World) -> Response<Value> {
 }
 
 both_engines! {
+    async fn the_requests_of_an_api_key_are_kept_for_400_days(world: &World) {
+        let now = world.clock().now();
+        let key = ApiKeyId::new(&OsEntropy);
+        let one = Batch { key, surface: usage::Surface::Stamps, window_start: now, requests: 1, limit: 9, now };
+        let used = async || usage::count(&world.state.store, &one).await.unwrap().used;
+        assert_eq!(used().await, 1);
+        world.advance(Duration::from_hours(400 * 24));
+        workers::cleaning_tick(&world.state).await.unwrap();
+        assert_eq!(used().await, 2);
+        world.advance(MOMENT);
+        workers::cleaning_tick(&world.state).await.unwrap();
+        assert_eq!(used().await, 1, "the window was removed");
+    }
+
     async fn an_answer_is_kept_for_a_day_and_a_poll_after_it_says_that_it_was_given(world: &World) {
         let (sent, signed) = (world.pause(0).await, ask_to_sign(world).await);
         for txn in [sent, signed] {
