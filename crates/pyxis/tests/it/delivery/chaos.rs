@@ -32,7 +32,7 @@ use crate::races::world::World;
 
 const APPROVALS: usize = 1000;
 /// Approvals under way at once.
-const AT_ONCE: usize = 8;
+const AT_ONCE: u32 = 8;
 /// Of each hundred, those that are decided only once their message stands in the chat.
 const SEEN: usize = 4;
 
@@ -201,11 +201,11 @@ async fn chaos(url: DatabaseUrl) {
     let scene = Scene { world, telegram, matrix, first };
     scene.announce_on(true).await;
 
-    let slots = Semaphore::new(AT_ONCE);
+    let slots = Semaphore::new(AT_ONCE as usize);
     let deciding = join_all((0..APPROVALS).map(|round| scene.decide_once(&slots, round)));
     let ending = async {
         // Slots are given in turn: after the last request.
-        let _all = slots.acquire_many(AT_ONCE as u32).await;
+        let _all = slots.acquire_many(AT_ONCE).await;
         scene.telegram.set_down(false);
         scene.matrix.set_down(false);
         stop.send_replace(true);
