@@ -8,6 +8,7 @@ mod identity;
 pub mod matrix;
 mod outbox;
 mod payload;
+mod reader;
 pub mod telegram;
 
 use pyxis_core::hex;

@@ -155,6 +155,24 @@ impl Error {
         }
     }
 
+    /// What whoever asked for the request may know of the failure: it names neither address nor cause.
+    pub const fn told(&self) -> &'static str {
+        match self {
+            Self::Blocked(_) => "the egress guard refuses the host",
+            Self::Resolve(_) => "the host name does not resolve",
+            Self::Connect(_) => "cannot connect to the host",
+            Self::Tls(_) => "no secure connection: the host's certificate was not accepted",
+            Self::Refused(Refusal::Missing) => "the host wants a client certificate, and none was shown",
+            Self::Refused(Refusal::NotAccepted) => "the host does not accept the client certificate",
+            Self::Timeout(_) => "the host did not answer in time",
+            Self::Closed { .. } => "the host broke off the connection",
+            Self::Protocol(_) => "the host's answer is not HTTP",
+            Self::RequestBody(_) => "the body of the request broke off",
+            Self::TooLarge { .. } => "the host's answer is too large",
+            Self::Invalid(_) => "the request cannot be sent as it is",
+        }
+    }
+
     /// Why the egress guard refused, if it was the guard.
     pub fn blocked(&self) -> Option<Blocked> {
         if let Self::Blocked(reason) = self { Some(*reason) } else { None }

@@ -67,24 +67,13 @@ pub enum Error {
 
 impl From<pyxis_net::Error> for Error {
     fn from(error: pyxis_net::Error) -> Self {
-        use pyxis_net::{Error as E, Refusal};
+        use pyxis_net::Error as E;
         match error {
             E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
             E::Timeout(_) => Self::UpstreamTimeout,
-            E::Resolve(_) => Self::Upstream("the host name does not resolve"),
-            E::Connect(_) => Self::Upstream("cannot connect to the host"),
-            E::Tls(_) => Self::Upstream("no secure connection: the host's certificate was not accepted"),
-            E::Refused(Refusal::Missing) => {
-                Self::Upstream("the host wants a client certificate, and the signer shows none")
-            }
-            E::Refused(Refusal::NotAccepted) => {
-                Self::Upstream("the host does not accept the client certificate")
-            }
-            E::Closed { .. } => Self::Upstream("the host broke off the connection"),
-            E::Protocol(_) => Self::Upstream("the host's answer is not HTTP"),
             E::RequestBody(_) => Self::IncompleteBody,
-            E::TooLarge { .. } => Self::Upstream("the host's answer is too large"),
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
+            error => Self::Upstream(error.told()),
         }
     }
 }

@@ -170,11 +170,7 @@ pub(crate) async fn disable(
     Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
-    };
-    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, false).await;
-    told(&state, done, Notice::PersonDisabled)
+    set_enabled(&state, &who, &id, false).await
 }
 
 pub(crate) async fn enable(
@@ -182,11 +178,15 @@ pub(crate) async fn enable(
     Named(id): Named,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+    set_enabled(&state, &who, &id, true).await
+}
+
+async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Response, Error> {
+    let Some(user) = other(state, who, id).await? else {
+        return Ok(Notice::OwnersOnly.then(state, "/app/people"));
     };
-    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, true).await;
-    told(&state, done, Notice::PersonEnabled)
+    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, enabled).await;
+    told(state, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
 }
 
 pub(crate) async fn role(

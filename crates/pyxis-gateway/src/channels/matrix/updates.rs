@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
-use pyxis_store::leases;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -12,6 +11,7 @@ use super::api::{self, Earlier, Event, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
+use crate::channels::reader;
 use crate::error::Result;
 use crate::state::State;
 use crate::work::Stop;
@@ -33,18 +33,16 @@ const PAGES: usize = 50;
 /// Looks for the message of a reaction, and the wait between them.
 const LOOKS: usize = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// The wait after trouble, and between looks at a lease that another node holds.
-const WAIT: Duration = Duration::from_secs(3);
 
 /// Reads until told to stop.
-pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
+pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
         let me = loop {
             match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
                 Err(trouble) => {
                     tracing::warn!(?trouble, "the matrix bot cannot sign in yet");
-                    tokio::time::sleep(pause(&trouble)).await;
+                    reader::wait_out(&trouble).await;
                 }
             }
         };
@@ -53,36 +51,21 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");
-                    tokio::time::sleep(pause(&trouble)).await;
+                    reader::wait_out(&trouble).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "what somebody did could not be handled; it is taken again");
-                    tokio::time::sleep(WAIT).await;
+                    tokio::time::sleep(reader::WAIT).await;
                 }
             }
         }
     };
-    tokio::select! {
-        () = reading => {}
-        _ = stop.wait_for(|stop| *stop) => {}
-    }
-    if let Err(error) = leases::release(&state.store, LEASE, state.node).await {
-        tracing::debug!(%error, "a lease could not be handed back");
-    }
-}
-
-const fn pause(trouble: &Trouble) -> Duration {
-    match trouble {
-        Trouble::Later(wait) => *wait,
-        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
-    }
+    reader::until_told(&state, LEASE, stop, reading).await;
 }
 
 /// One look, if this node is the one that reads.
 async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
-    let until = state.now().plus(POLL + SLACK);
-    if !leases::acquire(&state.store, LEASE, state.node, state.now(), until).await? {
-        tokio::time::sleep(WAIT).await;
+    if !reader::is_ours(state, LEASE, POLL + SLACK).await? {
         return Ok(None);
     }
     let since = chat_messages::cursor(&state.store, ChatPlatform::Matrix).await?;

@@ -7,7 +7,6 @@ use axum::body::Bytes;
 use axum::extract::State as Extract;
 use http::{HeaderMap, StatusCode};
 use pyxis_store::chat_messages::{self, ChatPlatform};
-use pyxis_store::leases;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -16,6 +15,7 @@ use super::api::{Callback, Incoming, Update};
 use crate::announce::chats::nonce_hash;
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
+use crate::channels::reader;
 use crate::error::{Error, Result};
 use crate::state::State;
 use crate::work::Stop;
@@ -24,8 +24,6 @@ use crate::work::Stop;
 const LEASE: &str = "telegram updates";
 /// How much longer than a poll the lease holds, and the call may take.
 const SLACK: Duration = Duration::from_secs(15);
-/// The wait after trouble, and between looks at a lease that another node holds.
-const WAIT: Duration = Duration::from_secs(3);
 /// Least time between two polls that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
@@ -36,7 +34,7 @@ const HELP: &str = "Make a code in the Pyxis dashboard, under Notifications, and
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 
 /// Reads updates until told to stop; in webhook mode, only says where to post them.
-pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
+pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
         while let Err(trouble) = introduce(&state, &bot).await {
             tracing::warn!(?trouble, "the telegram bot cannot be set up yet");
@@ -44,7 +42,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
             if bot.config.webhook_secret.is_none() {
                 break;
             }
-            tokio::time::sleep(pause(&trouble)).await;
+            reader::wait_out(&trouble).await;
         }
         if bot.config.webhook_secret.is_some() {
             return;
@@ -54,30 +52,17 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
-                    tokio::time::sleep(pause(&trouble)).await;
+                    reader::wait_out(&trouble).await;
                     drop(introduce(&state, &bot).await);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a telegram update could not be handled; it is taken again");
-                    tokio::time::sleep(WAIT).await;
+                    tokio::time::sleep(reader::WAIT).await;
                 }
             }
         }
     };
-    tokio::select! {
-        () = reading => {}
-        _ = stop.wait_for(|stop| *stop) => {}
-    }
-    if let Err(error) = leases::release(&state.store, LEASE, state.node).await {
-        tracing::debug!(%error, "a lease could not be handed back");
-    }
-}
-
-const fn pause(trouble: &Trouble) -> Duration {
-    match trouble {
-        Trouble::Later(wait) => *wait,
-        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
-    }
+    reader::until_told(&state, LEASE, stop, reading).await;
 }
 
 /// Says how updates should come; the Bot API refuses polling while a webhook is set.
@@ -99,9 +84,7 @@ async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), Trouble>
 /// One poll, if this node is the one that polls.
 async fn round(state: &State, bot: &Bot) -> Result<Option<Trouble>> {
     let poll = bot.config.poll;
-    let until = state.now().plus(poll + SLACK + SLACK);
-    if !leases::acquire(&state.store, LEASE, state.node, state.now(), until).await? {
-        tokio::time::sleep(WAIT).await;
+    if !reader::is_ours(state, LEASE, poll + SLACK + SLACK).await? {
         return Ok(None);
     }
     let cursor = chat_messages::cursor(&state.store, ChatPlatform::Telegram).await?;

@@ -67,7 +67,7 @@ async fn without_a_certificate_or_with_a_strangers_the_host_refuses_and_the_agen
     for (protocols, wants, not_accepted) in [
         (
             &[HTTP_1_1][..],
-            "the host wants a client certificate, and this credential shows none",
+            "the host wants a client certificate, and none was shown",
             "the host does not accept the client certificate",
         ),
         // Of the host's last word, HTTP/2 keeps that there was one.

@@ -1,0 +1,48 @@
+//! What the readers of all platforms have in common: one node reads, and trouble is waited out.
+
+use std::time::Duration;
+
+use pyxis_store::leases;
+
+use super::outbox::Trouble;
+use crate::error::Result;
+use crate::state::State;
+use crate::work::Stop;
+
+/// The wait after trouble, and between looks at a lease that another node holds.
+pub(super) const WAIT: Duration = Duration::from_secs(3);
+
+/// Reads until told to stop, then hands the lease of the one node that reads back.
+pub(super) async fn until_told(
+    state: &State,
+    lease: &'static str,
+    mut stop: Stop,
+    reading: impl Future<Output = ()>,
+) {
+    tokio::select! {
+        () = reading => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+    if let Err(error) = leases::release(&state.store, lease, state.node).await {
+        tracing::debug!(lease, %error, "a lease could not be handed back");
+    }
+}
+
+/// Whether this node is the one that reads, for so long; if it is not, after a wait.
+pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) -> Result<bool> {
+    let (now, until) = (state.now(), state.now().plus(hold));
+    let ours = leases::acquire(&state.store, lease, state.node, now, until).await?;
+    if !ours {
+        tokio::time::sleep(WAIT).await;
+    }
+    Ok(ours)
+}
+
+/// Waits as long as the platform says, or a while.
+pub(super) async fn wait_out(trouble: &Trouble) {
+    let wait = match trouble {
+        Trouble::Later(wait) => *wait,
+        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
+    };
+    tokio::time::sleep(wait).await;
+}
