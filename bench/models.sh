@@ -3,8 +3,8 @@
 # one core with features cold, and GET /v2/models/score/{address} at full load and at half of it.
 #
 #   bench/models.sh [FILE...]     files of activity (CSV, gzipped or not) whose import is measured, alone and together
-#                                 with as much of other addresses, and that of one line more, the last of the first
-#                                 FILE again; default: those made up here
+#                                 with as much of other addresses (reading and computing apart), and that of one line
+#                                 more, the last of the first FILE again; default: those made up here
 #
 #   PX_BENCH_ADDRESSES=40000      wallets that are made up, twelve transfers each
 #   PX_BENCH_SECONDS=5            seconds of full load
@@ -65,10 +65,13 @@ if (($# > 0)); then
     measured "import of one line more" "$pyxis" activity import "$work/line.csv" --data-dir "$data"
     cat "$work/out"
     mirrored "$work" "$@"
-    "$pyxis" bootstrap --json --data-dir "$work/twice" >/dev/null
-    measured "import of twice as much" "$pyxis" activity import "$@" "$work"/mirrored-*.csv --data-dir "$work/twice"
+    for folder in once twice; do "$pyxis" bootstrap --json --data-dir "$work/$folder" >/dev/null; done
+    measured "taking it in without computing" "$pyxis" activity import --defer "$@" --data-dir "$work/once"
+    measured "taking twice as much in" \
+        "$pyxis" activity import --defer "$@" "$work"/mirrored-*.csv --data-dir "$work/twice"
+    measured "computing twice as much" "$pyxis" activity import "$@" --data-dir "$work/twice"
     cat "$work/out"
-    rm -r "$work/twice" "$work"/mirrored-*.csv
+    rm -r "$work/once" "$work/twice" "$work"/mirrored-*.csv
 fi
 measured "import of made up activity" "$pyxis" activity import "$work/activity.csv" --data-dir "$data"
 measured "one core, $addresses addresses with the start of the program" \

@@ -16,6 +16,10 @@ pub enum ActivityCommand {
         /// The files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Only take them in, in little memory however large they are: the next import without this computes what
+        /// models see.
+        #[arg(long)]
+        defer: bool,
     },
     /// List what was taken in.
     List,

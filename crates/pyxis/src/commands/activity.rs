@@ -14,7 +14,7 @@ use pyxis_core::hex;
 use pyxis_models::reading::Reader;
 use pyxis_scoring::activity::{self as work, Imported, Rebuilt};
 use pyxis_store::activity;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{NOTHING_TO_DO, open, out};
@@ -24,17 +24,17 @@ use crate::cli::{ActivityCommand, Global};
 pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<ExitCode> {
     let app = open(global).await?;
     match command {
-        ActivityCommand::Import { files } => import(&app, global.json, &files).await,
+        ActivityCommand::Import { files, defer } => import(&app, global.json, &files, defer).await,
         ActivityCommand::List => list(&app, global.json).await,
         ActivityCommand::Remove { source } => {
             if !activity::remove_import(&app.store, &source).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
-            tell(global.json, &[], &rebuild(&app, false).await?);
+            tell(global.json, &[], Some(&rebuild(&app, false).await?));
             Ok(ExitCode::SUCCESS)
         }
         ActivityCommand::Rebuild => {
-            tell(global.json, &[], &rebuild(&app, true).await?);
+            tell(global.json, &[], Some(&rebuild(&app, true).await?));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -55,7 +55,7 @@ async fn list(app: &App, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn import(app: &App, as_json: bool, files: &[PathBuf]) -> Result<ExitCode> {
+async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Result<ExitCode> {
     let mut imported = Vec::new();
     let mut failure = None;
     for file in files {
@@ -68,10 +68,9 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf]) -> Result<ExitCode>
         }
     }
     // What came in is to be scored, also where a later file failed or an earlier rebuild was interrupted.
-    let held = app.scoring.models.current().await?;
-    let any_new = imported.iter().any(|(_, done)| done.new);
-    if any_new || work::lags(&app.store, &held.bundle).await? {
-        tell(as_json, &imported, &rebuild(app, false).await?);
+    if imported.iter().any(|(_, done)| done.new) || (!defer && lags(app).await?) {
+        let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
+        tell(as_json, &imported, rebuilt.as_ref());
     } else if failure.is_none() {
         return Ok(ExitCode::from(NOTHING_TO_DO));
     }
@@ -84,11 +83,15 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf]) -> Result<ExitCode>
 
 /// Brings suspected groups, and what models see, in step with models that were just put in force.
 pub(super) async fn follow(app: &App) -> Result<()> {
-    let held = app.scoring.models.current().await?;
-    if work::lags(&app.store, &held.bundle).await? {
+    if lags(app).await? {
         rebuild(app, false).await?;
     }
     Ok(())
+}
+
+async fn lags(app: &App) -> Result<bool> {
+    let held = app.scoring.models.current().await?;
+    Ok(work::lags(&app.store, &held.bundle).await?)
 }
 
 async fn import_file(app: &App, file: &Path) -> Result<Imported> {
@@ -139,23 +142,10 @@ async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
     Ok(done?)
 }
 
-fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: &Rebuilt) {
+/// What came in, and what was computed of it; `None`: that was put off.
+fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) {
     if as_json {
-        let files: Vec<_> = imported
-            .iter()
-            .map(|(name, done)| {
-                json!({
-                    "file": name, "lines": done.lines, "accepted": done.accepted, "rejected": done.rejected,
-                    "new": done.new,
-                    "first_rejected": done.first_rejected.as_ref().map(|(line, why)| json!({ "line": line, "why": why })),
-                })
-            })
-            .collect();
-        return out::json(&json!({
-            "files": files,
-            "transfers": rebuilt.transfers, "addresses": rebuilt.addresses, "wallets": rebuilt.wallets,
-            "computed": rebuilt.computed, "changed": rebuilt.changed, "removed": rebuilt.removed, "suspected_groups": rebuilt.groups,
-        }));
+        return out::json(&in_json(imported, rebuilt));
     }
     for (name, done) in imported {
         let before = if done.new { "" } else { ", all of them before" };
@@ -167,8 +157,36 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: &Rebuilt) {
             out::line(format_args!("  first refused: line {line}: {why}"));
         }
     }
+    let Some(rebuilt) = rebuilt else {
+        return out::line(format_args!("not computed yet: the next import without --defer does"));
+    };
     out::line(format_args!(
         "{} transfers of {} addresses; {} wallets can be scored, {} of them are new or changed; {} groups are suspected",
         rebuilt.transfers, rebuilt.addresses, rebuilt.wallets, rebuilt.changed, rebuilt.groups
     ));
+}
+
+fn in_json(imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) -> Value {
+    let file = |(name, done): &(String, Imported)| {
+        let first = done.first_rejected.as_ref().map(|(line, why)| json!({ "line": line, "why": why }));
+        json!({
+            "file": name, "lines": done.lines, "accepted": done.accepted, "rejected": done.rejected,
+            "new": done.new, "first_rejected": first,
+        })
+    };
+    let mut told = json!({ "files": imported.iter().map(file).collect::<Vec<_>>() });
+    if let Some(rebuilt) = rebuilt {
+        for (name, number) in [
+            ("transfers", rebuilt.transfers),
+            ("addresses", rebuilt.addresses),
+            ("wallets", rebuilt.wallets),
+            ("computed", rebuilt.computed),
+            ("changed", rebuilt.changed),
+            ("removed", rebuilt.removed),
+            ("suspected_groups", rebuilt.groups),
+        ] {
+            told[name] = number.into();
+        }
+    }
+    told
 }

@@ -139,6 +139,24 @@ both_engines! {
         assert_eq!(stage.get("/admin/models/groups").await, json!({ "groups": [] }));
     }
 
+    async fn what_is_taken_in_for_later_is_scored_by_the_next_import(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let [moves, bridged] = files(&stage).map(|file| file.to_str().unwrap().to_owned());
+        let done = app.cli_json(&["activity", "import", "--defer", moves.as_str()]).await;
+        assert_eq!((&done["files"][0]["new"], done.get("wallets")), (&json!(true), None));
+        assert!(aggregate(&stage, 1).await < 0.0, "nothing is computed yet");
+        app.cli(&["activity", "import", "--defer", moves.as_str()]).await.expect(3);
+        let said = app.cli(&["activity", "import", "--defer", bridged.as_str()]).await.expect(0);
+        assert!(said.stdout.contains("not computed yet"), "{said:?}");
+        let done = app.cli_json(&["activity", "import", moves.as_str()]).await;
+        assert!(done["computed"].as_u64().unwrap() > 0, "{done}");
+        let later = aggregate(&stage, 1).await;
+        assert!(later >= 0.0, "{later}");
+        app.cli_json(&["activity", "rebuild"]).await;
+        assert_eq!(aggregate(&stage, 1).await.to_bits(), later.to_bits());
+    }
+
     async fn what_was_stored_is_scored_whatever_came_between(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
