@@ -21,12 +21,17 @@ mod cancel;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
 
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Threads are numbered as they come to read.
+    static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// An open SQLite file.
 pub(crate) struct Database {
     path: PathBuf,
     /// For point reads; held for microseconds.
     inline: Vec<Mutex<Connection>>,
-    next: AtomicUsize,
     /// For reads of many rows, on blocking threads only, so that no point read waits behind one.
     long: Arc<Mutex<Connection>>,
     writer: Writer,
@@ -41,7 +46,7 @@ impl Database {
             (0..readers.max(1)).map(|_| connect_reader(path).map(Mutex::new)).collect::<Result<_, _>>()?;
         let long = Arc::new(Mutex::new(connect_reader(path)?));
         let writer = Writer::start(writer)?;
-        Ok(Self { path: path.to_owned(), inline, next: AtomicUsize::new(0), long, writer })
+        Ok(Self { path: path.to_owned(), inline, long, writer })
     }
 
     /// Closes every connection; the last one folds the write-ahead log into the file.
@@ -98,8 +103,10 @@ impl Database {
         self.writer.run(move |session| session.atomically(write)).await
     }
 
+    /// The reader of this thread, which has in its cache what the thread read before; another one while somebody
+    /// else has that.
     fn reader(&self) -> MutexGuard<'_, Connection> {
-        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        let start = THREAD.with(|number| *number);
         for offset in 0..self.inline.len() {
             match self.inline[(start + offset) % self.inline.len()].try_lock() {
                 Ok(guard) => return guard,
