@@ -60,7 +60,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    reader::until_told(&state, LEASE, stop, reading).await;
+    Box::pin(reader::until_told(&state, LEASE, stop, reading)).await;
 }
 
 /// One look, if this node is the one that reads.

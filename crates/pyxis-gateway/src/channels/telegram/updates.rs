@@ -62,7 +62,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    reader::until_told(&state, LEASE, stop, reading).await;
+    Box::pin(reader::until_told(&state, LEASE, stop, reading)).await;
 }
 
 /// Says how updates should come; the Bot API refuses polling while a webhook is set.
