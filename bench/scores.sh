@@ -11,8 +11,8 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then, of Pyxis: latency at half of that load; how much a request costs more than with 10,000 addresses;
-# batches of 1,000 addresses; and the first score of addresses with 30 Stamps.
+# Then latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a request costs more
+# than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30 Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
 set -euo pipefail
@@ -95,14 +95,14 @@ print_full() {
     done
 }
 
-# half_load NAME: p50 and p99 in microseconds at half of the rate that it reached.
+# half_load NAME LIKE: p50 and p99 in microseconds at half of the rate that LIKE reached.
 half_load() {
     local rate
-    rate=$(column "$1" 1)
+    rate=$(column "$2" 1)
     rate=$((${rate%.*} / 2))
     "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
         --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
-        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]}" |
+        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" |
         awk -v name="$1" -v rate="$rate" '{
             printf "%-16s %d requests/s: p50 %d us, p99 %d us (generator late by %d us), %d failures\n", \
                 name, rate, $3, $4, $6, $2 }'
@@ -165,7 +165,8 @@ done
 print_full
 echo
 for name in "${servers[@]}"; do
-    if [[ $name == pyxis-* ]]; then half_load "$name"; fi
+    if [[ $name == pyxis-* ]]; then half_load "$name" "$name"; fi
+    if [[ $name == select-* ]]; then half_load "$name" "pyxis-${name#select-}"; fi
 done
 awk -v a="$(column pyxis-sqlite 4)" -v b="$(column pyxis-few 4)" -v n="$addresses" -v few="$few" \
     'BEGIN { printf "CPU a request with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'

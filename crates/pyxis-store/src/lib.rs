@@ -76,6 +76,7 @@ use std::sync::atomic::AtomicBool;
 use tokio::sync::broadcast;
 
 use db::Backend;
+pub use db::sqlite::readers::thread_has_nothing_to_do;
 pub use db::{Executor, Tx};
 pub use error::StoreError;
 pub use event::Event;
@@ -99,9 +100,10 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: 4 readers, 16 connections, public roots.
-    pub const fn new(url: DatabaseUrl) -> Self {
-        Self { url, readers: 4, pool_size: 16, extra_roots_pem: None }
+    /// The defaults: a reader for each core up to 16, 16 connections, public roots.
+    pub fn new(url: DatabaseUrl) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { url, readers: cores.min(16), pool_size: 16, extra_roots_pem: None }
     }
 }
 

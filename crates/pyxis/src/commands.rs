@@ -51,7 +51,10 @@ struct AlreadySo(String);
 
 /// Runs one command. Here and not in the executable: whoever blocks on a future compiles all of it.
 pub fn run(cli: Cli) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .on_thread_park(pyxis_store::thread_has_nothing_to_do)
+        .build();
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
     done.unwrap_or_else(|error| {
         print_error(&error);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::{AuditKeys, ChainMac, Record};
 use crate::db::sqlite::Session;
@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_millis(5);
 const YIELDS: usize = 2;
 /// Most records in one commit.
 const GROUP: usize = 512;
+/// Most commits at a time: one that the disk works on, and one that SQLite does.
+const COMMITS: u32 = 2;
 
 const INSERT: &str = "INSERT INTO audit_records (seq, at, workspace_id, kind, ref_seq, actor, actor_name, credential, \
      decision, method, host, txn_id, grant_id, status, detail, mac) \
@@ -188,8 +190,10 @@ impl Appender {
 }
 
 async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<Message>) {
+    let room = Arc::new(Semaphore::new(COMMITS as usize));
     let mut messages = Vec::with_capacity(GROUP);
     loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         if waiting.recv_many(&mut messages, GROUP).await == 0 {
             return;
         }
@@ -210,8 +214,14 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
                 }
             }
         }
-        if !items.is_empty() {
-            tell(answers, commit(&store, &keys, items).await);
+        if items.is_empty() {
+            drop(permit);
+        } else {
+            commit(&store, &keys, items, answers, permit).await;
+        }
+        if !acknowledge.is_empty() {
+            // When the commits before have ended.
+            drop(room.acquire_many(COMMITS).await);
         }
         for answer in acknowledge {
             // Nobody waiting any more is fine.
@@ -248,23 +258,39 @@ async fn gather_unwaited(messages: &mut Vec<Message>, waiting: &mut mpsc::Receiv
     }
 }
 
+/// Commits and tells, on SQLite without waiting for the disk here.
 async fn commit(
     store: &Store,
     keys: &Arc<AuditKeys>,
     items: Vec<Item>,
-) -> Result<Vec<Option<i64>>, StoreError> {
+    answers: Vec<Option<Answer>>,
+    permit: OwnedSemaphorePermit,
+) {
     let keys = Arc::clone(keys);
-    if let Backend::Sqlite(database) = store.backend() {
-        let work = move |session: &Session<'_>| {
-            let generation = session.optional(&generations::query())?;
-            let (records, mut numbers) = still_true(items, generation);
-            if !records.is_empty() {
-                number(&mut numbers, append_on(session, &keys, records)?);
-            }
-            Ok(numbers)
-        };
-        return database.write_atomic(work).await;
-    }
+    let Backend::Sqlite(database) = store.backend() else {
+        tell(answers, commit_on_postgres(store, &keys, items).await);
+        return;
+    };
+    let work = move |session: &Session<'_>| {
+        let generation = session.optional(&generations::query())?;
+        let (records, mut numbers) = still_true(items, generation);
+        if !records.is_empty() {
+            number(&mut numbers, append_on(session, &keys, records)?);
+        }
+        Ok(numbers)
+    };
+    let then = move |outcome| {
+        tell(answers, outcome);
+        drop(permit);
+    };
+    database.write_atomic_then(work, then);
+}
+
+async fn commit_on_postgres(
+    store: &Store,
+    keys: &AuditKeys,
+    items: Vec<Item>,
+) -> Result<Vec<Option<i64>>, StoreError> {
     let mut tx = store.begin().await?;
     // The lock comes first. A change of configuration holds it while it commits: read before, the
     // generation could be that of the time before a change which was answered before this commit.
@@ -272,7 +298,7 @@ async fn commit(
     let generation = (&mut tx).optional(generations::query()).await?;
     let (records, mut numbers) = still_true(items, generation);
     if !records.is_empty() {
-        number(&mut numbers, append_after(&mut tx, head, &keys, records).await?);
+        number(&mut numbers, append_after(&mut tx, head, keys, records).await?);
     }
     tx.commit().await?;
     Ok(numbers)

@@ -1,8 +1,9 @@
 //! The one thread that writes to a SQLite file.
 //!
 //! Everything that waits is taken into one transaction, so that many callers share one commit; the
-//! thread never waits for more to come. An interactive transaction has the thread for itself.
+//! thread waits neither for more to come nor for the disk. An interactive transaction has the thread for itself.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -10,14 +11,15 @@ use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
 
 use super::sqlite::Session;
+use super::sqlite::checkpoints::Checkpoints;
+use super::sqlite::durable::{Answer, Durable};
+use super::sqlite::readers::Readers;
 use crate::error::Closed;
 use crate::{Event, StoreError};
 
 /// Most jobs in one commit, so that the first of them does not wait without bound.
 const GROUP: usize = 1024;
 
-/// Answers the caller once it is known whether the commit succeeded.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Runs inside the transaction, or learns why there is none.
 type Work = Box<dyn FnOnce(Result<&Session<'_>, StoreError>) -> Answer + Send>;
 type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
@@ -25,7 +27,7 @@ type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
 enum Job {
     /// One step of a group commit.
     Work(Work),
-    /// The same, where a commit need not wait for the disk.
+    /// The same, but answered without waiting for the disk.
     Relaxed(Work),
     /// Runs outside of any transaction.
     Aside(Step),
@@ -54,11 +56,16 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        connection: Connection,
+        readers: Arc<Readers>,
+        checkpoints: Checkpoints,
+        durable: Durable,
+    ) -> Result<Self, StoreError> {
         let (jobs, queue) = channel();
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || serve(&connection, &queue))
+            .spawn(move || serve(connection, readers, checkpoints, durable, &queue))
             .map_err(StoreError::unavailable)?;
         Ok(Self { jobs, thread })
     }
@@ -90,6 +97,19 @@ impl Writer {
         let (work, done) = answering(work);
         self.submit(Job::Relaxed(work))?;
         received(done).await
+    }
+
+    /// The same, and says how it went on another thread, once that is durable.
+    pub(crate) fn run_then<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+    ) {
+        if let Err(refused) = self.jobs.send(Job::Work(telling(work, then)))
+            && let Job::Work(work) = refused.0
+        {
+            work(Err(StoreError::unavailable(Closed)))(Ok(()));
+        }
     }
 
     /// Runs `step` on the writer connection, outside of any transaction.
@@ -156,158 +176,230 @@ fn answering<T: Send + 'static>(
     work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
     let (answer, done) = oneshot::channel();
-    let work: Work = Box::new(move |session| {
+    (telling(work, move |outcome| drop(answer.send(outcome))), done)
+}
+
+/// Work after which `then` is told how it and its commit went.
+fn telling<T: Send + 'static>(
+    work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+) -> Work {
+    Box::new(move |session| {
         let outcome = session.and_then(work);
-        Box::new(move |committed| drop(answer.send(committed.and(outcome))))
-    });
-    (work, done)
+        Box::new(move |committed| then(committed.and(outcome)))
+    })
 }
 
 async fn received<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
     answer.await.map_err(|_| StoreError::unavailable(Closed))?
 }
 
-fn serve(connection: &Connection, queue: &Receiver<Job>) {
-    let session = Session::new(connection);
+#[expect(clippy::needless_pass_by_value, reason = "the thread closes what it was given")]
+fn serve(
+    connection: Connection,
+    readers: Arc<Readers>,
+    mut checkpoints: Checkpoints,
+    durable: Durable,
+    queue: &Receiver<Job>,
+) {
+    let place = Place { session: &Session::new(&connection), readers: &readers, durable: &durable };
     let mut put_back = None;
     while let Some(job) = put_back.take().or_else(|| queue.recv().ok()) {
         match job {
-            Job::Work(first) => put_back = commit_group(&session, first, queue, Job::for_durable),
-            Job::Relaxed(first) => put_back = commit_relaxed(&session, first, queue),
-            Job::Aside(step) => step(&session),
-            Job::Begin(answer) => interact(&session, answer),
+            Job::Aside(step) => step(place.session),
+            Job::Begin(answer) => place.interact(answer),
+            Job::Work(_) | Job::Relaxed(_) => put_back = place.commit_group(job, queue),
         }
+        checkpoints.after_commit(&connection, &readers);
+    }
+    checkpoints.close();
+    durable.close();
+}
+
+/// The connection that writes, and who is told when it has.
+#[derive(Clone, Copy)]
+struct Place<'c> {
+    session: &'c Session<'c>,
+    readers: &'c Readers,
+    durable: &'c Durable,
+}
+
+/// Who waits for a commit.
+#[derive(Default)]
+struct Waiting {
+    for_disk: Vec<Answer>,
+    for_commit: Vec<Answer>,
+}
+
+impl Waiting {
+    /// Does a piece of work, unless it is a job that needs the thread for itself.
+    fn take(&mut self, job: Job, session: Result<&Session<'_>, StoreError>) -> Option<Job> {
+        match job {
+            Job::Work(work) => self.for_disk.push(work(session)),
+            Job::Relaxed(work) => self.for_commit.push(work(session)),
+            other => return Some(other),
+        }
+        None
+    }
+
+    fn count(&self) -> usize {
+        self.for_disk.len() + self.for_commit.len()
+    }
+
+    fn all(self) -> impl Iterator<Item = Answer> {
+        self.for_disk.into_iter().chain(self.for_commit)
     }
 }
 
-impl Job {
-    /// The work of a job that may go into a durable commit.
-    fn for_durable(self) -> Result<Work, Self> {
-        match self {
-            Self::Work(work) | Self::Relaxed(work) => Ok(work),
-            other => Err(other),
+impl Place<'_> {
+    /// Commits `first` and the work that waits behind it; returns a job of another kind that ended the
+    /// group.
+    fn commit_group(self, first: Job, queue: &Receiver<Job>) -> Option<Job> {
+        let mut waiting = Waiting::default();
+        if let Err(error) = self.begin() {
+            let stopper = waiting.take(first, Err(error));
+            waiting.all().for_each(|answer| answer(Ok(())));
+            return stopper;
         }
+        let mut stopper = waiting.take(first, Ok(self.session));
+        // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
+        while stopper.is_none() && waiting.count() < GROUP && !self.session.connection().is_autocommit() {
+            let Ok(job) = queue.try_recv() else { break };
+            stopper = waiting.take(job, Ok(self.session));
+        }
+        if let Err(error) = self.finish() {
+            waiting.all().for_each(|answer| answer(Err(error.clone())));
+            return stopper;
+        }
+        waiting.for_commit.into_iter().for_each(|answer| answer(Ok(())));
+        if !waiting.for_disk.is_empty() {
+            self.durable.then(waiting.for_disk);
+        }
+        stopper
     }
 
-    /// The work of a job that may go into a commit that does not wait for the disk.
-    fn for_relaxed(self) -> Result<Work, Self> {
-        if let Self::Relaxed(work) = self { Ok(work) } else { Err(self) }
-    }
-}
-
-/// In write-ahead mode a commit is in the file at once; only whether it is flushed is a choice.
-fn commit_relaxed(session: &Session<'_>, first: Work, queue: &Receiver<Job>) -> Option<Job> {
-    if let Err(error) = session.batch("PRAGMA synchronous = NORMAL") {
-        first(Err(error))(Ok(()));
-        return None;
-    }
-    let stopper = commit_group(session, first, queue, Job::for_relaxed);
-    if let Err(error) = session.batch("PRAGMA synchronous = FULL") {
-        tracing::error!(%error, "commits can no longer be made durable: no more writes");
+    fn begin(self) -> Result<(), StoreError> {
         // Better no write than one that only seems safe.
-        drop(session.batch("PRAGMA query_only = ON"));
+        if !self.durable.works() {
+            return Err(StoreError::unavailable(Closed));
+        }
+        self.session.control("BEGIN IMMEDIATE")
     }
-    stopper
-}
 
-/// Commits `first` and the work that waits behind it; returns a job of another kind that ended the
-/// group.
-fn commit_group(
-    session: &Session<'_>,
-    first: Work,
-    queue: &Receiver<Job>,
-    fits: fn(Job) -> Result<Work, Job>,
-) -> Option<Job> {
-    if let Err(error) = session.control("BEGIN IMMEDIATE") {
-        first(Err(error))(Ok(()));
-        return None;
+    fn finish(self) -> Result<(), StoreError> {
+        if self.session.connection().is_autocommit() {
+            return Err(StoreError::Aborted);
+        }
+        self.session.control("COMMIT").inspect_err(|_| self.roll_back())?;
+        self.readers.committed();
+        Ok(())
     }
-    let mut answers: Vec<Answer> = vec![first(Ok(session))];
-    let mut stopper = None;
-    // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
-    while answers.len() < GROUP && !session.connection().is_autocommit() {
-        match queue.try_recv().map(fits) {
-            Ok(Ok(work)) => answers.push(work(Ok(session))),
-            Ok(Err(other)) => {
-                stopper = Some(other);
-                break;
-            }
-            Err(_) => break,
+
+    fn roll_back(self) {
+        if !self.session.connection().is_autocommit()
+            && let Err(error) = self.session.control("ROLLBACK")
+        {
+            tracing::error!(%error, "rolling back failed");
         }
     }
-    let outcome = finish(session);
-    for answer in answers {
-        answer(outcome.clone());
-    }
-    stopper
-}
 
-fn finish(session: &Session<'_>) -> Result<(), StoreError> {
-    if session.connection().is_autocommit() {
-        return Err(StoreError::Aborted);
-    }
-    session.control("COMMIT").inspect_err(|_| roll_back(session))
-}
-
-fn roll_back(session: &Session<'_>) {
-    if !session.connection().is_autocommit()
-        && let Err(error) = session.control("ROLLBACK")
-    {
-        tracing::error!(%error, "rolling back failed");
-    }
-}
-
-fn interact(session: &Session<'_>, answer: oneshot::Sender<Result<Interactive, StoreError>>) {
-    if answer.is_closed() {
-        return;
-    }
-    if let Err(error) = session.control("BEGIN IMMEDIATE") {
-        drop(answer.send(Err(error)));
-        return;
-    }
-    let (commands, queue) = channel();
-    drop(answer.send(Ok(Interactive { commands })));
-    while let Ok(command) = queue.recv() {
-        match command {
-            Command::Step(step) => step(session),
-            Command::Commit { events, bus, answer } => {
-                let outcome = finish(session);
-                if outcome.is_ok() {
-                    // No subscriber is not an error.
-                    for event in events {
-                        drop(bus.send(event));
+    fn interact(self, answer: oneshot::Sender<Result<Interactive, StoreError>>) {
+        if answer.is_closed() {
+            return;
+        }
+        if let Err(error) = self.begin() {
+            drop(answer.send(Err(error)));
+            return;
+        }
+        let (commands, queue) = channel();
+        drop(answer.send(Ok(Interactive { commands })));
+        while let Ok(command) = queue.recv() {
+            match command {
+                Command::Step(step) => step(self.session),
+                Command::Commit { events, bus, answer } => {
+                    let tell = move |durable: Result<(), StoreError>| {
+                        if durable.is_ok() {
+                            // No subscriber is not an error.
+                            for event in events {
+                                drop(bus.send(event));
+                            }
+                        }
+                        drop(answer.send(durable));
+                    };
+                    match self.finish() {
+                        Ok(()) => self.durable.then(vec![Box::new(tell)]),
+                        Err(error) => tell(Err(error)),
                     }
+                    return;
                 }
-                drop(answer.send(outcome));
-                return;
             }
         }
+        self.roll_back();
     }
-    roll_back(session);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::Mutex;
+
     use super::*;
 
+    /// A writer of a table in memory whose disk waits for a word.
+    fn writer() -> (Writer, Sender<std::io::Result<()>>) {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
+        let checkpoints = Checkpoints::of(&mut connection, Path::new("")).unwrap();
+        let (disk, words) = channel();
+        let words = Mutex::new(words);
+        let sync = move || words.lock().unwrap().recv().unwrap();
+        let durable = Durable::by(Box::new(sync)).unwrap();
+        (Writer::start(connection, Arc::default(), checkpoints, durable).unwrap(), disk)
+    }
+
+    fn insert(session: &Session<'_>) -> Result<i64, StoreError> {
+        session.batch("INSERT INTO t VALUES (1)")?;
+        Ok(session.connection().query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap())
+    }
+
     #[tokio::test]
-    async fn a_relaxed_write_is_seen_at_once_and_leaves_later_ones_durable() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER)").unwrap();
-        let writer = Writer::start(connection).unwrap();
-        let level = |session: &Session<'_>| {
-            Ok(session
-                .connection()
-                .pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))
-                .unwrap())
+    async fn a_write_is_answered_when_it_is_durable_and_others_go_on_meanwhile() {
+        let (writer, disk) = writer();
+        let mut first = Box::pin(writer.run(insert));
+        let seen = tokio::select! {
+            biased;
+            _ = &mut first => unreachable!("answered before the disk was"),
+            seen = writer.run_relaxed(insert) => seen.unwrap(),
         };
-        let during = writer.run_relaxed(move |session| {
-            session.batch("INSERT INTO t VALUES (1)")?;
-            level(session)
-        });
-        assert_eq!(during.await.unwrap(), 1);
-        assert_eq!(writer.run(level).await.unwrap(), 2);
-        assert_eq!(writer.aside(level).await.unwrap(), 2);
+        assert_eq!(seen, 2);
+        disk.send(Ok(())).unwrap();
+        assert_eq!(first.await.unwrap(), 1);
+        writer.close();
+    }
+
+    #[tokio::test]
+    async fn a_transaction_is_answered_when_it_is_durable() {
+        let (writer, disk) = writer();
+        let transaction = writer.begin().await.unwrap();
+        let mut finished = Box::pin(transaction.finish(insert));
+        tokio::select! {
+            biased;
+            _ = &mut finished => unreachable!("answered before the disk was"),
+            seen = writer.run_relaxed(insert) => assert_eq!(seen.unwrap(), 2),
+        }
+        disk.send(Ok(())).unwrap();
+        assert_eq!(finished.await.unwrap(), 1);
+        writer.close();
+    }
+
+    #[tokio::test]
+    async fn nothing_is_written_after_a_sync_that_failed() {
+        let (writer, disk) = writer();
+        disk.send(Err(std::io::Error::other("the disk is broken"))).unwrap();
+        let error = writer.run(insert).await.unwrap_err();
+        assert!(error.may_have_happened());
+        while writer.run_relaxed(insert).await.is_ok() {}
+        assert!(writer.begin().await.is_err());
         writer.close();
     }
 }

@@ -1,0 +1,234 @@
+//! Connections for point reads, and the read transactions that busy threads keep open on them.
+//!
+//! To begin and to end a read transaction takes locks in the index of the write-ahead log, for which all readers
+//! of a process queue. So a thread that goes from one request to the next keeps its transaction: until it has
+//! nothing to do, until this process commits something, or for [`KEPT`], so that what other processes commit is
+//! seen as well.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::time::Instant;
+
+use super::Session;
+use crate::StoreError;
+
+/// How far a read may lie behind what another process has committed.
+const KEPT: Duration = Duration::from_millis(1);
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Threads are numbered as they come to read.
+    static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+    /// Whether this thread tells when it has nothing to do; only then it keeps transactions.
+    static TELLS: Cell<bool> = const { Cell::new(false) };
+    /// Where this thread keeps a transaction.
+    static KEEPS: RefCell<Vec<Weak<Mutex<Reader>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ends the read transactions that this thread keeps. A thread that calls this must do so each time before it waits
+/// for work; its point reads cost less from the first call on.
+pub fn thread_has_nothing_to_do() {
+    TELLS.set(true);
+    KEEPS.with_borrow_mut(|slots| {
+        for slot in slots.drain(..).filter_map(|slot| slot.upgrade()) {
+            locked(&slot).let_go();
+        }
+    });
+}
+
+/// The connections for point reads, each used for microseconds at a time.
+#[derive(Default)]
+pub(crate) struct Readers {
+    slots: Vec<Arc<Mutex<Reader>>>,
+    /// Commits of this process.
+    commits: AtomicU64,
+}
+
+struct Reader {
+    connection: Connection,
+    kept: Option<Kept>,
+}
+
+/// A read transaction that is open.
+struct Kept {
+    /// Commits that it certainly sees.
+    commits: u64,
+    since: Instant,
+}
+
+impl Readers {
+    pub(super) fn new(connections: Vec<Connection>) -> Self {
+        let slot = |connection| Arc::new(Mutex::new(Reader { connection, kept: None }));
+        Self { slots: connections.into_iter().map(slot).collect(), commits: AtomicU64::new(0) }
+    }
+
+    /// Runs a point read on the calling thread. It sees whatever this process had committed before.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (slot, mut reader) = self.free();
+        reader.prepare(self.commits.load(Ordering::Acquire), slot);
+        let outcome = read(&Session::new(&reader.connection));
+        if outcome.is_err() {
+            reader.let_go();
+        }
+        outcome
+    }
+
+    /// Whoever reads from now on sees what has been committed.
+    pub(crate) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Release);
+    }
+
+    /// Ends the transactions that are kept, so that the write-ahead log can be moved into the file and begun anew.
+    pub(crate) fn let_go(&self) {
+        for slot in &self.slots {
+            locked(slot).let_go();
+        }
+    }
+
+    /// The reader of this thread, which has in its cache what the thread read before; another one while somebody
+    /// else has that.
+    fn free(&self) -> (&Arc<Mutex<Reader>>, MutexGuard<'_, Reader>) {
+        let start = THREAD.with(|number| *number);
+        for offset in 0..self.slots.len() {
+            let slot = &self.slots[(start + offset) % self.slots.len()];
+            match slot.try_lock() {
+                Ok(guard) => return (slot, guard),
+                Err(TryLockError::Poisoned(poisoned)) => return (slot, poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        let slot = &self.slots[start % self.slots.len()];
+        (slot, locked(slot))
+    }
+}
+
+impl Reader {
+    /// Lets go of a transaction that is too old, and begins one if this thread will say when it should end.
+    fn prepare(&mut self, commits: u64, slot: &Arc<Mutex<Self>>) {
+        let seen = |kept: &Kept| kept.commits == commits && kept.since.elapsed() < KEPT;
+        if self.kept.as_ref().is_some_and(|kept| !seen(kept)) {
+            self.let_go();
+        }
+        if self.kept.is_none() && TELLS.get() && Session::new(&self.connection).control("BEGIN").is_ok() {
+            self.kept = Some(Kept { commits, since: Instant::now() });
+            remember(slot);
+        }
+    }
+
+    fn let_go(&mut self) {
+        if self.kept.take().is_some()
+            && let Err(error) = Session::new(&self.connection).control("ROLLBACK")
+            && !self.connection.is_autocommit()
+        {
+            tracing::error!(%error, "a read transaction does not end");
+        }
+    }
+}
+
+fn remember(slot: &Arc<Mutex<Reader>>) {
+    KEEPS.with_borrow_mut(|slots| {
+        if !slots.iter().any(|kept| kept.as_ptr() == Arc::as_ptr(slot)) {
+            slots.push(Arc::downgrade(slot));
+        }
+    });
+}
+
+fn locked(slot: &Mutex<Reader>) -> MutexGuard<'_, Reader> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connect;
+    use super::*;
+    use crate::db::sql;
+
+    /// A reader, another process's connection to the same file, and a thread that tells when it has nothing to do.
+    fn on_a_telling_thread(test: impl FnOnce(&Readers, &Connection) + Send + 'static) {
+        let run = move || {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("px.db");
+            super::super::create_private(&path).unwrap();
+            let other = connect(&path).unwrap();
+            other.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
+            let readers = Readers::new(vec![connect(&path).unwrap()]);
+            thread_has_nothing_to_do();
+            test(&readers, &other);
+        };
+        std::thread::spawn(run).join().unwrap();
+    }
+
+    fn rows(readers: &Readers) -> i64 {
+        let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
+        let found: Option<(i64,)> = readers.read(count).unwrap();
+        found.unwrap().0
+    }
+
+    /// Whether somebody reads the write-ahead log.
+    fn is_read(other: &Connection) -> bool {
+        other.busy_timeout(Duration::ZERO).unwrap();
+        other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_read_sees_what_this_process_committed_before() {
+        on_a_telling_thread(|readers, other| {
+            for written in 0..100 {
+                assert_eq!(rows(readers), written);
+                other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+                readers.committed();
+            }
+        });
+    }
+
+    #[test]
+    fn what_another_process_committed_is_seen_within_a_millisecond() {
+        on_a_telling_thread(|readers, other| {
+            assert_eq!(rows(readers), 0);
+            other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+            let committed = Instant::now();
+            while rows(readers) == 0 {
+                assert!(committed.elapsed() < Duration::from_secs(10));
+            }
+            assert_eq!(rows(readers), 1);
+        });
+    }
+
+    #[test]
+    fn a_thread_with_nothing_to_do_holds_nothing() {
+        on_a_telling_thread(|readers, other| {
+            assert_eq!(rows(readers), 0);
+            thread_has_nothing_to_do();
+            assert!(!is_read(other));
+            assert_eq!(rows(readers), 0);
+        });
+    }
+
+    #[test]
+    fn a_thread_that_never_told_keeps_nothing() {
+        on_a_telling_thread(|readers, other| {
+            std::thread::scope(|threads| {
+                threads.spawn(|| assert_eq!(rows(readers), 0));
+            });
+            assert!(!is_read(other));
+        });
+    }
+
+    #[test]
+    fn a_read_that_fails_ends_the_transaction() {
+        on_a_telling_thread(|readers, other| {
+            assert_eq!(rows(readers), 0);
+            let failing =
+                |session: &Session<'_>| session.optional::<(i64,)>(&sql("SELECT missing FROM t")).map(drop);
+            assert!(readers.read(failing).is_err());
+            assert!(!is_read(other));
+        });
+    }
+}
