@@ -102,7 +102,7 @@ half_load() {
     rate=$((${rate%.*} / 2))
     "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
         --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
-        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" |
+        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" | tee "$work/half.$1" |
         awk -v name="$1" -v rate="$rate" '{
             printf "%-16s %d requests/s: p50 %d us, p99 %d us (generator late by %d us), %d failures\n", \
                 name, rate, $3, $4, $6, $2 }'
@@ -165,11 +165,17 @@ done
 print_full
 echo
 for name in "${servers[@]}"; do
-    if [[ $name == pyxis-* ]]; then half_load "$name" "$name"; fi
-    if [[ $name == select-* ]]; then half_load "$name" "pyxis-${name#select-}"; fi
+    case $name in
+        pyxis-few) half_load "$name" pyxis-sqlite ;;
+        pyxis-*) half_load "$name" "$name" ;;
+        select-*) half_load "$name" "pyxis-${name#select-}" ;;
+    esac
 done
 awk -v a="$(column pyxis-sqlite 4)" -v b="$(column pyxis-few 4)" -v n="$addresses" -v few="$few" \
     'BEGIN { printf "CPU a request with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
+awk -v n="$addresses" -v few="$few" 'FNR == 1 { p50[FILENAME] = $3 } END {
+    printf "time of a request (p50 at half load) with %d addresses over %d: %+.0f%%\n", n, few, \
+        100 * (p50[ARGV[1]] / p50[ARGV[2]] - 1) }' "$work/half.pyxis-sqlite" "$work/half.pyxis-few"
 for name in pyxis-sqlite pyxis-postgres; do
     if [[ -n ${url[$name]:-} ]]; then
         batches "$name"

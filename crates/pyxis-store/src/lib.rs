@@ -180,8 +180,11 @@ impl Store {
         }
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, and what is written there can still be made durable.
     pub async fn ping(&self) -> Result<(), StoreError> {
+        if let Backend::Sqlite(database) = &self.inner.backend {
+            database.writer().works()?;
+        }
         self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(|_| ())
     }
 

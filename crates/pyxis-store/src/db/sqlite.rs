@@ -45,8 +45,8 @@ impl Database {
         // Commits are made durable beside the writer, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
-        let checkpoints = Checkpoints::of(&mut writer, path)?;
-        let durable = Durable::of(path)?;
+        let checkpoints = Checkpoints::of(&mut writer, connect(path)?)?;
+        let durable = Durable::of(&writer, path)?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));
@@ -68,12 +68,9 @@ impl Database {
         &self.writer
     }
 
-    /// Runs a point read on the calling thread.
-    pub(crate) fn read_inline<T>(
-        &self,
-        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.inline.read(read)
+    /// For point reads, on the calling thread.
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.inline
     }
 
     /// Runs a longer read on a blocking thread. If the caller stops waiting, the read is interrupted.

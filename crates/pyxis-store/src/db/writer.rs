@@ -4,10 +4,12 @@
 //! thread waits neither for more to come nor for the disk. An interactive transaction has the thread for itself.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use tokio::sync::{broadcast, oneshot};
 
 use super::sqlite::Session;
@@ -53,6 +55,7 @@ pub(crate) struct Interactive {
 pub(crate) struct Writer {
     jobs: Sender<Job>,
     thread: JoinHandle<()>,
+    works: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -63,11 +66,17 @@ impl Writer {
         durable: Durable,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = channel();
+        let works = durable.works();
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || serve(connection, readers, checkpoints, durable, &queue))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { jobs, thread })
+        Ok(Self { jobs, thread, works })
+    }
+
+    /// An error where nothing more can be written until a restart.
+    pub(crate) fn works(&self) -> Result<(), StoreError> {
+        works(&self.works)
     }
 
     /// Ends the thread and waits until its connection is closed. Not done on drop: a transaction that is
@@ -202,7 +211,9 @@ fn serve(
     durable: Durable,
     queue: &Receiver<Job>,
 ) {
-    let place = Place { session: &Session::new(&connection), readers: &readers, durable: &durable };
+    let works = durable.works();
+    let place =
+        Place { session: &Session::new(&connection), readers: &readers, durable: &durable, works: &works };
     let mut put_back = None;
     while let Some(job) = put_back.take().or_else(|| queue.recv().ok()) {
         match job {
@@ -210,10 +221,22 @@ fn serve(
             Job::Begin(answer) => place.interact(answer),
             Job::Work(_) | Job::Relaxed(_) => put_back = place.commit_group(job, queue),
         }
-        checkpoints.after_commit(&connection, &readers);
+        if works.load(Ordering::Acquire) {
+            checkpoints.after_commit(&connection, &readers);
+        }
     }
     checkpoints.close();
     durable.close();
+    // What may be missing from the log must not get into the file in part.
+    if !works.load(Ordering::Acquire)
+        && let Err(error) = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+    {
+        tracing::error!(%error, "the log may be moved into the file in part");
+    }
+}
+
+fn works(flag: &AtomicBool) -> Result<(), StoreError> {
+    if flag.load(Ordering::Acquire) { Ok(()) } else { Err(StoreError::unavailable(Closed)) }
 }
 
 /// The connection that writes, and who is told when it has.
@@ -222,6 +245,7 @@ struct Place<'c> {
     session: &'c Session<'c>,
     readers: &'c Readers,
     durable: &'c Durable,
+    works: &'c AtomicBool,
 }
 
 /// Who waits for a commit.
@@ -280,9 +304,7 @@ impl Place<'_> {
 
     fn begin(self) -> Result<(), StoreError> {
         // Better no write than one that only seems safe.
-        if !self.durable.works() {
-            return Err(StoreError::unavailable(Closed));
-        }
+        works(self.works)?;
         self.session.control("BEGIN IMMEDIATE")
     }
 
@@ -340,7 +362,6 @@ impl Place<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Mutex;
 
     use super::*;
@@ -349,7 +370,7 @@ mod tests {
     fn writer() -> (Writer, Sender<std::io::Result<()>>) {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
-        let checkpoints = Checkpoints::of(&mut connection, Path::new("")).unwrap();
+        let checkpoints = Checkpoints::of(&mut connection, Connection::open_in_memory().unwrap()).unwrap();
         let (disk, words) = channel();
         let words = Mutex::new(words);
         let sync = move || words.lock().unwrap().recv().unwrap();
@@ -398,8 +419,9 @@ mod tests {
         disk.send(Err(std::io::Error::other("the disk is broken"))).unwrap();
         let error = writer.run(insert).await.unwrap_err();
         assert!(error.may_have_happened());
-        while writer.run_relaxed(insert).await.is_ok() {}
+        assert!(writer.run_relaxed(insert).await.is_err());
         assert!(writer.begin().await.is_err());
+        assert!(writer.works().is_err());
         writer.close();
     }
 }

@@ -84,4 +84,5 @@ fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {
     .bind(scorer)
     .bind(address)
     .bind(key_hash)
+    .relaxed()
 }

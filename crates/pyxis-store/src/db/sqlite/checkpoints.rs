@@ -4,15 +4,14 @@
 //! writer goes on. What was written meanwhile the writer moves by itself, which is quick, and with no reader in the
 //! log it begins anew from its start.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use super::failure;
 use super::readers::Readers;
-use super::{connect, failure};
 use crate::StoreError;
 
 /// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
@@ -20,19 +19,23 @@ const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
 /// Pages that may come meanwhile: then the writer waits for the thread, or the log would grow without bound.
 const MEANWHILE: i32 = 3 * PAGES;
 
+/// A checkpoint that runs, with the connection that it uses.
+type Running = JoinHandle<(Connection, Result<(), StoreError>)>;
+
 /// The checkpoints of one writer.
 pub(crate) struct Checkpoints {
-    path: PathBuf,
+    /// For the thread, while none runs; without it the writer does everything.
+    connection: Option<Connection>,
     /// Pages in the log after the last commit.
     pages: Arc<AtomicI32>,
     /// Pages with which the next one begins.
     due: i32,
-    running: Option<JoinHandle<Result<(), StoreError>>>,
+    running: Option<Running>,
 }
 
 impl Checkpoints {
     /// Takes the checkpoints of the writer's connection over from SQLite.
-    pub(crate) fn of(writer: &mut Connection, path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn of(writer: &mut Connection, connection: Connection) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
         let hook = move |_: &mut rusqlite::hooks::Wal, pages| {
@@ -40,37 +43,65 @@ impl Checkpoints {
             Ok(())
         };
         writer.wal_hook(Some(hook)).map_err(failure)?;
-        Ok(Self { path: path.to_owned(), pages, due: PAGES, running: None })
+        Ok(Self { connection: Some(connection), pages, due: PAGES, running: None })
     }
 
     /// Begins or ends a checkpoint, if it is time to.
     pub(crate) fn after_commit(&mut self, writer: &Connection, readers: &Readers) {
         let over = self.pages.load(Ordering::Relaxed).saturating_sub(self.due);
         if let Some(thread) = self.running.take_if(|thread| thread.is_finished() || over >= MEANWHILE) {
-            told(joined(thread));
-            match finish(writer, readers) {
-                Ok(left) => self.due = left.saturating_add(PAGES),
-                Err(error) => told(Err(error)),
-            }
+            self.join(thread);
+            self.finish(writer, readers);
         } else if self.running.is_none() && over >= 0 {
             readers.let_go();
             self.running = self.begin();
+            if self.running.is_none() {
+                self.finish(writer, readers);
+            }
         }
     }
 
-    fn begin(&self) -> Option<JoinHandle<Result<(), StoreError>>> {
-        let path = self.path.clone();
+    fn begin(&mut self) -> Option<Running> {
+        let connection = self.connection.take()?;
+        let run = move || {
+            let outcome = checkpoint(&connection).map(drop);
+            (connection, outcome)
+        };
         std::thread::Builder::new()
             .name("store-checkpoint".to_owned())
-            .spawn(move || checkpoint(&connect(&path)?).map(drop))
-            .inspect_err(|error| tracing::warn!(%error, "no thread for a checkpoint"))
+            .spawn(run)
+            .inspect_err(|error| tracing::warn!(%error, "no thread for checkpoints"))
             .ok()
     }
 
+    fn join(&mut self, thread: Running) {
+        let Ok((connection, outcome)) = thread.join() else {
+            tracing::error!("the thread of a checkpoint had panicked");
+            return;
+        };
+        self.connection = Some(connection);
+        told(outcome);
+    }
+
+    /// Moves the rest, so that the log begins anew from its start.
+    fn finish(&mut self, writer: &Connection, readers: &Readers) {
+        match finish(writer, readers) {
+            Ok(0) => {
+                self.pages.store(0, Ordering::Relaxed);
+                self.due = PAGES;
+            }
+            Ok(left) => self.due = left.saturating_add(PAGES),
+            Err(error) => {
+                self.due = self.pages.load(Ordering::Relaxed).saturating_add(PAGES);
+                told(Err(error));
+            }
+        }
+    }
+
     /// Waits for the one that runs.
-    pub(crate) fn close(self) {
-        if let Some(thread) = self.running {
-            told(joined(thread));
+    pub(crate) fn close(mut self) {
+        if let Some(thread) = self.running.take() {
+            self.join(thread);
         }
     }
 }
@@ -90,10 +121,6 @@ fn checkpoint(connection: &Connection) -> Result<i32, StoreError> {
         .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get(1)?, row.get(2)?)))
         .map_err(failure)?;
     Ok(if moved < pages { pages } else { 0 })
-}
-
-fn joined(thread: JoinHandle<Result<(), StoreError>>) -> Result<(), StoreError> {
-    thread.join().unwrap_or_else(|_| Err(StoreError::unavailable(crate::error::Closed)))
 }
 
 fn told(outcome: Result<(), StoreError>) {

@@ -6,9 +6,13 @@
 //! do so in vain writes that down first and waits, and a later commit is never durable without an earlier one.
 
 use std::fs::{File, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+
+use rusqlite::Connection;
 
 use crate::StoreError;
 use crate::error::Closed;
@@ -22,12 +26,15 @@ type Sync = Box<dyn Fn() -> std::io::Result<()> + Send>;
 pub(crate) struct Durable {
     committed: Sender<Vec<Answer>>,
     thread: JoinHandle<()>,
+    works: Arc<AtomicBool>,
 }
 
 impl Durable {
-    /// For the database at `path`, whose log exists because a connection is open.
-    pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
-        let mut name = path.as_os_str().to_owned();
+    /// For the writer of the database at `path`, which has its log open.
+    pub(crate) fn of(writer: &Connection, path: &Path) -> Result<Self, StoreError> {
+        // As SQLite names it: beside the file itself, not beside a link to it.
+        let file = writer.path().map_or_else(|| path.canonicalize(), |file| Ok(PathBuf::from(file)));
+        let mut name = file.map_err(StoreError::unavailable)?.into_os_string();
         name.push("-wal");
         let log: File = OpenOptions::new().write(true).open(name).map_err(StoreError::unavailable)?;
         Self::by(Box::new(move || log.sync_data()))
@@ -35,11 +42,13 @@ impl Durable {
 
     pub(crate) fn by(sync: Sync) -> Result<Self, StoreError> {
         let (committed, queue) = channel();
+        let works = Arc::new(AtomicBool::new(true));
+        let told = Arc::clone(&works);
         let thread = std::thread::Builder::new()
             .name("store-sync".to_owned())
-            .spawn(move || serve(&sync, &queue))
+            .spawn(move || serve(&sync, &queue, &told))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { committed, thread })
+        Ok(Self { committed, thread, works })
     }
 
     /// Answers when everything that is committed by now is durable.
@@ -50,8 +59,8 @@ impl Durable {
     }
 
     /// Whether commits can still be made durable.
-    pub(crate) fn works(&self) -> bool {
-        !self.thread.is_finished()
+    pub(crate) fn works(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.works)
     }
 
     /// Returns when everybody has been answered.
@@ -63,19 +72,41 @@ impl Durable {
     }
 }
 
-/// Ends with the first failure: what a failed sync left unwritten, a later one would not report.
-fn serve(sync: &Sync, queue: &Receiver<Vec<Answer>>) {
+/// What a failed sync left unwritten, a later one would not report: after the first failure there is none.
+fn serve(sync: &Sync, queue: &Receiver<Vec<Answer>>, works: &AtomicBool) {
     while let Ok(mut answers) = queue.recv() {
         while let Ok(more) = queue.try_recv() {
             answers.extend(more);
         }
-        let outcome = sync().map_err(StoreError::unavailable);
+        let outcome = if works.load(Ordering::Acquire) {
+            sync().map_err(StoreError::unavailable).inspect_err(|error| {
+                works.store(false, Ordering::Release);
+                tracing::error!(%error, "commits can no longer be made durable: no more writes until a restart");
+            })
+        } else {
+            Err(StoreError::unavailable(Closed))
+        };
         for answer in answers {
             answer(outcome.clone());
         }
-        if let Err(error) = outcome {
-            tracing::error!(%error, "commits can no longer be made durable: no more writes");
-            return;
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::db::{Executor, sql};
+    use crate::{DatabaseUrl, OpenOptions, Store};
+
+    #[tokio::test]
+    async fn a_database_behind_a_link_is_synced_where_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("px.db"), directory.path().join("elsewhere.db"));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::fs::File::create(&file).unwrap();
+        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&link))).unwrap();
+        store.execute(sql("CREATE TABLE t (n INTEGER)")).await.unwrap();
+        assert!(file.with_extension("db-wal").exists());
+        assert!(!link.with_extension("db-wal").exists());
+        store.close().await.unwrap();
     }
 }

@@ -1,9 +1,9 @@
 //! Connections for point reads, and the read transactions that busy threads keep open on them.
 //!
 //! To begin and to end a read transaction takes locks in the index of the write-ahead log, for which all readers
-//! of a process queue. So a thread that goes from one request to the next keeps its transaction: until it has
-//! nothing to do, until this process commits something, or for [`KEPT`], so that what other processes commit is
-//! seen as well.
+//! of a process queue. So a thread that goes from one request to the next keeps the transaction of a relaxed read for
+//! the next one: until it has nothing to do, until this process commits something, or for [`KEPT`], so that what
+//! other processes commit is seen as well. All other reads begin anew, so that none is older than one before it.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -66,8 +66,18 @@ impl Readers {
         Self { slots: connections.into_iter().map(slot).collect(), commits: AtomicU64::new(0) }
     }
 
-    /// Runs a point read on the calling thread. It sees whatever this process had committed before.
-    pub(super) fn read<T>(
+    /// Runs a point read on the calling thread.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (_, mut reader) = self.free();
+        reader.let_go();
+        read(&Session::new(&reader.connection))
+    }
+
+    /// The same for a [relaxed](crate::db::Query::relaxed) read. It sees whatever this process had committed before.
+    pub(crate) fn read_relaxed<T>(
         &self,
         read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -167,7 +177,7 @@ mod tests {
 
     fn rows(readers: &Readers) -> i64 {
         let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
-        let found: Option<(i64,)> = readers.read(count).unwrap();
+        let found: Option<(i64,)> = readers.read_relaxed(count).unwrap();
         found.unwrap().0
     }
 
@@ -202,6 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn a_read_that_is_not_relaxed_sees_at_once_what_another_process_committed() {
+        on_a_telling_thread(|readers, other| {
+            for written in 0..100 {
+                let before = rows(readers);
+                other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+                let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
+                let found: Option<(i64,)> = readers.read(count).unwrap();
+                assert_eq!(found, Some((written + 1,)));
+                assert!(before <= written);
+            }
+        });
+    }
+
+    #[test]
     fn a_thread_with_nothing_to_do_holds_nothing() {
         on_a_telling_thread(|readers, other| {
             assert_eq!(rows(readers), 0);
@@ -227,7 +251,7 @@ mod tests {
             assert_eq!(rows(readers), 0);
             let failing =
                 |session: &Session<'_>| session.optional::<(i64,)>(&sql("SELECT missing FROM t")).map(drop);
-            assert!(readers.read(failing).is_err());
+            assert!(readers.read_relaxed(failing).is_err());
             assert!(!is_read(other));
         });
     }
