@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Ends the read transactions that this thread keeps. A thread that calls this must do so each time before it waits
-/// for work; its point reads cost less from the first call on.
+/// for work; its relaxed point reads cost less from the first call on.
 pub fn thread_has_nothing_to_do() {
     TELLS.set(true);
     KEEPS.with_borrow_mut(|slots| {
