@@ -52,7 +52,7 @@ start() {
     "$@" >"$work/$name.out" 2>"$work/$name.err" &
     pid=$!
     started+=("$pid")
-    for _ in $(seq 1000); do
+    for _ in $(seq 3000); do
         address=$(grep -aoE '(127\.0\.0\.1|localhost):[0-9]+' "$work/$name.out" | head -n 1 || true)
         if [[ -n $address ]]; then return; fi
         kill -0 "$pid" 2>/dev/null || break

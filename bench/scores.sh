@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Requests a second, latency and CPU of GET /v2/stamps/{scorer}/score/{address} with key check and rate
-# limit on a warm database, side by side with a bare axum handler that answers from memory and with one
-# that does a point SELECT through the same driver. Loopback only.
+# limit on a warm database, side by side with bare axum handlers: one that answers the same record for every address,
+# one that has the record of each address in memory, and one that does a point SELECT through the same driver.
+# Loopback only.
 #
 #   bench/scores.sh                          SQLite
 #   ci/postgres.sh bench/scores.sh           SQLite and PostgreSQL
@@ -133,14 +134,16 @@ first_scores() {
 }
 
 build
-start memory "$tools/scores-bare" 127.0.0.1:0 memory
-server memory "http://$address" "$pid"
+start constant "$tools/scores-bare" 127.0.0.1:0 constant
+server constant "http://$address" "$pid"
 
 echo "filling SQLite" >&2
 bootstrap pyxis-sqlite "$work/sqlite"
 python3 "$bench/scores_seed.py" "$addresses" sqlite "$work/sqlite/pyxis.db" "$newcomers"
 bootstrap pyxis-few "$work/few"
 python3 "$bench/scores_seed.py" "$few" sqlite "$work/few/pyxis.db"
+start memory "$tools/scores-bare" 127.0.0.1:0 memory "$work/sqlite/pyxis.db"
+server memory "http://$address" "$pid"
 start select-sqlite "$tools/scores-bare" 127.0.0.1:0 "$work/sqlite/pyxis.db"
 server select-sqlite "http://$address" "$pid"
 start_pyxis pyxis-sqlite "$work/sqlite"

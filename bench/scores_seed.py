@@ -105,7 +105,7 @@ def sql(addresses, newcomers):
         newcomers,
     )
     print(";\n".join(["SET synchronous_commit = off", "SET session_replication_role = replica", *made]) + ";")
-    print("VACUUM ANALYZE;")
+    print("VACUUM ANALYZE; CHECKPOINT;")
 
 
 if __name__ == "__main__":

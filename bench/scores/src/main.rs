@@ -1,9 +1,10 @@
 //! The least that can answer a score on axum: no key, no limit, no scorer, no history.
 //!
-//! `scores-bare ADDRESS memory` answers one record for every address. `scores-bare ADDRESS FILE` and
-//! `scores-bare ADDRESS postgres://…` look the record up by scorer and address in the database that
-//! `bench/scores.sh` filled.
+//! `scores-bare ADDRESS constant` answers one record for every address; `scores-bare ADDRESS memory FILE` each
+//! address its own, which it read before. `scores-bare ADDRESS FILE` and `scores-bare ADDRESS postgres://…` look the
+//! record up by scorer and address in the database that `bench/scores.sh` filled.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -22,8 +23,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const QUERY: &str = "SELECT body FROM scores WHERE scorer_id = $1 AND address = $2";
 const CONNECTIONS: usize = 4;
 
+type Place = (i64, [u8; 20]);
+
 enum Source {
-    Memory(String),
+    Constant(String),
+    Memory(HashMap<Place, Box<str>>),
     Sqlite(Vec<Mutex<rusqlite::Connection>>),
     Postgres(Vec<(tokio_postgres::Client, Statement)>),
 }
@@ -36,9 +40,12 @@ struct Scores {
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "usage: scores-bare ADDRESS memory|FILE|postgres://…";
+    let usage = "usage: scores-bare ADDRESS constant|memory FILE|FILE|postgres://…";
     let address = arguments.next().context(usage)?;
-    let source = open(&arguments.next().context(usage)?).await?;
+    let source = match arguments.next().context(usage)?.as_str() {
+        "memory" => Source::Memory(read_all(&arguments.next().context(usage)?)?),
+        source => open(source).await?,
+    };
     let scores = Arc::new(Scores { source, next: AtomicUsize::new(0) });
     let listener =
         TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
@@ -50,22 +57,8 @@ async fn main() -> Result<()> {
 }
 
 async fn open(source: &str) -> Result<Source> {
-    if source == "memory" {
-        let stamps: Vec<String> = (0..5)
-            .map(|n| {
-                format!(
-                    "\"Stamp#{n}\":{{\"score\":\"1.00000\",\"dedup\":false,\
-                     \"expiration_date\":\"2099-01-01T00:00:00.000000+00:00\"}}"
-                )
-            })
-            .collect();
-        return Ok(Source::Memory(format!(
-            "{{\"address\":\"0x0000000000000000000000000000000000000001\",\"score\":\"5.00000\",\
-             \"passing_score\":false,\"last_score_timestamp\":\"2026-01-01T00:00:00.000000+00:00\",\
-             \"expiration_timestamp\":\"2099-01-01T00:00:00.000000+00:00\",\"threshold\":\"20.00000\",\
-             \"error\":null,\"stamps\":{{{}}}}}",
-            stamps.join(",")
-        )));
+    if source == "constant" {
+        return Ok(Source::Constant(constant()));
     }
     if source.starts_with("postgres") {
         let mut clients = Vec::new();
@@ -85,6 +78,32 @@ async fn open(source: &str) -> Result<Source> {
     Ok(Source::Sqlite((0..CONNECTIONS).map(connect).collect::<Result<_>>()?))
 }
 
+fn constant() -> String {
+    let stamps: Vec<String> = (0..5)
+        .map(|n| {
+            format!(
+                "\"Stamp#{n}\":{{\"score\":\"1.00000\",\"dedup\":false,\
+                 \"expiration_date\":\"2099-01-01T00:00:00.000000+00:00\"}}"
+            )
+        })
+        .collect();
+    format!(
+        "{{\"address\":\"0x0000000000000000000000000000000000000001\",\"score\":\"5.00000\",\
+         \"passing_score\":false,\"last_score_timestamp\":\"2026-01-01T00:00:00.000000+00:00\",\
+         \"expiration_timestamp\":\"2099-01-01T00:00:00.000000+00:00\",\"threshold\":\"20.00000\",\
+         \"error\":null,\"stamps\":{{{}}}}}",
+        stamps.join(",")
+    )
+}
+
+/// Every record of a database.
+fn read_all(path: &str) -> Result<HashMap<Place, Box<str>>> {
+    let connection = rusqlite::Connection::open(path)?;
+    let mut statement = connection.prepare("SELECT scorer_id, address, body FROM scores")?;
+    let record = |row: &rusqlite::Row<'_>| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
+    Ok(statement.query_map((), record)?.collect::<rusqlite::Result<_>>()?)
+}
+
 async fn score(State(source): State<Arc<Scores>>, Path((scorer, address)): Path<(i64, String)>) -> Response {
     let Some(address) = bytes(&address) else { return StatusCode::BAD_REQUEST.into_response() };
     match source.find(scorer, address).await {
@@ -97,7 +116,11 @@ impl Scores {
     async fn find(&self, scorer: i64, address: [u8; 20]) -> Result<String> {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
         match &self.source {
-            Source::Memory(body) => Ok(body.clone()),
+            Source::Constant(body) => Ok(body.clone()),
+            Source::Memory(bodies) => {
+                let body = bodies.get(&(scorer, address)).context("no such record")?;
+                Ok(body.to_string())
+            }
             Source::Sqlite(connections) => {
                 let connection = connections[next].lock().map_err(|_| anyhow::anyhow!("poisoned"))?;
                 let mut statement = connection.prepare_cached(QUERY)?;

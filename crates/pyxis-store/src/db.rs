@@ -86,9 +86,6 @@ impl Executor for &Store {
 
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         match self.backend() {
-            Backend::Sqlite(database) if query.relaxed => {
-                database.readers().read_relaxed(|session| session.optional(&query))
-            }
             Backend::Sqlite(database) => database.readers().read(|session| session.optional(&query)),
             Backend::Postgres(database) => database.optional(&query).await,
         }

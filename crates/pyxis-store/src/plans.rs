@@ -62,7 +62,8 @@ async fn statements() -> Vec<String> {
     let scorer: ScorerId = "1".parse().unwrap();
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(), "b".parse().unwrap()];
     let r = &recorder;
-    let _ = scores::look_up(r, "hash", scorer, address).await;
+    let _ = r.optional::<(i64,)>(scores::lookup_query("hash", scorer, address)).await;
+    let _ = r.optional::<(i64,)>(scores::stored_query(scorer, address)).await;
     let _ = api_keys::find(r, "hash").await;
     let _ = api_keys::find_by_id(r, ws, key).await;
     let _ = scorers::terms(r, ws, scorer).await;
@@ -112,7 +113,7 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
     store.migrate().await.unwrap();
     let connection = rusqlite::Connection::open(&path).unwrap();
     let statements = statements().await;
-    assert_eq!(statements.len(), 35);
+    assert_eq!(statements.len(), 36);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");

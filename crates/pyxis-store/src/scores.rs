@@ -8,10 +8,12 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 
-use crate::db::{Bind, FromRow, Row, Rows, row, sql};
+use crate::db::{Bind, FromRow, Query, Row, Rows, row, sql};
 use crate::scorers::own_scorer;
 use crate::{Executor, Store, StoreError, Tx};
 
+#[cfg(test)]
+pub(crate) use lookup::query as lookup_query;
 pub use lookup::{KeyHead, Lookup, look_up};
 pub use outdated::{Progress, addresses, count, outdated, progress};
 
@@ -38,6 +40,13 @@ impl Stored {
     pub fn is_fresh(&self, revision: i64, now: UnixMillis) -> bool {
         !self.stale && now < self.valid_until && self.revision == revision
     }
+}
+
+/// The score of a scorer that is known to be the workspace's.
+pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> Query {
+    sql(concat!("SELECT ", stored_columns!(), " FROM scores WHERE scorer_id = $1 AND address = $2"))
+        .bind(scorer)
+        .bind(address)
 }
 
 /// A score to store.

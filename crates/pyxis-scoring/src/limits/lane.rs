@@ -13,11 +13,13 @@ use pyxis_store::usage::Counted;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// What a reservation leaves in the window. Another process refuses too early, for what is reserved here and
-/// not spent, only if all of this is used up within the [`LIFE`] of the block.
-const AMPLE: i64 = 20_000;
-/// Most requests that are reserved and not spent: a tenth of what is left at least.
-const BLOCK: i64 = AMPLE / 10;
+/// What a reservation leaves in the window, in blocks. Another process refuses too early, for what is reserved here
+/// and not spent, only if all of this is used up within the [`LIFE`] of the block.
+const AMPLE: i64 = 10;
+/// Most requests that are reserved and not spent.
+const BLOCK: i64 = 20_000;
+/// The same where so little is left that less would not be worth it.
+const LEAST: i64 = 2000;
 /// How long the database's last word is gone by, a block is kept, and failing work is left alone.
 const LIFE: Duration = Duration::from_secs(1);
 
@@ -37,8 +39,8 @@ pub(super) enum Place {
 pub(super) enum Step {
     /// These wait to be counted.
     Count(Waiting),
-    /// So many are to be reserved where [`Lane::reservable`] admits them.
-    Reserve(i64),
+    /// So many are to be reserved, if the window then holds this at most.
+    Reserve { requests: i64, within: i64 },
     /// So many were reserved and are not needed.
     GiveBack(i64),
     /// Nothing until then, or until the lane wakes its worker.
@@ -109,11 +111,6 @@ impl Lane {
         self.latest
     }
 
-    /// How many the window may hold after a reservation.
-    pub(super) const fn reservable(limit: i64) -> i64 {
-        limit.saturating_sub(AMPLE)
-    }
-
     /// Takes in a request that came `now`, which is `at` for those who measure time.
     pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> Place {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
@@ -131,9 +128,14 @@ impl Lane {
         Place::In(self.used)
     }
 
+    /// The largest block that leaves [`AMPLE`] of its like.
+    fn largest(&self) -> i64 {
+        (self.limit.saturating_sub(self.used) / (AMPLE + 1)).clamp(LEAST, BLOCK)
+    }
+
     /// What to have in reserve: as long as a key is little used, little.
     fn block(&self) -> i64 {
-        (self.admitted / 2).min(BLOCK)
+        (self.admitted / 2).min(self.largest())
     }
 
     /// Whether to reserve more, so early that nobody has to wait for it.
@@ -151,7 +153,9 @@ impl Lane {
         let stays = self.standing == Standing::Far && !self.closing && at < self.entered + LIFE;
         if stays && (due || self.is_low()) {
             self.asked = at;
-            return Step::Reserve(self.block() - self.unspent);
+            let within = self.limit.saturating_sub(AMPLE * self.largest());
+            // None where less is left than there was: that only asks how much.
+            return Step::Reserve { requests: (self.block() - self.unspent).max(0), within };
         }
         if !stays && self.unspent == 0 {
             return Step::End;
@@ -167,7 +171,7 @@ impl Lane {
     /// used.
     pub(super) fn counted(&mut self, counted: Result<Counted, StoreError>) -> Result<Counted, StoreError> {
         let counted = counted.inspect_err(|_| self.standing = Standing::Failed)?;
-        let is_far = Self::reservable(self.limit).saturating_sub(counted.used) >= BLOCK;
+        let is_far = self.limit.saturating_sub(counted.used) >= (AMPLE + 1) * LEAST;
         self.standing = if is_far { Standing::Far } else { Standing::Near };
         self.used = counted.used - self.unspent;
         self.admitted += counted.admitted;

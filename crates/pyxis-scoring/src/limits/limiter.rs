@@ -135,9 +135,8 @@ impl Shared {
                 let Some(counted) = self.note(key, counted, Lane::counted) else { return };
                 waiting.tell(&counted);
             }
-            Step::Reserve(requests) => {
-                let most = Lane::reservable(key.limit);
-                let batch = usage::Batch { limit: most, ..key.batch(requests, latest) };
+            Step::Reserve { requests, within } => {
+                let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
                 let reserved = usage::reserve(&self.store, &batch).await;
                 self.note(key, reserved, |lane, reserved| lane.reserved(requests, &reserved));
             }

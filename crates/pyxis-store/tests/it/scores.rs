@@ -52,6 +52,30 @@ contract! {
         assert_eq!(look_up(&key.key_hash, scorer, 1).await, None);
     }
 
+    async fn a_busy_thread_finds_what_is_so_whatever_it_found_before(world: &World) {
+        pyxis_store::thread_has_nothing_to_do();
+        let store = &world.store;
+        let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);
+        let look_up = async |scorer, number| {
+            scores::look_up(store, &key.key_hash, scorer, address(number)).await.unwrap()
+        };
+        put(world, &new_score(scorer, 1)).await;
+        let elsewhere = "999".parse().unwrap();
+        for _ in 0..100 {
+            let found = look_up(scorer, 1).await.unwrap();
+            assert_eq!((found.key.id, found.key.stamps_tier, found.revision), (key.id, 1, Some(1)));
+            assert_eq!(found.stored, stored(world, scorer, 1).await);
+            assert_eq!(look_up(scorer, 2).await.unwrap().stored, None);
+            let found = look_up(elsewhere, 1).await.unwrap();
+            assert_eq!((found.revision, found.stored), (None, None));
+            assert_eq!(scores::look_up(store, "unknown", scorer, address(1)).await.unwrap(), None);
+        }
+        put(world, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
+        assert_eq!(look_up(scorer, 1).await.unwrap().stored.unwrap().body, "{}");
+        assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());
+        assert_eq!(look_up(scorer, 1).await, None);
+    }
+
     async fn a_key_of_another_workspace_finds_no_scorer(world: &World) {
         let scorer = add_scorer(world, "s").await;
         put(world, &new_score(scorer, 1)).await;

@@ -31,8 +31,9 @@ impl Window {
                 self.admitted += admitted;
                 Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
             }
-            Step::Reserve(requests) => {
-                let fits = self.admitted + requests <= Lane::reservable(limit);
+            Step::Reserve { requests, within } => {
+                let fits = self.admitted + requests <= within;
+                assert!(within + AMPLE * requests <= limit, "it leaves room for others");
                 self.admitted += if fits { requests } else { 0 };
                 Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
             }
@@ -117,7 +118,7 @@ fn ten_thousand_requests_one_after_the_other_are_a_few_dozen_statements() {
 
 #[test]
 fn under_load_nobody_waits_while_the_next_block_is_reserved() {
-    let (mut lane, mut window) = used(2 * BLOCK);
+    let (mut lane, mut window) = used(30_000);
     for _ in 0..10 {
         let reserving = loop {
             match lane.next(*AT) {
@@ -126,7 +127,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
             }
         };
         assert!(matches!(reserving, Said::Reserved(..)));
-        for _ in 0..BLOCK / 2 - 1 {
+        for _ in 0..lane.block() / 2 - 1 {
             assert!(!waits(&mut lane), "half a block is left for that long");
         }
         reserving.tell(&mut lane);
@@ -144,18 +145,21 @@ fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
 }
 
 #[test]
-fn no_more_is_reserved_than_a_block_nor_than_half_of_what_was_let_in() {
-    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
-    for requests in 1..3 * BLOCK {
-        number(&mut lane, &mut window, *AT);
-        let reserved = window.admitted - requests;
-        assert!(reserved <= BLOCK.min(requests / 2), "{reserved} after {requests}");
+fn no_more_is_reserved_than_a_tenth_of_what_is_left_nor_than_half_of_what_was_let_in() {
+    for limit in [FAR, 10 * FAR] {
+        let (mut lane, mut window) = (Lane::new(limit, *AT), Window::default());
+        for requests in 1..70_000 {
+            number(&mut lane, &mut window, *AT);
+            let reserved = window.admitted - requests;
+            let most = BLOCK.min(requests / 2).min((limit - requests) / 10);
+            assert!(reserved <= most, "{reserved} after {requests} of {limit}");
+        }
     }
 }
 
 #[test]
 fn near_the_limit_every_request_waits_for_its_count() {
-    let (mut lane, mut window) = (Lane::new(AMPLE + BLOCK, *AT), Window::default());
+    let (mut lane, mut window) = (Lane::new((AMPLE + 1) * LEAST, *AT), Window::default());
     for expected in 1..=10 {
         assert!(waits(&mut lane));
         assert_eq!(window.work(&mut lane, *AT), None, "nothing is kept");
@@ -168,7 +172,7 @@ fn what_is_reserved_goes_back_at_once_when_the_limit_comes_near() {
     let (mut lane, mut window) = used(1000);
     assert!(window.admitted > 1000);
     // Somebody else uses the window up to where a block does not fit any more.
-    window.admitted += Lane::reservable(FAR) - window.admitted;
+    window.admitted = FAR - AMPLE * LEAST;
     let others = window.admitted - lane.unspent;
     assert_eq!(window.work(&mut lane, *AT + LIFE / 2), Some(*AT + LIFE), "a block lives as long as this");
     assert!(!waits(&mut lane));
@@ -389,9 +393,9 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
 #[test]
 fn however_processes_take_turns_exactly_the_limit_is_let_in() {
     for seed in 0..15 {
-        let (let_in, counted, _) = use_up(AMPLE + 8_000, seed, false);
-        assert_eq!((let_in, counted), (AMPLE + 8_000, AMPLE + 8_000), "{seed}");
-        let (let_in, counted, _) = use_up(10 * AMPLE, seed, false);
+        let (let_in, counted, _) = use_up(28_000, seed, false);
+        assert_eq!((let_in, counted), (28_000, 28_000), "{seed}");
+        let (let_in, counted, _) = use_up(200_000, seed, false);
         assert_eq!(let_in, counted, "{seed}");
     }
 }
@@ -399,7 +403,7 @@ fn however_processes_take_turns_exactly_the_limit_is_let_in() {
 #[test]
 fn whoever_dies_and_whatever_fails_the_window_is_never_too_generous_and_little_too_strict() {
     for seed in 0..15 {
-        for limit in [AMPLE + 8_000, 10 * AMPLE] {
+        for limit in [28_000, 200_000] {
             let (let_in, counted, excess) = use_up(limit, seed, true);
             assert!(let_in <= counted && counted <= let_in + excess, "{seed}: {let_in}, {counted}, {excess}");
         }
