@@ -39,6 +39,7 @@ pub mod signing;
 mod signing_keys;
 mod state;
 mod stored;
+mod strangers;
 pub mod tokens;
 mod touch;
 mod voters;

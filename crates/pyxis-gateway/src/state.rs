@@ -14,6 +14,7 @@ use crate::held_tokens::Tokens;
 use crate::identities::Identities;
 use crate::meters::Meters;
 use crate::resolve::Cache;
+use crate::strangers::Strangers;
 use crate::touch::Touched;
 use crate::wait::Waiters;
 use crate::work::Work;
@@ -72,6 +73,7 @@ pub struct Inner {
     pub(crate) touched: Touched,
     pub(crate) tokens: Tokens,
     pub(crate) identities: Identities,
+    pub(crate) strangers: Strangers,
     meters: OnceLock<Meters>,
 }
 
@@ -96,6 +98,7 @@ impl State {
             touched: Touched::default(),
             tokens: Tokens::default(),
             identities: Identities::default(),
+            strangers: Strangers::default(),
             meters: OnceLock::new(),
         }))
     }

@@ -79,6 +79,16 @@ pub(crate) enum Backend {
     Postgres(Box<postgres::Database>),
 }
 
+impl Backend {
+    /// How often this process may have committed: a read that begins now sees all of that.
+    pub(crate) fn commits(&self) -> u64 {
+        match self {
+            Self::Sqlite(database) => database.readers().commits(),
+            Self::Postgres(database) => database.commits(),
+        }
+    }
+}
+
 impl Executor for &Store {
     fn engine(&self) -> Engine {
         Store::engine(self)
@@ -86,6 +96,9 @@ impl Executor for &Store {
 
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
         match self.backend() {
+            Backend::Sqlite(database) if query.relaxed => {
+                database.readers().read_relaxed(|session| session.optional(&query))
+            }
             Backend::Sqlite(database) => database.readers().read(|session| session.optional(&query)),
             Backend::Postgres(database) => database.optional(&query).await,
         }
@@ -111,8 +124,7 @@ impl Executor for &Store {
                 database.writer().run_relaxed(move |session| session.all(&query)).await
             }
             Backend::Sqlite(database) => database.write(move |session| session.all(&query)).await,
-            Backend::Postgres(database) if query.relaxed => database.all_relaxed(&query).await,
-            Backend::Postgres(database) => database.all(&query).await,
+            Backend::Postgres(database) => database.returning(&query).await,
         }
     }
 

@@ -126,6 +126,7 @@ struct Inner {
     backend: Backend,
     events: broadcast::Sender<Event>,
     watched: AtomicBool,
+    heads: scores::Heads,
 }
 
 impl Store {
@@ -140,8 +141,12 @@ impl Store {
             }
             (None, None) => return Err(StoreError::Address("no database named")),
         };
-        let inner =
-            Inner { backend, events: broadcast::channel(EVENT_BUFFER).0, watched: AtomicBool::new(false) };
+        let inner = Inner {
+            backend,
+            events: broadcast::channel(EVENT_BUFFER).0,
+            watched: AtomicBool::new(false),
+            heads: scores::Heads::default(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -211,5 +216,9 @@ impl Store {
 
     pub(crate) fn backend(&self) -> &Backend {
         &self.inner.backend
+    }
+
+    pub(crate) fn heads(&self) -> &scores::Heads {
+        &self.inner.heads
     }
 }

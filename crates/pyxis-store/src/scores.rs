@@ -1,5 +1,6 @@
 //! Stored scores: the latest of each address in each scorer, as it is answered (Spec 1, Score record).
 
+mod heads;
 mod lookup;
 mod outdated;
 
@@ -12,6 +13,7 @@ use crate::db::{Bind, FromRow, Query, Row, Rows, row, sql};
 use crate::scorers::own_scorer;
 use crate::{Executor, Store, StoreError, Tx};
 
+pub(crate) use heads::Heads;
 #[cfg(test)]
 pub(crate) use lookup::query as lookup_query;
 pub use lookup::{KeyHead, Lookup, look_up};

@@ -90,7 +90,7 @@ pub async fn find(state: &State, token: &str) -> Result<Person> {
 }
 
 /// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
-/// unknown address takes as long and answers the same.
+/// unknown address takes as long, answers the same and is locked alike.
 pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder: Holder) -> Result<Opened> {
     let now = state.now();
     let candidates = users::find_all_by_email(&state.store, email).await?;
@@ -109,6 +109,9 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
         }
     }
     if candidates.is_empty() {
+        if let Some(until) = state.strangers.attempt(email, now, MAX_FAILURES, LOCK) {
+            return Err(Error::Locked { until, wait: until.since(now) });
+        }
         verify(None, password.clone()).await?;
     }
     match fitting.as_slice() {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
@@ -35,6 +36,7 @@ pub(crate) struct Database {
     shared: Shared,
     config: Config,
     tls: MakeRustlsConnect,
+    commits: Arc<AtomicU64>,
 }
 
 impl Database {
@@ -46,7 +48,7 @@ impl Database {
         hasty.options(format!("{options} -c synchronous_commit=off"));
         let relaxed = pool_of(hasty, &tls, 2)?;
         let shared = Shared::new(pool_of(config.clone(), &tls, shared::LANES)?, tls.clone());
-        Ok(Self { pool, relaxed, shared, config, tls })
+        Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default() })
     }
 
     pub(crate) const fn config(&self) -> &Config {
@@ -55,6 +57,11 @@ impl Database {
 
     pub(crate) fn tls(&self) -> MakeRustlsConnect {
         self.tls.clone()
+    }
+
+    /// How often this process may have committed.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
     }
 
     pub(crate) async fn client(&self) -> Result<Object, StoreError> {
@@ -76,8 +83,15 @@ impl Database {
         outcome
     }
 
+    /// A write that says what it wrote.
+    pub(super) async fn returning<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+        let outcome = if query.relaxed { self.all_relaxed(query).await } else { self.all(query).await };
+        self.commits.fetch_add(1, Ordering::Release);
+        outcome
+    }
+
     /// See [`Query::relaxed`].
-    pub(super) async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
         let client = self.relaxed.get().await.map_err(StoreError::unavailable)?;
         let loan = Loan::new(client, self.tls(), "");
         let outcome = all(loan.client()?, query).await;
@@ -88,6 +102,7 @@ impl Database {
     pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
         let loan = self.lend("").await?;
         let outcome = execute(loan.client()?, &query.text, &query.params).await;
+        self.commits.fetch_add(1, Ordering::Release);
         loan.give_back();
         outcome
     }
@@ -98,7 +113,8 @@ impl Database {
 
     pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
         // From here on a drop rolls back, also while BEGIN is on its way.
-        let transaction = Transaction { loan: self.lend("ROLLBACK").await? };
+        let transaction =
+            Transaction { loan: self.lend("ROLLBACK").await?, commits: Arc::clone(&self.commits) };
         transaction.client()?.batch_execute("BEGIN").await.map_err(failure)?;
         Ok(transaction)
     }
@@ -118,6 +134,8 @@ fn pool_of(config: Config, tls: &MakeRustlsConnect, size: usize) -> Result<Pool,
 /// A transaction on a connection of its own.
 pub(crate) struct Transaction {
     loan: Loan,
+    /// Of the database that it belongs to.
+    commits: Arc<AtomicU64>,
 }
 
 impl Transaction {
@@ -156,7 +174,9 @@ impl Transaction {
                 super::sql("SELECT pg_notify($1, $2)").bind(crate::event::CHANNEL).bind(event.to_payload());
             self.execute(&notify).await?;
         }
-        self.client()?.batch_execute("COMMIT").await.map_err(failure)?;
+        let committed = self.client()?.batch_execute("COMMIT").await.map_err(failure);
+        self.commits.fetch_add(1, Ordering::Release);
+        committed?;
         self.loan.give_back();
         Ok(())
     }

@@ -34,7 +34,8 @@ impl Query {
     }
 
     /// On its own, a write like this need not survive the machine, only the process: a power cut may take back
-    /// its last moments, a crash does not.
+    /// its last moments, a crash does not. A read like this may be a millisecond behind what other processes
+    /// commit, and so behind other reads: never one that decides what another one found means.
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.relaxed = true;

@@ -2,10 +2,11 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
+use tokio::time::Instant;
 
+use super::heads::{Head, Moment};
 use super::{Stored, stored_query};
-use crate::db::sqlite::readers::Memo;
-use crate::db::{Backend, FromRow, Query, Row, sql};
+use crate::db::{FromRow, Query, Row, sql};
 use crate::{Executor, Store, StoreError};
 
 /// What a key may do, as far as a request for a score asks.
@@ -65,56 +66,27 @@ impl FromRow for Lookup {
 }
 
 /// The key of a hash, unless it is unknown or revoked, and through its workspace the scorer and the
-/// stored score: one statement, three index reads. On SQLite the first two are done once for all requests that a busy
-/// thread answers from one state of the database. It lies behind what other processes commit by a millisecond at most.
+/// stored score: one statement, three index reads, or only the last of them where the first two were read a moment
+/// ago. It lies behind what other processes commit by two milliseconds at most.
 pub async fn look_up(
     store: &Store,
     key_hash: &str,
     scorer: ScorerId,
     address: EvmAddress,
 ) -> Result<Option<Lookup>, StoreError> {
-    let Backend::Sqlite(database) = store.backend() else {
-        return store.optional(query(key_hash, scorer, address)).await;
+    let now = Moment { commits: store.backend().commits(), at: Instant::now() };
+    let Some(Head { key, revision }) = store.heads().find(key_hash, scorer, now) else {
+        let found: Option<Lookup> = store.optional(query(key_hash, scorer, address)).await?;
+        if let Some(Lookup { key, revision, .. }) = &found {
+            store.heads().remember(key_hash, scorer, Head { key: key.clone(), revision: *revision }, now);
+        }
+        return Ok(found);
     };
-    database.readers().read_relaxed(|session, memo| {
-        let known =
-            heads(memo.as_deref()).iter().find(|head| (&*head.key_hash, head.scorer) == (key_hash, scorer));
-        let Some(head) = known else {
-            let found = session.optional(&query(key_hash, scorer, address))?;
-            if let (Some(memo), Some(found)) = (memo, &found) {
-                remember(memo, key_hash, scorer, found);
-            }
-            return Ok(found);
-        };
-        let stored = match head.revision {
-            Some(_) => session.optional(&stored_query(scorer, address))?,
-            None => None,
-        };
-        Ok(Some(Lookup { key: head.key.clone(), revision: head.revision, stored }))
-    })
-}
-
-/// What requests with one key for one scorer have in common.
-struct Head {
-    key_hash: String,
-    scorer: ScorerId,
-    key: KeyHead,
-    revision: Option<i64>,
-}
-
-/// More are not remembered: to search them would take as long as to read.
-const HEADS: usize = 8;
-
-fn heads(memo: Option<&Memo>) -> &[Head] {
-    memo.and_then(Option::as_ref).and_then(|memo| memo.downcast_ref::<Vec<Head>>()).map_or(&[], Vec::as_slice)
-}
-
-fn remember(memo: &mut Memo, key_hash: &str, scorer: ScorerId, found: &Lookup) {
-    let heads = memo.get_or_insert_with(|| Box::new(Vec::<Head>::new()));
-    if let Some(heads) = heads.downcast_mut::<Vec<Head>>().filter(|heads| heads.len() < HEADS) {
-        let (key, revision) = (found.key.clone(), found.revision);
-        heads.push(Head { key_hash: key_hash.to_owned(), scorer, key, revision });
-    }
+    let stored = match revision {
+        Some(_) => store.optional(stored_query(scorer, address).relaxed()).await?,
+        None => None,
+    };
+    Ok(Some(Lookup { key, revision, stored }))
 }
 
 pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {
@@ -127,4 +99,5 @@ pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Qu
     .bind(scorer)
     .bind(address)
     .bind(key_hash)
+    .relaxed()
 }

@@ -52,7 +52,7 @@ contract! {
         assert_eq!(look_up(&key.key_hash, scorer, 1).await, None);
     }
 
-    async fn a_busy_thread_finds_what_is_so_whatever_it_found_before(world: &World) {
+    async fn what_was_found_a_moment_ago_hides_nothing_that_this_process_does(world: &World) {
         pyxis_store::thread_has_nothing_to_do();
         let store = &world.store;
         let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);

@@ -5,7 +5,6 @@
 //! the next one: until it has nothing to do, until this process commits something, or for [`KEPT`], so that what
 //! other processes commit is seen as well. All other reads begin anew, so that none is older than one before it.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -59,11 +58,7 @@ struct Kept {
     /// Commits that it certainly sees.
     commits: u64,
     since: Instant,
-    memo: Memo,
 }
-
-/// What reads of a transaction that is kept need not read again in it: it would be the same.
-pub(crate) type Memo = Option<Box<dyn Any + Send>>;
 
 impl Readers {
     pub(super) fn new(connections: Vec<Connection>) -> Self {
@@ -81,21 +76,23 @@ impl Readers {
         read(&Session::new(&reader.connection))
     }
 
-    /// The same for a read that may be a millisecond behind what other processes commit, and so behind other reads:
-    /// never one that decides what another one found means. It sees whatever this process had committed before, and
-    /// gets the memo of its transaction, if that is kept.
+    /// The same for a [relaxed](crate::db::Query::relaxed) read. It sees whatever this process had committed before.
     pub(crate) fn read_relaxed<T>(
         &self,
-        read: impl FnOnce(&Session<'_>, Option<&mut Memo>) -> Result<T, StoreError>,
+        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (slot, mut reader) = self.free();
-        reader.prepare(self.commits.load(Ordering::Acquire), slot);
-        let Reader { connection, kept } = &mut *reader;
-        let outcome = read(&Session::new(connection), kept.as_mut().map(|kept| &mut kept.memo));
+        reader.prepare(self.commits(), slot);
+        let outcome = read(&Session::new(&reader.connection));
         if outcome.is_err() {
             reader.let_go();
         }
         outcome
+    }
+
+    /// How often this process has committed.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
     }
 
     /// Whoever reads from now on sees what has been committed.
@@ -135,7 +132,7 @@ impl Reader {
             self.let_go();
         }
         if self.kept.is_none() && TELLS.get() && Session::new(&self.connection).control("BEGIN").is_ok() {
-            self.kept = Some(Kept { commits, since: Instant::now(), memo: None });
+            self.kept = Some(Kept { commits, since: Instant::now() });
             remember(slot);
         }
     }
@@ -184,8 +181,7 @@ mod tests {
     }
 
     fn rows(readers: &Readers) -> i64 {
-        let count =
-            |session: &Session<'_>, _: Option<&mut Memo>| session.optional(&sql("SELECT count(*) FROM t"));
+        let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
         let found: Option<(i64,)> = readers.read_relaxed(count).unwrap();
         found.unwrap().0
     }
@@ -235,32 +231,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_ends_with_the_transaction() {
-        /// What was remembered, if anything can be, and remembers a number.
-        fn before(readers: &Readers, number: i64) -> Option<Option<i64>> {
-            let remember = |_: &Session<'_>, memo: Option<&mut Memo>| {
-                Ok(memo.map(|memo| {
-                    let before = memo.take().map(|before| *before.downcast::<i64>().unwrap());
-                    *memo = Some(Box::new(number));
-                    before
-                }))
-            };
-            readers.read_relaxed(remember).unwrap()
-        }
-        on_a_telling_thread(|readers, _| {
-            assert_eq!(before(readers, 1), Some(None));
-            readers.committed();
-            assert_eq!(before(readers, 2), Some(None), "this process committed");
-            thread_has_nothing_to_do();
-            assert_eq!(before(readers, 3), Some(None), "the thread had nothing to do");
-            let began = Instant::now();
-            while before(readers, 4).unwrap().is_some() {
-                assert!(began.elapsed() < Duration::from_secs(10), "it is kept for a millisecond");
-            }
-        });
-    }
-
-    #[test]
     fn a_thread_with_nothing_to_do_holds_nothing() {
         on_a_telling_thread(|readers, other| {
             assert_eq!(rows(readers), 0);
@@ -284,9 +254,8 @@ mod tests {
     fn a_read_that_fails_ends_the_transaction() {
         on_a_telling_thread(|readers, other| {
             assert_eq!(rows(readers), 0);
-            let failing = |session: &Session<'_>, _: Option<&mut Memo>| {
-                session.optional::<(i64,)>(&sql("SELECT missing FROM t")).map(drop)
-            };
+            let failing =
+                |session: &Session<'_>| session.optional::<(i64,)>(&sql("SELECT missing FROM t")).map(drop);
             assert!(readers.read_relaxed(failing).is_err());
             assert!(!is_read(other));
         });

@@ -69,6 +69,16 @@ async fn an_unknown_address_and_a_wrong_password_get_the_same_answer() {
     let body = json!({"email": "nobody@people.example", "password": "wrong"});
     let unknown = app.anonymous().post("/session", &body).send().await.expect(401).json();
     assert_eq!((&wrong["code"], &wrong["detail"]), (&unknown["code"], &unknown["detail"]));
+    let mut locked = Vec::new();
+    for email in [EMAIL, "nobody@people.example"] {
+        let body = json!({"email": email, "password": "wrong"});
+        for _ in 1..5 {
+            app.anonymous().post("/session", &body).send().await.expect(401);
+        }
+        let problem = app.anonymous().post("/session", &body).send().await.problem(429, "locked");
+        locked.push(problem["title"].clone());
+    }
+    assert_eq!(locked[0], locked[1]);
 }
 
 #[tokio::test]
