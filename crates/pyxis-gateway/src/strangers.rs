@@ -1,5 +1,6 @@
-//! Sign-ins with addresses that nobody has: locked like those that somebody has, so that no lock tells which accounts
-//! exist. Each process counts by itself, in memory.
+//! Sign-ins with addresses that nobody has: locked like those that somebody has, so that a lock does not simply tell
+//! which accounts exist. Each process counts by itself, in memory; whoever asks several nodes, or tries more addresses
+//! than are kept, can still tell.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -11,7 +11,7 @@ use std::io::{BufRead, Write};
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::issuers;
+use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
 
 use crate::books::Books;
@@ -56,7 +56,7 @@ pub struct Options {
 
 /// Reads credentials from `source`, from the beginning or from where `begun` says that it stands, and
 /// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
-/// and ends the import by answering `false`.
+/// and ends the import by answering `false`: with the block that is on its way then.
 pub async fn import(
     books: &Books,
     clock: &dyn Clock,
@@ -72,27 +72,48 @@ pub async fn import(
     let failed = |error| Error::Internal(BoxError::from(error));
     let mut blocks = pipeline::start(source, begun, trust, options.threads).map_err(failed)?;
     let mut done = begun;
-    while let Some(block) = blocks.next().await {
-        let block = block.map_err(failed)?;
-        keep(books, clock, options.workspace, block, rejects, &mut done).await?;
-        if !progress(&done) {
-            break;
+    let mut before: Option<Stored> = None;
+    let mut goes_on = true;
+    while goes_on && let Some(block) = blocks.next().await {
+        let stored = match block {
+            Ok(block) => store(books, clock, options.workspace, block).await,
+            Err(error) => Err(failed(error)),
+        };
+        // The disk worked on one block while the next was stored.
+        if let Some(before) = before.take() {
+            before.finish(rejects, &mut done).await?;
+            goes_on = progress(&done);
         }
+        before = Some(stored?);
+    }
+    if let Some(last) = before {
+        last.finish(rejects, &mut done).await?;
+        progress(&done);
     }
     Ok(done)
 }
 
-/// Stores a block and reports what was refused of it.
-async fn keep(
+/// A block that is in the database, and perhaps not durable yet.
+struct Stored {
+    /// The lines that were believed.
+    numbers: Vec<u64>,
+    /// What became of them.
+    outcomes: Vec<Outcome>,
+    /// The others: number, code, reason.
+    refused: Vec<(u64, &'static str, String)>,
+    end_line: u64,
+    end_byte: u64,
+    committing: Committing,
+}
+
+async fn store(
     books: &Books,
     clock: &dyn Clock,
     workspace: WorkspaceId,
     block: Block<Checked>,
-    rejects: &mut (dyn Write + Send),
-    done: &mut Progress,
-) -> Result<()> {
+) -> Result<Stored> {
     let (mut numbers, mut believed): (Vec<u64>, Vec<Verified>) = (Vec::new(), Vec::new());
-    let mut refused: Vec<(u64, &'static str, String)> = Vec::new();
+    let mut refused = Vec::new();
     for (line, checked) in block.items {
         match checked {
             Ok(verified) => {
@@ -102,28 +123,42 @@ async fn keep(
             Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
     }
-    let outcomes = engine::ingest_many(books, workspace, &believed, clock.now()).await?;
-    for (line, outcome) in numbers.into_iter().zip(outcomes) {
-        match outcome {
-            Outcome::Accepted => done.accepted += 1,
-            Outcome::Replaced => done.replaced += 1,
-            Outcome::Unchanged => done.unchanged += 1,
-            Outcome::Superseded => {
-                refused.push((line, "superseded", "a credential issued later is there already".to_owned()));
-            }
-            Outcome::Revoked => {
-                refused.push((line, "revoked", "its issuer revoked this credential".to_owned()));
+    let (outcomes, committing) = engine::ingest_many(books, workspace, &believed, clock.now()).await?;
+    let Block { end_line, end_byte, .. } = block;
+    Ok(Stored { numbers, outcomes, refused, end_line, end_byte, committing })
+}
+
+impl Stored {
+    /// Waits until it is durable, counts what became of it and reports what was refused.
+    async fn finish(self, rejects: &mut (dyn Write + Send), done: &mut Progress) -> Result<()> {
+        self.committing.await?;
+        let mut refused = self.refused;
+        for (line, outcome) in self.numbers.into_iter().zip(self.outcomes) {
+            match outcome {
+                Outcome::Accepted => done.accepted += 1,
+                Outcome::Replaced => done.replaced += 1,
+                Outcome::Unchanged => done.unchanged += 1,
+                Outcome::Superseded => {
+                    refused.push((
+                        line,
+                        "superseded",
+                        "a credential issued later is there already".to_owned(),
+                    ));
+                }
+                Outcome::Revoked => {
+                    refused.push((line, "revoked", "its issuer revoked this credential".to_owned()));
+                }
             }
         }
+        refused.sort_by_key(|(line, ..)| *line);
+        for (line, code, detail) in &refused {
+            let text = serde_json::to_string(&Reject { line: *line, code, detail })
+                .map_err(|error| Error::Internal(error.into()))?;
+            writeln!(rejects, "{text}").map_err(|error| Error::Internal(error.into()))?;
+        }
+        rejects.flush().map_err(|error| Error::Internal(error.into()))?;
+        done.rejected += refused.len() as u64;
+        (done.lines, done.bytes) = (self.end_line, self.end_byte);
+        Ok(())
     }
-    refused.sort_by_key(|(line, ..)| *line);
-    for (line, code, detail) in &refused {
-        let text = serde_json::to_string(&Reject { line: *line, code, detail })
-            .map_err(|error| Error::Internal(error.into()))?;
-        writeln!(rejects, "{text}").map_err(|error| Error::Internal(error.into()))?;
-    }
-    rejects.flush().map_err(|error| Error::Internal(error.into()))?;
-    done.rejected += refused.len() as u64;
-    (done.lines, done.bytes) = (block.end_line, block.end_byte);
-    Ok(())
 }

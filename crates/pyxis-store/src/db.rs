@@ -17,7 +17,7 @@ use std::future::Future;
 
 pub(crate) use query::{Query, sql};
 pub(crate) use row::{Attempt, FromRow, Row, row};
-pub use tx::Tx;
+pub use tx::{Committing, Tx};
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
 use crate::{Engine, Store, StoreError};

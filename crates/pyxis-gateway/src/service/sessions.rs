@@ -90,29 +90,30 @@ pub async fn find(state: &State, token: &str) -> Result<Person> {
 }
 
 /// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
-/// unknown address takes as long, answers the same and is locked alike.
+/// unknown address answers the same after as much hashing, and is locked alike. A lock in one workspace
+/// keeps nobody out of another one, where the password fits.
 pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder: Holder) -> Result<Opened> {
     let now = state.now();
-    let candidates = users::find_all_by_email(&state.store, email).await?;
-    if let Some(until) =
-        candidates.iter().filter_map(|user| user.locked_until).filter(|until| *until > now).max()
-    {
-        return Err(Error::Locked { until, wait: until.since(now) });
-    }
-    for user in &candidates {
-        reserve_attempt(state, user, now).await?;
-    }
-    let mut fitting = Vec::new();
-    for user in &candidates {
-        if user.disabled_at.is_none() && verify(user.password_hash.clone(), password.clone()).await? {
-            fitting.push(user);
+    let (mut candidates, mut locked) = (Vec::new(), None);
+    for user in users::find_all_by_email(&state.store, email).await? {
+        match reserve_attempt(state, &user, now).await? {
+            None => candidates.push(user),
+            until => locked = locked.max(until),
         }
     }
     if candidates.is_empty() {
-        if let Some(until) = state.strangers.attempt(email, now, MAX_FAILURES, LOCK) {
+        let locked = locked.or_else(|| state.strangers.attempt(email, now, MAX_FAILURES, LOCK));
+        if let Some(until) = locked {
             return Err(Error::Locked { until, wait: until.since(now) });
         }
         verify(None, password.clone()).await?;
+    }
+    let mut fitting = Vec::new();
+    for user in &candidates {
+        // In this order, so that no one is answered sooner.
+        if verify(user.password_hash.clone(), password.clone()).await? && user.disabled_at.is_none() {
+            fitting.push(user);
+        }
     }
     match fitting.as_slice() {
         [] => {
@@ -129,15 +130,17 @@ pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder
 }
 
 /// Counts the attempt before the password is looked at, so that attempts at the same time cannot exceed
-/// the limit together. Success sets the count back.
-async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<()> {
+/// the limit together. Success sets the count back. Nothing is counted where the person is locked: until when.
+async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<Option<UnixMillis>> {
     let (workspace, id) = (user.workspace_id, user.id);
+    if let Some(until) = user.locked_until.filter(|until| *until > now) {
+        return Ok(Some(until));
+    }
     if users::record_attempt(&state.store, workspace, id, now, MAX_FAILURES, LOCK).await?.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let locked = users::find(&state.store, workspace, id).await?.and_then(|user| user.locked_until);
-    let until = locked.unwrap_or(now);
-    Err(Error::Locked { until, wait: until.since(now) })
+    Ok(Some(locked.unwrap_or(now)))
 }
 
 /// Signs in with a one-time link's token. Where somebody else made the link for an account that was in
@@ -224,7 +227,10 @@ pub async fn change_password(
     let user = users::find(&state.store, person.workspace(), person.user.id).await?;
     let user = user.ok_or(Error::Unauthenticated)?;
     if user.password_hash.is_some() {
-        reserve_attempt(state, &user, state.now()).await?;
+        let now = state.now();
+        if let Some(until) = reserve_attempt(state, &user, now).await? {
+            return Err(Error::Locked { until, wait: until.since(now) });
+        }
         if !verify(user.password_hash.clone(), present.clone()).await? {
             record(state, &user, "user.password_refused").await?;
             return Err(Error::WrongPassword);

@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
-use pyxis_store::{Tx, holders, revocations, stamps};
+use pyxis_store::{Committing, Tx, holders, revocations, stamps};
 
 use super::ATTEMPTS;
 use super::ingest::{Outcome, ingest_in, new_stamp};
@@ -14,7 +14,8 @@ use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
 
-/// Stores credentials of any addresses, all or none; what became of each.
+/// Stores credentials of any addresses, all or none; what became of each, once the commit is durable that comes
+/// with it.
 ///
 /// Addresses that are new, which in an import most are, take a short way: nobody has scored them, so
 /// there is nothing to settle. The others go as if each had come by itself.
@@ -23,13 +24,12 @@ pub async fn ingest_many(
     workspace: WorkspaceId,
     credentials: &[Verified],
     now: UnixMillis,
-) -> Result<Vec<Outcome>> {
+) -> Result<(Vec<Outcome>, Committing)> {
     for _ in 0..ATTEMPTS {
         let mut tx = books.begin().await?;
         match all_in(books, &mut tx, workspace, credentials, now).await {
             Ok(Some(outcomes)) => {
-                tx.commit().await?;
-                return Ok(outcomes);
+                return Ok((outcomes, tx.commit_ahead().await?));
             }
             // One of the addresses became known meanwhile.
             Ok(None) | Err(Error::Busy) => {}

@@ -13,8 +13,8 @@ use pyxis_store::usage::Counted;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// What a reservation leaves in the window, in blocks. Another process refuses too early, for what is reserved here
-/// and not spent, only if all of this is used up within the [`LIFE`] of the block.
+/// How many times itself a reservation leaves in the window. Another process refuses too early, for what is reserved
+/// here and not spent, only if all of this is used up within the [`LIFE`] of the block.
 const AMPLE: i64 = 10;
 /// Most requests that are reserved and not spent.
 const BLOCK: i64 = 20_000;
@@ -128,14 +128,10 @@ impl Lane {
         Place::In(self.used)
     }
 
-    /// The largest block that leaves [`AMPLE`] of its like.
-    fn largest(&self) -> i64 {
-        (self.limit.saturating_sub(self.used) / (AMPLE + 1)).clamp(LEAST, BLOCK)
-    }
-
     /// What to have in reserve: as long as a key is little used, little.
     fn block(&self) -> i64 {
-        (self.admitted / 2).min(self.largest())
+        let left = self.limit.saturating_sub(self.used);
+        (self.admitted / 2).min((left / (AMPLE + 1)).clamp(LEAST, BLOCK))
     }
 
     /// Whether to reserve more, so early that nobody has to wait for it.
@@ -153,9 +149,12 @@ impl Lane {
         let stays = self.standing == Standing::Far && !self.closing && at < self.entered + LIFE;
         if stays && (due || self.is_low()) {
             self.asked = at;
-            let within = self.limit.saturating_sub(AMPLE * self.largest());
             // None where less is left than there was: that only asks how much.
-            return Step::Reserve { requests: (self.block() - self.unspent).max(0), within };
+            let requests = (self.block() - self.unspent).max(0);
+            return Step::Reserve {
+                requests,
+                within: self.limit.saturating_sub(AMPLE * requests.max(LEAST)),
+            };
         }
         if !stays && self.unspent == 0 {
             return Step::End;

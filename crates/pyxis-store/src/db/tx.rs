@@ -1,6 +1,7 @@
 //! An interactive transaction.
 
 use std::borrow::Cow;
+use std::pin::Pin;
 
 use tokio::sync::broadcast;
 
@@ -11,6 +12,9 @@ use super::sqlite::Session;
 use super::writer::Interactive;
 use super::{Executor, Rows};
 use crate::{Event, StoreError};
+
+/// Tells when a commit is durable.
+pub type Committing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Several statements that take effect together. Dropped without [`Tx::commit`] it is rolled back.
 ///
@@ -50,6 +54,21 @@ impl Tx {
         match self.engine {
             Engine::Sqlite(interactive) => interactive.commit(self.events, self.bus).await,
             Engine::Postgres(transaction) => transaction.commit(&self.events).await,
+        }
+    }
+
+    /// The same, but on SQLite the future is given out before everything is durable: whatever begins from now on sees
+    /// what was written, and is never durable without it.
+    pub async fn commit_ahead(self) -> Result<Committing, StoreError> {
+        if self.failed {
+            return Err(StoreError::Aborted);
+        }
+        match self.engine {
+            Engine::Sqlite(interactive) => Ok(Box::pin(interactive.commit_ahead(self.events, self.bus)?)),
+            Engine::Postgres(transaction) => {
+                transaction.commit(&self.events).await?;
+                Ok(Box::pin(std::future::ready(Ok(()))))
+            }
         }
     }
 

@@ -170,9 +170,18 @@ impl Interactive {
         events: Vec<Event>,
         bus: broadcast::Sender<Event>,
     ) -> Result<(), StoreError> {
+        self.commit_ahead(events, bus)?.await
+    }
+
+    /// The same, where the next transaction may begin before this one is durable.
+    pub(crate) fn commit_ahead(
+        self,
+        events: Vec<Event>,
+        bus: broadcast::Sender<Event>,
+    ) -> Result<impl Future<Output = Result<(), StoreError>> + Send + 'static, StoreError> {
         let (answer, done) = oneshot::channel();
         self.send(Command::Commit { events, bus, answer })?;
-        received(done).await
+        Ok(received(done))
     }
 
     fn send(&self, command: Command) -> Result<(), StoreError> {
@@ -410,6 +419,25 @@ mod tests {
         }
         disk.send(Ok(())).unwrap();
         assert_eq!(finished.await.unwrap(), 1);
+        writer.close();
+    }
+
+    #[tokio::test]
+    async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
+        let (writer, disk) = writer();
+        let first = writer.begin().await.unwrap();
+        assert_eq!(first.run(insert).await.unwrap(), 1);
+        let mut first = Box::pin(first.commit_ahead(Vec::new(), broadcast::channel(1).0).unwrap());
+        let second = writer.begin().await.unwrap();
+        tokio::select! {
+            biased;
+            _ = &mut first => unreachable!("answered before the disk was"),
+            seen = second.run(insert) => assert_eq!(seen.unwrap(), 2),
+        }
+        disk.send(Ok(())).unwrap();
+        first.await.unwrap();
+        disk.send(Ok(())).unwrap();
+        second.commit(Vec::new(), broadcast::channel(1).0).await.unwrap();
         writer.close();
     }
 

@@ -75,18 +75,21 @@ pub async fn look_up(
     address: EvmAddress,
 ) -> Result<Option<Lookup>, StoreError> {
     let now = Moment { commits: store.backend().commits(), at: Instant::now() };
-    let Some(Head { key, revision }) = store.heads().find(key_hash, scorer, now) else {
-        let found: Option<Lookup> = store.optional(query(key_hash, scorer, address)).await?;
-        if let Some(Lookup { key, revision, .. }) = &found {
-            store.heads().remember(key_hash, scorer, Head { key: key.clone(), revision: *revision }, now);
+    if let Some(Head { key, revision }) = store.heads().find(key_hash, scorer, now) {
+        let stored: Option<Stored> = match revision {
+            Some(_) => store.optional(stored_query(scorer, address).relaxed()).await?,
+            None => None,
+        };
+        // Where another process has already scored by terms that are new here, both are read anew.
+        if stored.as_ref().is_none_or(|stored| Some(stored.revision) == revision) {
+            return Ok(Some(Lookup { key, revision, stored }));
         }
-        return Ok(found);
-    };
-    let stored = match revision {
-        Some(_) => store.optional(stored_query(scorer, address).relaxed()).await?,
-        None => None,
-    };
-    Ok(Some(Lookup { key, revision, stored }))
+    }
+    let found: Option<Lookup> = store.optional(query(key_hash, scorer, address)).await?;
+    if let Some(Lookup { key, revision, .. }) = &found {
+        store.heads().remember(key_hash, scorer, Head { key: key.clone(), revision: *revision }, now);
+    }
+    Ok(found)
 }
 
 pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {

@@ -70,6 +70,23 @@ contract! {
             assert_eq!((found.revision, found.stored), (None, None));
             assert_eq!(scores::look_up(store, "unknown", scorer, address(1)).await.unwrap(), None);
         }
+        let strange = ApiKeyRow {
+            id: ApiKeyId::new(&OsEntropy),
+            workspace_id: add_workspace(store, "other").await,
+            key_hash: "elsewhere".to_owned(),
+            ..key.clone()
+        };
+        api_keys::insert(store, &strange).await.unwrap();
+        for revision in 1..=50 {
+            assert_eq!(look_up(scorer, 1).await.unwrap().revision, Some(revision));
+            let others = scores::look_up(store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
+            assert_eq!((others.revision, others.stored), (None, None));
+            let terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
+            assert_eq!(look_up(scorer, 1).await.unwrap().revision, Some(revision));
+            let mut tx = store.begin().await.unwrap();
+            assert_eq!(scorers::set_terms(&mut tx, world.ws, scorer, &terms).await.unwrap(), Some(revision + 1));
+            tx.commit().await.unwrap();
+        }
         put(world, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
         assert_eq!(look_up(scorer, 1).await.unwrap().stored.unwrap().body, "{}");
         assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());

@@ -135,6 +135,19 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
 }
 
 #[test]
+fn two_processes_that_share_a_window_leave_each_other_room() {
+    let mut window = Window::default();
+    let mut lanes = [(); 2].map(|()| Lane::new(FAR, *AT));
+    for expected in 0..35_000 {
+        for lane in &mut lanes {
+            assert!(number(lane, &mut window, *AT).is_some(), "{expected}");
+        }
+    }
+    // As many as one process needs for each of two blocks, not for each request.
+    assert!(window.statements < 150, "{}", window.statements);
+}
+
+#[test]
 fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
     let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
     assert!(waits(&mut lane));

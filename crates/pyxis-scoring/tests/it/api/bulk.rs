@@ -37,7 +37,7 @@ fn file(world: &World, first: u64) -> String {
     (1..=LINES).map(|number| line(number) + "\n").collect()
 }
 
-/// Imports a file, in runs that are each ended after so many blocks. How far each block brought it, the lines
+/// Imports a file, in runs that are each ended after so many blocks and one. How far each block brought it, the lines
 /// that were refused and the last result.
 async fn run(world: &World, text: &str, threads: usize, ends: &[usize]) -> (Vec<u64>, Vec<Value>, Progress) {
     let options = Options { workspace: world.workspace, threads };
@@ -53,6 +53,8 @@ async fn run(world: &World, text: &str, threads: usize, ends: &[usize]) -> (Vec<
         let (books, clock) = (&world.state.books, &*world.clock);
         done = import(books, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
     }
+    // A run that finds nothing left tells that, too.
+    told.dedup();
     let rejects = String::from_utf8(rejects).unwrap();
     (told, rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), done)
 }
