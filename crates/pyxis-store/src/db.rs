@@ -69,8 +69,8 @@ pub(crate) async fn insert(executor: impl Executor, query: Query) -> Result<(), 
     }
 }
 
-/// The form of a name in which names are compared.
-pub(crate) fn fold(name: &str) -> String {
+/// The form of a name or an e-mail address in which they are compared.
+pub fn fold(name: &str) -> String {
     name.trim().to_lowercase()
 }
 

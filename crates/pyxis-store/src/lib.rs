@@ -77,7 +77,7 @@ use tokio::sync::broadcast;
 
 use db::Backend;
 pub use db::sqlite::readers::thread_has_nothing_to_do;
-pub use db::{Committing, Executor, Tx};
+pub use db::{Committing, Executor, Tx, fold};
 pub use error::StoreError;
 pub use event::Event;
 pub use page::Page;
