@@ -23,6 +23,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use claims::Claims;
 use did::Issuer;
 use json::Object;
+use keys::Claimed;
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
 pub use issuing::{Signer, Statement};
@@ -67,28 +68,46 @@ pub fn parse_and_verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    verify(text, Some(holder), now, issuers, None)
+    match read(text, Some(holder), now, issuers)? {
+        (_, Some(claimed)) if !claimed.holds() => Err(Rejection::SignatureMismatch),
+        (verified, _) => Ok(verified),
+    }
 }
 
-/// Checks a credential whose subject says who holds it: for imports, where nobody presents it, and where it
-/// pays to keep the `keys` of issuers.
-pub fn parse_and_verify_for_its_subject(
-    text: &str,
+/// Checks credentials whose subjects say who holds them: for imports, where nobody presents them, and where it
+/// pays to keep the `keys` of issuers and to check many signatures at once.
+pub fn parse_and_verify_each<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
     keys: &Keys,
-) -> Result<Verified, Rejection> {
-    verify(text, None, now, issuers, Some(keys))
+) -> Vec<Result<Verified, Rejection>> {
+    let mut claims = Vec::new();
+    let mut answers = Vec::new();
+    for (index, text) in texts.into_iter().enumerate() {
+        answers.push(read(text, None, now, &issuers).map(|(verified, claimed)| {
+            claims.extend(claimed.map(|claimed| (index, claimed)));
+            verified
+        }));
+    }
+    let (indexes, claims): (Vec<usize>, Vec<Claimed>) = claims.into_iter().unzip();
+    for (index, holds) in indexes.into_iter().zip(keys.hold_each(&claims)) {
+        if !holds {
+            answers[index] = Err(Rejection::SignatureMismatch);
+        }
+    }
+    answers
 }
 
+/// Everything but the signature of a proof by an Ethereum key, which is still to be checked.
+///
 /// The cheap checks come first: a credential of a stranger costs no signature.
-fn verify(
+fn read(
     text: &str,
     holder: Option<EvmAddress>,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-    keys: Option<&Keys>,
-) -> Result<Verified, Rejection> {
+) -> Result<(Verified, Option<Claimed>), Rejection> {
     let document = json::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
@@ -98,8 +117,8 @@ fn verify(
     if !issuers(claims.issuer.did()) {
         return Err(Rejection::UnknownIssuer { issuer: claims.issuer.did().to_owned() });
     }
-    let digest = check_proof(text, document, &claims, keys)?;
-    Ok(Verified {
+    let (digest, claimed) = read_proof(text, document, &claims)?;
+    let verified = Verified {
         address: claims.address,
         provider: claims.provider,
         issuer: claims.issuer.into_did(),
@@ -108,20 +127,26 @@ fn verify(
         digest,
         nullifiers: claims.nullifiers,
         credential: text.to_owned(),
-    })
+    };
+    Ok((verified, claimed))
 }
 
-fn check_proof(
+/// The digest of what was signed, and a signature that is still to be checked.
+fn read_proof(
     text: &str,
     document: Object<'_>,
     claims: &Claims,
-    keys: Option<&Keys>,
-) -> Result<[u8; 32], Rejection> {
+) -> Result<([u8; 32], Option<Claimed>), Rejection> {
     let proof = document.object("proof")?;
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within("proof"))?;
     match (suite, &claims.issuer) {
-        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(document, *address, keys),
-        (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => ed25519::verify(text, &document, claims, key),
+        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => {
+            let claimed = ethereum::read(document, *address)?;
+            Ok((claimed.hash, Some(claimed)))
+        }
+        (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => {
+            Ok((ed25519::verify(text, &document, claims, key)?, None))
+        }
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),
     }

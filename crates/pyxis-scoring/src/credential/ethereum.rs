@@ -6,18 +6,14 @@ use pyxis_signing::eip712::{Types, Word, hex};
 
 use super::eip712;
 use super::json::{self, Node, Object};
-use super::keys::{self, Keys, Signed};
+use super::keys::{Claimed, Signed};
 use super::rejection::Rejection;
 
 const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
 
-/// Checks the signature of `issuer` over `document`, and gives the hash that was signed.
-pub(super) fn verify(
-    mut document: Object<'_>,
-    issuer: EvmAddress,
-    keys: Option<&Keys>,
-) -> Result<Word, Rejection> {
+/// What is left to check: the signature over `document`, which is to be by `issuer`, and the hash that was signed.
+pub(super) fn read(mut document: Object<'_>, issuer: EvmAddress) -> Result<Claimed, Rejection> {
     let Some(Node::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };
@@ -28,11 +24,7 @@ pub(super) fn verify(
     let signature = proof.remove("proofValue");
     let signed = parse_signature(signature.as_ref().and_then(Node::as_text))?;
     let hash = typed_data_hash(&data, &document)?;
-    let is_theirs = match keys {
-        Some(keys) => keys.made(issuer, &hash, &signed),
-        None => keys::signer(&hash, &signed) == Some(issuer),
-    };
-    if is_theirs { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
+    Ok(Claimed { issuer, hash, signed })
 }
 
 /// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.

@@ -131,15 +131,20 @@ fn read_blocks(
 
 fn check_block(block: Block<Vec<u8>>, trust: &Trust) -> Block<Checked> {
     let Block { number, items, end_line, end_byte } = block;
-    let items = items.into_iter().map(|(line, text)| (line, check(&text, trust))).collect();
-    Block { number, items, end_line, end_byte }
+    let Trust { issuers, keys, now } = trust;
+    let lines: Vec<_> = items.iter().map(|(line, text)| (*line, as_text(text))).collect();
+    let texts = lines.iter().filter_map(|(_, text)| text.as_ref().ok().copied());
+    let mut answers =
+        credential::parse_and_verify_each(texts, *now, |did| issuers.contains(did), keys).into_iter();
+    let answer = |(line, text): (u64, Result<&str, Rejection>)| {
+        let checked = text.and_then(|_| answers.next().expect("an answer for each text"));
+        (line, checked.map(Box::new))
+    };
+    Block { number, items: lines.into_iter().map(answer).collect(), end_line, end_byte }
 }
 
-fn check(text: &[u8], trust: &Trust) -> Checked {
-    let text = text.trim_ascii();
-    let not_text =
-        |error: str::Utf8Error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 };
-    let text = str::from_utf8(text).map_err(not_text)?;
-    let Trust { issuers, keys, now } = trust;
-    credential::parse_and_verify_for_its_subject(text, *now, |did| issuers.contains(did), keys).map(Box::new)
+fn as_text(line: &[u8]) -> Result<&str, Rejection> {
+    let line = line.trim_ascii();
+    str::from_utf8(line)
+        .map_err(|error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 })
 }

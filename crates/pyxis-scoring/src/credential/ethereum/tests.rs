@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::eip712::{self, signing_hash};
 use super::super::json::{self, Node};
-use super::super::{Keys, Rejection, Verified, parse_and_verify_for_its_subject};
+use super::super::{Keys, Rejection, Verified, parse_and_verify_each};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
@@ -42,7 +42,8 @@ fn hash(text: &str) -> [u8; 32] {
 }
 
 fn verify(text: &str) -> Result<Verified, Rejection> {
-    parse_and_verify_for_its_subject(text, NOW, |issuer_did| issuer_did == issuer().did(), &Keys::default())
+    let is_trusted = |issuer_did: &str| issuer_did == issuer().did();
+    parse_and_verify_each([text], NOW, is_trusted, &Keys::default()).remove(0)
 }
 
 fn code(text: &str) -> &'static str {
