@@ -19,7 +19,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod durable;
 pub(crate) mod readers;
 
-use checkpoints::Checkpoints;
+use checkpoints::{Checkpoints, Mover};
 use durable::Durable;
 use readers::Readers;
 
@@ -45,7 +45,7 @@ impl Database {
         // Commits are made durable beside the writer, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
-        let checkpoints = Checkpoints::of(&mut writer, connect(path)?)?;
+        let checkpoints = Checkpoints::of(&mut writer, Mover::of(connect(path)?, path)?)?;
         let durable = Durable::of(&writer, path)?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));

@@ -373,13 +373,15 @@ impl Place<'_> {
 mod tests {
     use std::sync::Mutex;
 
+    use super::super::sqlite::checkpoints::Mover;
     use super::*;
 
     /// A writer of a table in memory whose disk waits for a word.
     fn writer() -> (Writer, Sender<std::io::Result<()>>) {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
-        let checkpoints = Checkpoints::of(&mut connection, Connection::open_in_memory().unwrap()).unwrap();
+        let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+        let checkpoints = Checkpoints::of(&mut connection, mover).unwrap();
         let (disk, words) = channel();
         let words = Mutex::new(words);
         let sync = move || words.lock().unwrap().recv().unwrap();

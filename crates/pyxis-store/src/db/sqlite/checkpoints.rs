@@ -1,15 +1,18 @@
 //! Moving the write-ahead log into the file, beside the writer.
 //!
 //! Most of a checkpoint is writing and syncing pages, for which nobody needs to wait: a thread does that while the
-//! writer goes on. What was written meanwhile the writer moves by itself, which is quick, and with no reader in the
-//! log it begins anew from its start.
+//! writer goes on, until little is left of what was written meanwhile. That the writer moves by itself, and with no
+//! reader in the log it begins anew from its start.
 
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use super::durable::Sync;
 use super::failure;
 use super::readers::Readers;
 use crate::StoreError;
@@ -18,14 +21,16 @@ use crate::StoreError;
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
 /// Pages that may come meanwhile: then the writer waits for the thread, or the log would grow without bound.
 const MEANWHILE: i32 = 3 * PAGES;
+/// Pages that the writer may be left with.
+const FEW: i32 = PAGES / 8;
 
-/// A checkpoint that runs, with the connection that it uses.
-type Running = JoinHandle<(Connection, Result<(), StoreError>)>;
+/// A checkpoint that runs, with what it works with.
+type Running = JoinHandle<(Mover, Result<(), StoreError>)>;
 
 /// The checkpoints of one writer.
 pub(crate) struct Checkpoints {
     /// For the thread, while none runs; without it the writer does everything.
-    connection: Option<Connection>,
+    mover: Option<Mover>,
     /// Pages in the log after the last commit.
     pages: Arc<AtomicI32>,
     /// Pages with which the next one begins.
@@ -35,7 +40,7 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoints {
     /// Takes the checkpoints of the writer's connection over from SQLite.
-    pub(crate) fn of(writer: &mut Connection, connection: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn of(writer: &mut Connection, mover: Mover) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
         let hook = move |_: &mut rusqlite::hooks::Wal, pages| {
@@ -43,7 +48,7 @@ impl Checkpoints {
             Ok(())
         };
         writer.wal_hook(Some(hook)).map_err(failure)?;
-        Ok(Self { connection: Some(connection), pages, due: PAGES, running: None })
+        Ok(Self { mover: Some(mover), pages, due: PAGES, running: None })
     }
 
     /// Begins or ends a checkpoint, if it is time to.
@@ -62,10 +67,11 @@ impl Checkpoints {
     }
 
     fn begin(&mut self) -> Option<Running> {
-        let connection = self.connection.take()?;
+        let mover = self.mover.take()?;
+        let pages = Arc::clone(&self.pages);
         let run = move || {
-            let outcome = checkpoint(&connection).map(drop);
-            (connection, outcome)
+            let outcome = mover.run(&pages);
+            (mover, outcome)
         };
         std::thread::Builder::new()
             .name("store-checkpoint".to_owned())
@@ -75,11 +81,11 @@ impl Checkpoints {
     }
 
     fn join(&mut self, thread: Running) {
-        let Ok((connection, outcome)) = thread.join() else {
+        let Ok((mover, outcome)) = thread.join() else {
             tracing::error!("the thread of a checkpoint had panicked");
             return;
         };
-        self.connection = Some(connection);
+        self.mover = Some(mover);
         told(outcome);
     }
 
@@ -106,21 +112,63 @@ impl Checkpoints {
     }
 }
 
+/// A connection that moves pages, and what makes them durable where they are then.
+pub(crate) struct Mover {
+    connection: Connection,
+    sync: Sync,
+}
+
+impl Mover {
+    /// Of the database at `path`, with a connection of its own.
+    pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, StoreError> {
+        let file = OpenOptions::new().write(true).open(path).map_err(StoreError::unavailable)?;
+        // Never closed: with any descriptor of a file that a process closes it loses the locks that SQLite has on it.
+        let file = Box::leak(Box::new(file));
+        Ok(Self::by(connection, Box::new(|| file.sync_data())))
+    }
+
+    pub(crate) fn by(connection: Connection, sync: Sync) -> Self {
+        Self { connection, sync }
+    }
+
+    /// Moves what is in the log, and what came meanwhile, until little is left or it does not become less.
+    fn run(&self, pages: &AtomicI32) -> Result<(), StoreError> {
+        let mut before = i32::MAX;
+        loop {
+            let moved = checkpoint(&self.connection)?.moved;
+            // SQLite does this only if nothing came meanwhile; the writer would have to, and wait.
+            (self.sync)().map_err(StoreError::unavailable)?;
+            let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
+            if left <= FEW || left >= before {
+                return Ok(());
+            }
+            before = left;
+        }
+    }
+}
+
 /// Moves the rest; how many pages stay in the log because somebody still reads them there.
 fn finish(writer: &Connection, readers: &Readers) -> Result<i32, StoreError> {
     readers.let_go();
-    let left = checkpoint(writer)?;
+    let Log { pages, moved } = checkpoint(writer)?;
     // Who came to read during this may read the log; who comes now reads the file.
     readers.let_go();
-    Ok(left)
+    Ok(if moved < pages { pages } else { 0 })
 }
 
-/// Moves what no reader keeps in the log, without waiting for anybody; how many pages are in the log if some stay.
-fn checkpoint(connection: &Connection) -> Result<i32, StoreError> {
-    let (pages, moved): (i32, i32) = connection
-        .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get(1)?, row.get(2)?)))
-        .map_err(failure)?;
-    Ok(if moved < pages { pages } else { 0 })
+/// Pages of the log, and how many of them are in the file.
+struct Log {
+    pages: i32,
+    moved: i32,
+}
+
+/// Moves what no reader keeps in the log, without waiting for anybody.
+fn checkpoint(connection: &Connection) -> Result<Log, StoreError> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
+            Ok(Log { pages: row.get(1)?, moved: row.get(2)? })
+        })
+        .map_err(failure)
 }
 
 fn told(outcome: Result<(), StoreError>) {

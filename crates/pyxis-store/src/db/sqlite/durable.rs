@@ -19,8 +19,8 @@ use crate::error::Closed;
 
 /// Told once it is known whether a commit is durable.
 pub(crate) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// Syncs the log.
-type Sync = Box<dyn Fn() -> std::io::Result<()> + Send>;
+/// Makes what was written to a file durable.
+pub(crate) type Sync = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
 /// The thread that syncs.
 pub(crate) struct Durable {
