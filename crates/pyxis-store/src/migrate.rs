@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(13, "0013_block_clocks"),
     migration!(14, "0014_activity_parties"),
     migration!(15, "0015_activity_signs"),
+    migration!(16, "0016_stamp_digests"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -125,6 +125,19 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
 }
 
 #[tokio::test]
+async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_workspace() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+    store.migrate().await.unwrap();
+    let texts = statements().await.into_iter().filter(|text| text.contains("FROM stamps WHERE"));
+    let texts: Vec<String> = texts.filter(|text| text.contains("digest = ")).collect();
+    assert_eq!(texts.len(), 1, "{texts:#?}");
+    let steps = plan(&rusqlite::Connection::open(&path).unwrap(), &texts[0]);
+    assert_eq!(steps, ["SEARCH stamps USING INDEX stamps_by_digest (<expr>=?)"]);
+}
+
+#[tokio::test]
 async fn a_request_for_a_score_is_three_index_reads() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");

@@ -7,7 +7,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::StampName;
 
-use super::{StampRow, stamp_columns};
+use super::{StampRow, of_digest, stamp_columns};
 use crate::db::{Attempt, sql};
 use crate::{Executor, StoreError, Tx};
 
@@ -93,12 +93,11 @@ pub async fn discard_damaged(
     workspace: WorkspaceId,
     digest: &SigningDigest,
 ) -> Result<bool, StoreError> {
-    let find =
-        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND digest = $2"));
-    let found: Option<Attempt<StampRow>> = tx.optional(find.bind(workspace).bind(digest)).await?;
+    let find = sql(concat!("SELECT ", stamp_columns!(), " FROM stamps"));
+    let found: Option<Attempt<StampRow>> = tx.optional(of_digest(find, workspace, digest)).await?;
     if found.is_none_or(|Attempt(row)| row.is_ok()) {
         return Ok(false);
     }
-    let query = sql("DELETE FROM stamps WHERE workspace_id = $1 AND digest = $2");
-    Ok(tx.execute(query.bind(workspace).bind(digest)).await? == 1)
+    let query = sql("DELETE FROM stamps");
+    Ok(tx.execute(of_digest(query, workspace, digest)).await? == 1)
 }
