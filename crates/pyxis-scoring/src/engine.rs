@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 
 pub use crate::books::Place;
 pub use ingest::{Outcome, ingest, remove};
-pub use many::ingest_many;
+pub use many::{Batch, ingest_many};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};

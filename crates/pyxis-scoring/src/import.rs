@@ -7,18 +7,23 @@
 mod lines;
 mod pipeline;
 
+use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 
-use pyxis_core::clock::Clock;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
 
 use crate::books::Books;
-use crate::credential::{Keys, Verified};
-use crate::engine::{self, Outcome};
+use crate::credential::Keys;
+use crate::engine::{self, Batch, Outcome};
 use crate::error::{BoxError, Error, Result};
 use pipeline::{Block, Checked, Trust};
+
+/// Blocks that may be stored and not yet durable.
+const AHEAD: usize = 4;
 
 /// What an import did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +61,7 @@ pub struct Options {
 
 /// Reads credentials from `source`, from the beginning or from where `begun` says that it stands, and
 /// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
-/// and ends the import by answering `false`: with the block that is on its way then.
+/// and ends the import by answering `false`: with the blocks that are on their way then.
 pub async fn import(
     books: &Books,
     clock: &dyn Clock,
@@ -72,60 +77,92 @@ pub async fn import(
     let failed = |error| Error::Internal(BoxError::from(error));
     let mut blocks = pipeline::start(source, begun, trust, options.threads).map_err(failed)?;
     let mut done = begun;
-    let mut before: Option<Stored> = None;
-    let mut goes_on = true;
-    while goes_on && let Some(block) = blocks.next().await {
-        let stored = match block {
-            Ok(block) => store(books, clock, options.workspace, block).await,
-            Err(error) => Err(failed(error)),
+    let mut storing: Option<JoinHandle<Result<Stored>>> = None;
+    let mut waiting = VecDeque::with_capacity(AHEAD + 1);
+    let end = loop {
+        let block = match blocks.next().await {
+            Some(Ok(block)) => Ready::of(block, options.workspace, clock.now()),
+            Some(Err(error)) => break Err(failed(error)),
+            None => break Ok(()),
         };
-        // The disk worked on one block while the next was stored.
-        if let Some(before) = before.take() {
-            before.finish(rejects, &mut done).await?;
-            goes_on = progress(&done);
+        // One at a time, in the order of the file; the next was made ready meanwhile.
+        match stored(storing.take()).await {
+            Ok(before) => waiting.extend(before),
+            Err(error) => break Err(error),
         }
-        before = Some(stored?);
-    }
-    if let Some(last) = before {
-        last.finish(rejects, &mut done).await?;
+        storing = Some(tokio::spawn(block.store(books.clone())));
+        let mut goes_on = true;
+        while waiting.len() > AHEAD
+            && let Some(first) = waiting.pop_front()
+        {
+            first.finish(rejects, &mut done).await?;
+            goes_on &= progress(&done);
+        }
+        if !goes_on {
+            break Ok(());
+        }
+    };
+    let last = stored(storing).await;
+    let end = end.and(last.map(|last| waiting.extend(last)));
+    for block in waiting {
+        block.finish(rejects, &mut done).await?;
         progress(&done);
     }
-    Ok(done)
+    end.map(|()| done)
+}
+
+/// What became of the block that is being stored, if one is.
+async fn stored(storing: Option<JoinHandle<Result<Stored>>>) -> Result<Option<Stored>> {
+    let Some(storing) = storing else { return Ok(None) };
+    storing.await.map_err(|error| Error::Internal(error.into()))?.map(Some)
+}
+
+/// A block that is going to be stored.
+struct Ready {
+    /// The lines that were believed.
+    numbers: Vec<u64>,
+    /// What stands there.
+    batch: Batch,
+    /// The others: number, code, reason.
+    refused: Vec<(u64, &'static str, String)>,
+    end_line: u64,
+    end_byte: u64,
 }
 
 /// A block that is in the database, and perhaps not durable yet.
 struct Stored {
-    /// The lines that were believed.
     numbers: Vec<u64>,
     /// What became of them.
     outcomes: Vec<Outcome>,
-    /// The others: number, code, reason.
     refused: Vec<(u64, &'static str, String)>,
     end_line: u64,
     end_byte: u64,
     committing: Committing,
 }
 
-async fn store(
-    books: &Books,
-    clock: &dyn Clock,
-    workspace: WorkspaceId,
-    block: Block<Checked>,
-) -> Result<Stored> {
-    let (mut numbers, mut believed): (Vec<u64>, Vec<Verified>) = (Vec::new(), Vec::new());
-    let mut refused = Vec::new();
-    for (line, checked) in block.items {
-        match checked {
-            Ok(verified) => {
-                numbers.push(line);
-                believed.push(*verified);
+impl Ready {
+    fn of(block: Block<Checked>, workspace: WorkspaceId, now: UnixMillis) -> Self {
+        let Block { items, end_line, end_byte, .. } = block;
+        let (mut numbers, mut believed) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        let mut refused = Vec::new();
+        for (line, checked) in items {
+            match checked {
+                Ok(verified) => {
+                    numbers.push(line);
+                    believed.push(*verified);
+                }
+                Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
             }
-            Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
+        let batch = Batch::of(workspace, believed, now);
+        Self { numbers, batch, refused, end_line, end_byte }
     }
-    let (outcomes, committing) = engine::ingest_many(books, workspace, &believed, clock.now()).await?;
-    let Block { end_line, end_byte, .. } = block;
-    Ok(Stored { numbers, outcomes, refused, end_line, end_byte, committing })
+
+    async fn store(self, books: Books) -> Result<Stored> {
+        let Self { numbers, batch, refused, end_line, end_byte } = self;
+        let (outcomes, committing) = engine::ingest_many(&books, batch).await?;
+        Ok(Stored { numbers, outcomes, refused, end_line, end_byte, committing })
+    }
 }
 
 impl Stored {

@@ -13,7 +13,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use crate::db::{Bind, Query, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
-pub use many::insert_many;
+pub use many::{Many, insert_many};
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 

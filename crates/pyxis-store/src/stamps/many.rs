@@ -10,64 +10,85 @@ use super::{NewStamp, nullifier_rows};
 use crate::db::{Bind, Rows};
 use crate::{Executor, StoreError, Tx};
 
-/// Stores Stamps of addresses that are not known yet, and makes them known: a few statements for all of
-/// them. Every address and name once, every digest once, none of them stored before.
-pub async fn insert_many(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    new: Vec<NewStamp>,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    // In their order, in which everybody locks them.
-    let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
-    let holders: Rows =
-        addresses.iter().map(|address| vec![workspace.bind(), address.bind(), now.bind()]).collect();
+/// Stamps of addresses that are not known yet, as they will stand in the tables: made before the transaction
+/// begins, in which everybody else has to wait.
+pub struct Many {
+    holders: Rows,
+    stamps: Rows,
+    credentials: Rows,
+    nullifiers: Rows,
+}
+
+impl Many {
+    /// Every address and name once, every digest once, none of them stored before.
+    pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
+        // In their order, in which everybody locks them.
+        let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
+        let holder = |address: EvmAddress| vec![workspace.bind(), address.bind(), now.bind()];
+        let mut many = Self {
+            holders: addresses.into_iter().map(holder).collect(),
+            stamps: Vec::with_capacity(new.len()),
+            credentials: Vec::with_capacity(new.len()),
+            nullifiers: Vec::with_capacity(new.len()),
+        };
+        for stamp in new {
+            many.nullifiers.extend(nullifier_rows(
+                workspace,
+                stamp.address,
+                &stamp.provider,
+                &stamp.nullifiers,
+            ));
+            many.stamps.push(vec![
+                workspace.bind(),
+                stamp.address.bind(),
+                (&stamp.provider).bind(),
+                stamp.issuer.bind(),
+                stamp.issued_at.bind(),
+                stamp.expires_at.bind(),
+                stamp.digest.bind(),
+                stamp.nullifiers.bind(),
+                stamp.received_at.bind(),
+            ]);
+            many.credentials.push(vec![
+                stamp.credential.bind(),
+                workspace.bind(),
+                stamp.address.bind(),
+                stamp.provider.bind(),
+            ]);
+        }
+        many
+    }
+}
+
+/// Stores them, and makes their addresses known: a few statements for all of them.
+pub async fn insert_many(tx: &mut Tx, many: Many) -> Result<(), StoreError> {
+    let addresses = many.holders.len() as u64;
     let added = tx
         .execute_each(
             "INSERT INTO holders (workspace_id, address, since_at) VALUES ($1, $2, $3)".into(),
-            holders,
+            many.holders,
         )
         .await?;
-    debug_assert_eq!(added, addresses.len() as u64, "a holder was known");
-    let row = |stamp: &NewStamp| {
-        vec![
-            workspace.bind(),
-            stamp.address.bind(),
-            (&stamp.provider).bind(),
-            (&stamp.issuer).bind(),
-            stamp.issued_at.bind(),
-            stamp.expires_at.bind(),
-            stamp.digest.bind(),
-            (&stamp.nullifiers).bind(),
-            stamp.received_at.bind(),
-        ]
-    };
+    debug_assert_eq!(added, addresses, "a holder was known");
     tx.execute_each(
         "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, \
          nullifiers, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
             .into(),
-        new.iter().map(row).collect(),
+        many.stamps,
     )
     .await?;
-    let nullifiers = new
-        .iter()
-        .flat_map(|stamp| nullifier_rows(workspace, stamp.address, &stamp.provider, &stamp.nullifiers));
-    let nullifiers = nullifiers.collect();
-    let credential = |stamp: NewStamp| {
-        vec![stamp.credential.bind(), workspace.bind(), stamp.address.bind(), stamp.provider.bind()]
-    };
     tx.execute_each(
         "INSERT INTO stamp_credentials (stamp_id, credential) \
          SELECT id, $1 FROM stamps WHERE workspace_id = $2 AND address = $3 AND provider = $4"
             .into(),
-        new.into_iter().map(credential).collect(),
+        many.credentials,
     )
     .await?;
     tx.execute_each(
         "INSERT INTO stamp_nullifiers (workspace_id, nullifier, address, provider) \
          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
             .into(),
-        nullifiers,
+        many.nullifiers,
     )
     .await?;
     Ok(())

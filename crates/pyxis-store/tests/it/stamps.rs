@@ -105,8 +105,8 @@ contract! {
         let (store, ws) = (&world.store, world.ws);
         let many = [new_stamp(1, "A", "n1 n2"), new_stamp(1, "B", "n2"), new_stamp(2, "A", "n3")];
         let mut tx = store.begin().await.unwrap();
-        stamps::insert_many(&mut tx, ws, many.to_vec(), NOW).await.unwrap();
-        stamps::insert_many(&mut tx, ws, Vec::new(), NOW).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::Many::of(ws, many.to_vec(), NOW)).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::Many::of(ws, Vec::new(), NOW)).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(holders::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
         let rows = stamps::all_of(store, ws, address(1)).await.unwrap().stamps;
@@ -116,7 +116,7 @@ contract! {
         let items = page(store, ws, address(2), NOW, Cursor::First, 9).await.unwrap();
         assert_eq!(items[0].credential, many[2].credential);
         let mut tx = store.begin().await.unwrap();
-        assert!(stamps::insert_many(&mut tx, ws, many.to_vec(), NOW).await.is_err());
+        assert!(stamps::insert_many(&mut tx, stamps::Many::of(ws, many.to_vec(), NOW)).await.is_err());
     }
 
     async fn a_stamp_lives_until_just_before_its_expiry(world: &World) {
