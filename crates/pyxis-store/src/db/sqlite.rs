@@ -45,8 +45,8 @@ impl Database {
         // Commits are made durable beside the writer, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
-        let checkpoints = Checkpoints::of(&mut writer, Mover::of(connect(path)?, path)?)?;
         let durable = Durable::of(&writer, path)?;
+        let checkpoints = Checkpoints::of(&mut writer, Mover::of(connect(path)?, path)?, durable.works())?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));

@@ -381,11 +381,11 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
         let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
-        let checkpoints = Checkpoints::of(&mut connection, mover).unwrap();
         let (disk, words) = channel();
         let words = Mutex::new(words);
         let sync = move || words.lock().unwrap().recv().unwrap();
         let durable = Durable::by(Box::new(sync)).unwrap();
+        let checkpoints = Checkpoints::of(&mut connection, mover, durable.works()).unwrap();
         (Writer::start(connection, Arc::default(), checkpoints, durable).unwrap(), disk)
     }
 

@@ -7,12 +7,12 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 
-use super::durable::Sync;
+use super::durable::ToDisk;
 use super::failure;
 use super::readers::Readers;
 use crate::StoreError;
@@ -36,11 +36,17 @@ pub(crate) struct Checkpoints {
     /// Pages with which the next one begins.
     due: i32,
     running: Option<Running>,
+    works: Arc<AtomicBool>,
 }
 
 impl Checkpoints {
-    /// Takes the checkpoints of the writer's connection over from SQLite.
-    pub(crate) fn of(writer: &mut Connection, mover: Mover) -> Result<Self, StoreError> {
+    /// Takes the checkpoints of the writer's connection over from SQLite. `works` becomes false where what was moved
+    /// may not be on the disk: then nothing may be written any more.
+    pub(crate) fn of(
+        writer: &mut Connection,
+        mover: Mover,
+        works: Arc<AtomicBool>,
+    ) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
         let hook = move |_: &mut rusqlite::hooks::Wal, pages| {
@@ -48,7 +54,7 @@ impl Checkpoints {
             Ok(())
         };
         writer.wal_hook(Some(hook)).map_err(failure)?;
-        Ok(Self { mover: Some(mover), pages, due: PAGES, running: None })
+        Ok(Self { mover: Some(mover), pages, due: PAGES, running: None, works })
     }
 
     /// Begins or ends a checkpoint, if it is time to.
@@ -56,7 +62,9 @@ impl Checkpoints {
         let over = self.pages.load(Ordering::Relaxed).saturating_sub(self.due);
         if let Some(thread) = self.running.take_if(|thread| thread.is_finished() || over >= MEANWHILE) {
             self.join(thread);
-            self.finish(writer, readers);
+            if self.works.load(Ordering::Acquire) {
+                self.finish(writer, readers);
+            }
         } else if self.running.is_none() && over >= 0 {
             readers.let_go();
             self.running = self.begin();
@@ -68,9 +76,9 @@ impl Checkpoints {
 
     fn begin(&mut self) -> Option<Running> {
         let mover = self.mover.take()?;
-        let pages = Arc::clone(&self.pages);
+        let (pages, works) = (Arc::clone(&self.pages), Arc::clone(&self.works));
         let run = move || {
-            let outcome = mover.run(&pages);
+            let outcome = mover.run(&pages, &works);
             (mover, outcome)
         };
         std::thread::Builder::new()
@@ -91,7 +99,7 @@ impl Checkpoints {
 
     /// Moves the rest, so that the log begins anew from its start.
     fn finish(&mut self, writer: &Connection, readers: &Readers) {
-        match finish(writer, readers) {
+        match finish(writer, readers, &self.works) {
             Ok(0) => {
                 self.pages.store(0, Ordering::Relaxed);
                 self.due = PAGES;
@@ -115,7 +123,7 @@ impl Checkpoints {
 /// A connection that moves pages, and what makes them durable where they are then.
 pub(crate) struct Mover {
     connection: Connection,
-    sync: Sync,
+    sync: ToDisk,
 }
 
 impl Mover {
@@ -127,19 +135,19 @@ impl Mover {
         Ok(Self::by(connection, Box::new(|| file.sync_data())))
     }
 
-    pub(crate) fn by(connection: Connection, sync: Sync) -> Self {
+    pub(crate) fn by(connection: Connection, sync: ToDisk) -> Self {
         Self { connection, sync }
     }
 
     /// Moves what is in the log, and what came meanwhile, until little is left or it does not become less.
-    fn run(&self, pages: &AtomicI32) -> Result<(), StoreError> {
+    fn run(&self, pages: &AtomicI32, works: &AtomicBool) -> Result<(), StoreError> {
         let mut before = i32::MAX;
         loop {
-            let moved = checkpoint(&self.connection)?.moved;
+            let moved = checkpoint(&self.connection, works)?.moved;
             // SQLite does this only if nothing came meanwhile; the writer would have to, and wait.
-            (self.sync)().map_err(StoreError::unavailable)?;
+            (self.sync)().map_err(StoreError::unavailable).inspect_err(|error| lost(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
-            if left <= FEW || left >= before {
+            if left <= FEW || left >= before || !works.load(Ordering::Acquire) {
                 return Ok(());
             }
             before = left;
@@ -148,9 +156,9 @@ impl Mover {
 }
 
 /// Moves the rest; how many pages stay in the log because somebody still reads them there.
-fn finish(writer: &Connection, readers: &Readers) -> Result<i32, StoreError> {
+fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<i32, StoreError> {
     readers.let_go();
-    let Log { pages, moved } = checkpoint(writer)?;
+    let Log { pages, moved } = checkpoint(writer, works)?;
     // Who came to read during this may read the log; who comes now reads the file.
     readers.let_go();
     Ok(if moved < pages { pages } else { 0 })
@@ -163,12 +171,24 @@ struct Log {
 }
 
 /// Moves what no reader keeps in the log, without waiting for anybody.
-fn checkpoint(connection: &Connection) -> Result<Log, StoreError> {
+fn checkpoint(connection: &Connection, works: &AtomicBool) -> Result<Log, StoreError> {
     connection
         .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
             Ok(Log { pages: row.get(1)?, moved: row.get(2)? })
         })
+        .inspect_err(|error| {
+            if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
+                lost(works, error);
+            }
+        })
         .map_err(failure)
+}
+
+/// What a failed sync left unwritten, a later one would not report, and SQLite would begin the log anew over what
+/// is only there. It stays there until a restart, which moves all of it once more.
+fn lost(works: &AtomicBool, error: &dyn std::fmt::Display) {
+    works.store(false, Ordering::Release);
+    tracing::error!(%error, "the file may not be on the disk: no more writes until a restart");
 }
 
 fn told(outcome: Result<(), StoreError>) {
@@ -179,10 +199,31 @@ fn told(outcome: Result<(), StoreError>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::super::readers::thread_has_nothing_to_do;
-    use super::{MEANWHILE, PAGES};
+    use super::super::{connect, create_private};
+    use super::{Checkpoints, MEANWHILE, Mover, PAGES};
     use crate::db::{Executor, sql};
     use crate::{DatabaseUrl, OpenOptions, Store};
+
+    #[test]
+    fn nothing_may_be_written_after_the_file_could_not_be_synced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("px.db");
+        create_private(&path).unwrap();
+        let mut writer = connect(&path).unwrap();
+        let broken = Box::new(|| Err(std::io::Error::other("the disk is broken")));
+        let mover = Mover::by(connect(&path).unwrap(), broken);
+        let works = Arc::new(AtomicBool::new(true));
+        let mut checkpoints = Checkpoints::of(&mut writer, mover, Arc::clone(&works)).unwrap();
+        let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
+        writer.execute_batch(write).unwrap();
+        checkpoints.after_commit(&writer, &super::Readers::default());
+        checkpoints.close();
+        assert!(!works.load(Ordering::Acquire));
+    }
 
     /// A log that nobody moves would be ten times as long in the end.
     #[tokio::test]

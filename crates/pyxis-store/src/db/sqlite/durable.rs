@@ -20,7 +20,7 @@ use crate::error::Closed;
 /// Told once it is known whether a commit is durable.
 pub(crate) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Makes what was written to a file durable.
-pub(crate) type Sync = Box<dyn Fn() -> std::io::Result<()> + Send>;
+pub(crate) type ToDisk = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
 /// The thread that syncs.
 pub(crate) struct Durable {
@@ -40,7 +40,7 @@ impl Durable {
         Self::by(Box::new(move || log.sync_data()))
     }
 
-    pub(crate) fn by(sync: Sync) -> Result<Self, StoreError> {
+    pub(crate) fn by(sync: ToDisk) -> Result<Self, StoreError> {
         let (committed, queue) = channel();
         let works = Arc::new(AtomicBool::new(true));
         let told = Arc::clone(&works);
@@ -73,7 +73,7 @@ impl Durable {
 }
 
 /// What a failed sync left unwritten, a later one would not report: after the first failure there is none.
-fn serve(sync: &Sync, queue: &Receiver<Vec<Answer>>, works: &AtomicBool) {
+fn serve(sync: &ToDisk, queue: &Receiver<Vec<Answer>>, works: &AtomicBool) {
     while let Ok(mut answers) = queue.recv() {
         while let Ok(more) = queue.try_recv() {
             answers.extend(more);
