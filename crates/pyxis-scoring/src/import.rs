@@ -7,22 +7,21 @@
 mod lines;
 mod pipeline;
 
-use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 
-use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::clock::Clock;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc;
 
 use crate::books::Books;
 use crate::credential::Keys;
-use crate::engine::{self, Batch, Outcome};
-use crate::error::{BoxError, Error, Result};
-use pipeline::{Block, Checked, Trust};
+use crate::engine::{self, Outcome};
+use crate::error::{Error, Result};
+use pipeline::{Block, Blocks, Lines, Refused, Trust};
 
-/// Blocks that may be stored and not yet durable.
+/// Stored blocks that may wait until they are durable.
 const AHEAD: usize = 4;
 
 /// What an import did so far.
@@ -73,96 +72,60 @@ pub async fn import(
 ) -> Result<Progress> {
     let trusted = issuers::list(&**books, options.workspace).await?;
     let issuers = trusted.into_iter().map(|issuer| issuer.did).collect();
-    let trust = Trust { issuers, keys: Keys::default(), now: clock.now() };
-    let failed = |error| Error::Internal(BoxError::from(error));
-    let mut blocks = pipeline::start(source, begun, trust, options.threads).map_err(failed)?;
-    let mut done = begun;
-    let mut storing: Option<JoinHandle<Result<Stored>>> = None;
-    let mut waiting = VecDeque::with_capacity(AHEAD + 1);
-    let end = loop {
-        let block = match blocks.next().await {
-            Some(Ok(block)) => Ready::of(block, options.workspace, clock.now()),
-            Some(Err(error)) => break Err(failed(error)),
-            None => break Ok(()),
-        };
-        // One at a time, in the order of the file; the next was made ready meanwhile.
-        match stored(storing.take()).await {
-            Ok(before) => waiting.extend(before),
-            Err(error) => break Err(error),
-        }
-        storing = Some(tokio::spawn(block.store(books.clone())));
-        let mut goes_on = true;
-        while waiting.len() > AHEAD
-            && let Some(first) = waiting.pop_front()
-        {
-            first.finish(rejects, &mut done).await?;
-            goes_on &= progress(&done);
-        }
-        if !goes_on {
-            break Ok(());
-        }
-    };
-    let last = stored(storing).await;
-    let end = end.and(last.map(|last| waiting.extend(last)));
-    for block in waiting {
-        block.finish(rejects, &mut done).await?;
-        progress(&done);
+    let trust = Trust { workspace: options.workspace, issuers, keys: Keys::default(), now: clock.now() };
+    let blocks = pipeline::start(source, begun, trust, options.threads)
+        .map_err(|error| Error::Internal(error.into()))?;
+    let (stored, waiting) = mpsc::channel(AHEAD);
+    let storing = store_each(books, clock, blocks, stored);
+    let (end, done) = tokio::join!(storing, tell_each(waiting, rejects, begun, &mut progress));
+    done.and_then(|done| end.map(|()| done))
+}
+
+/// Stores blocks in the order of the file, as long as somebody wants to know what became of them.
+async fn store_each(
+    books: &Books,
+    clock: &dyn Clock,
+    mut blocks: Blocks,
+    stored: mpsc::Sender<Stored>,
+) -> Result<()> {
+    while let Ok(room) = stored.reserve().await
+        && let Some(block) = blocks.next().await
+    {
+        let Block { content: Lines { numbers, batch, refused }, end_line, end_byte, .. } =
+            block.map_err(|error| Error::Internal(error.into()))?;
+        let (outcomes, committing) = engine::ingest_many(books, batch, clock.now()).await?;
+        room.send(Stored { numbers, outcomes, refused, end_line, end_byte, committing });
     }
-    end.map(|()| done)
+    Ok(())
 }
 
-/// What became of the block that is being stored, if one is.
-async fn stored(storing: Option<JoinHandle<Result<Stored>>>) -> Result<Option<Stored>> {
-    let Some(storing) = storing else { return Ok(None) };
-    storing.await.map_err(|error| Error::Internal(error.into()))?.map(Some)
-}
-
-/// A block that is going to be stored.
-struct Ready {
-    /// The lines that were believed.
-    numbers: Vec<u64>,
-    /// What stands there.
-    batch: Batch,
-    /// The others: number, code, reason.
-    refused: Vec<(u64, &'static str, String)>,
-    end_line: u64,
-    end_byte: u64,
+/// Says of each block what became of it, once that is durable: meanwhile the next are stored.
+async fn tell_each(
+    mut stored: mpsc::Receiver<Stored>,
+    rejects: &mut (dyn Write + Send),
+    begun: Progress,
+    progress: &mut impl FnMut(&Progress) -> bool,
+) -> Result<Progress> {
+    let mut done = begun;
+    while let Some(block) = stored.recv().await {
+        block.finish(rejects, &mut done).await?;
+        if !progress(&done) {
+            stored.close();
+        }
+    }
+    Ok(done)
 }
 
 /// A block that is in the database, and perhaps not durable yet.
 struct Stored {
+    /// The lines that were believed.
     numbers: Vec<u64>,
     /// What became of them.
     outcomes: Vec<Outcome>,
-    refused: Vec<(u64, &'static str, String)>,
+    refused: Vec<Refused>,
     end_line: u64,
     end_byte: u64,
     committing: Committing,
-}
-
-impl Ready {
-    fn of(block: Block<Checked>, workspace: WorkspaceId, now: UnixMillis) -> Self {
-        let Block { items, end_line, end_byte, .. } = block;
-        let (mut numbers, mut believed) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
-        let mut refused = Vec::new();
-        for (line, checked) in items {
-            match checked {
-                Ok(verified) => {
-                    numbers.push(line);
-                    believed.push(*verified);
-                }
-                Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
-            }
-        }
-        let batch = Batch::of(workspace, believed, now);
-        Self { numbers, batch, refused, end_line, end_byte }
-    }
-
-    async fn store(self, books: Books) -> Result<Stored> {
-        let Self { numbers, batch, refused, end_line, end_byte } = self;
-        let (outcomes, committing) = engine::ingest_many(&books, batch).await?;
-        Ok(Stored { numbers, outcomes, refused, end_line, end_byte, committing })
-    }
 }
 
 impl Stored {

@@ -18,7 +18,7 @@ use pyxis_signing::eip712::{Word, words};
 
 use multiples::{Multiples, Product};
 
-/// Most keys that are kept, 0.7 MiB each. The signatures of further issuers are recovered one by one.
+/// Most keys that are kept, 0.6 MiB each. The signatures of further issuers are recovered one by one.
 const MAX_KEYS: usize = 16;
 /// Signatures that are checked together: what they need stays in the cache of a core.
 const BATCH: usize = 256;

@@ -72,8 +72,9 @@ pub(super) async fn ingest_in(
             Outcome::Revoked
         } else {
             if !damaged.is_empty() && !stored.iter().any(|stamp| stamp.provider == credential.provider) {
-                // If one of this name is there, it is one that cannot be read.
+                // If one of this name, or this one by another name, is there, it is one that cannot be read.
                 stamps::discard(tx, workspace, address, &credential.provider).await?;
+                stamps::discard_damaged(tx, workspace, &credential.digest).await?;
             }
             place_one(tx, workspace, &mut stored, credential, now).await?
         };

@@ -2,45 +2,63 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
 use std::thread;
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
 use tokio::sync::mpsc;
 
 use super::{Progress, lines};
-use crate::credential::{self, Keys, Rejection, Verified};
+use crate::credential::{self, Keys, Rejection};
+use crate::engine::Batch;
 
 /// Lines in a block. One transaction stores it: large enough to share the cost of making it durable.
 const BLOCK: usize = 512;
 /// Bytes after which a block ends early.
 const BLOCK_BYTES: usize = 4 * 1024 * 1024;
 
-/// Some lines of the file.
+/// A piece of the file.
 pub(super) struct Block<T> {
     /// Which block, from 0.
     number: u64,
-    /// Line numbers, from 1, and what stands there.
-    pub(super) items: Vec<(u64, T)>,
+    /// What stands there.
+    pub(super) content: T,
     /// Lines and bytes of the file up to its end.
     pub(super) end_line: u64,
     pub(super) end_byte: u64,
 }
 
-/// What became of a line.
-pub(super) type Checked = Result<Box<Verified>, Rejection>;
+/// Line numbers, from 1, and what stands there.
+type Unread = Vec<(u64, Vec<u8>)>;
+
+/// Lines that were checked.
+pub(super) struct Lines {
+    /// Those that are believed.
+    pub(super) numbers: Vec<u64>,
+    /// Their credentials, ready to be stored.
+    pub(super) batch: Batch,
+    /// The others.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// A line that is not believed: its number, a code and a reason.
+pub(super) type Refused = (u64, &'static str, String);
 
 /// Blocks whose signatures are checked.
 pub(super) struct Blocks {
-    checked: mpsc::Receiver<io::Result<Block<Checked>>>,
+    checked: mpsc::Receiver<io::Result<Block<Lines>>>,
     /// Blocks that came before their turn; at most as many as there are threads.
-    early: BTreeMap<u64, Block<Checked>>,
+    early: BTreeMap<u64, Block<Lines>>,
     next: u64,
 }
 
 /// What credentials are checked by.
 pub(super) struct Trust {
+    /// Where they go.
+    pub(super) workspace: WorkspaceId,
     /// DIDs of the issuers that are believed.
     pub(super) issuers: HashSet<String>,
     pub(super) keys: Keys,
@@ -72,7 +90,10 @@ pub(super) fn start(
             loop {
                 let block = unread.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = block else { return };
-                if check.blocking_send(Ok(check_block(block, &trust))).is_err() {
+                // Else the block would be missing, and nobody would know.
+                let checked = catch_unwind(AssertUnwindSafe(|| check_block(block, &trust)))
+                    .map_err(|_| io::Error::other("a bug: checking the credentials panicked"));
+                if check.blocking_send(checked).is_err() {
                     return;
                 }
             }
@@ -83,7 +104,7 @@ pub(super) fn start(
 
 impl Blocks {
     /// The next block of the file.
-    pub(super) async fn next(&mut self) -> Option<io::Result<Block<Checked>>> {
+    pub(super) async fn next(&mut self) -> Option<io::Result<Block<Lines>>> {
         loop {
             if let Some(block) = self.early.remove(&self.next) {
                 self.next += 1;
@@ -100,7 +121,7 @@ impl Blocks {
 fn read_blocks(
     mut source: impl BufRead,
     begun: Progress,
-    blocks: &std_mpsc::SyncSender<Block<Vec<u8>>>,
+    blocks: &std_mpsc::SyncSender<Block<Unread>>,
 ) -> io::Result<()> {
     let (mut line_number, mut byte) = (begun.lines, begun.bytes);
     for number in 0.. {
@@ -121,7 +142,7 @@ fn read_blocks(
                 items.push((line_number, line));
             }
         }
-        let block = Block { number, items, end_line: line_number, end_byte: byte };
+        let block = Block { number, content: items, end_line: line_number, end_byte: byte };
         if blocks.send(block).is_err() || ended {
             return Ok(());
         }
@@ -129,18 +150,26 @@ fn read_blocks(
     Ok(())
 }
 
-fn check_block(block: Block<Vec<u8>>, trust: &Trust) -> Block<Checked> {
-    let Block { number, items, end_line, end_byte } = block;
-    let Trust { issuers, keys, now } = trust;
-    let lines: Vec<_> = items.iter().map(|(line, text)| (*line, as_text(text))).collect();
+fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
+    let Block { number, content, end_line, end_byte } = block;
+    let Trust { workspace, issuers, keys, now } = trust;
+    let lines: Vec<_> = content.iter().map(|(line, text)| (*line, as_text(text))).collect();
     let texts = lines.iter().filter_map(|(_, text)| text.as_ref().ok().copied());
     let mut answers =
         credential::parse_and_verify_each(texts, *now, |did| issuers.contains(did), keys).into_iter();
-    let answer = |(line, text): (u64, Result<&str, Rejection>)| {
-        let checked = text.and_then(|_| answers.next().expect("an answer for each text"));
-        (line, checked.map(Box::new))
-    };
-    Block { number, items: lines.into_iter().map(answer).collect(), end_line, end_byte }
+    let (mut numbers, mut believed) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+    let mut refused = Vec::new();
+    for (line, text) in lines {
+        match text.and_then(|_| answers.next().expect("an answer for each text")) {
+            Ok(verified) => {
+                numbers.push(line);
+                believed.push(verified);
+            }
+            Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
+        }
+    }
+    let content = Lines { numbers, batch: Batch::of(*workspace, believed, *now), refused };
+    Block { number, content, end_line, end_byte }
 }
 
 fn as_text(line: &[u8]) -> Result<&str, Rejection> {

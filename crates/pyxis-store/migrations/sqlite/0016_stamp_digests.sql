@@ -1,5 +1,5 @@
 -- By the beginning of a digest. Digests are as good as random, so each credential that comes changes a page of this
 -- index of its own: what makes the index small makes imports quick. That no credential is here twice follows from
--- what its digest is of, the address and the name among it.
+-- what its digest is of, the address and the name among it: who stores one removes what cannot be read of it first.
 DROP INDEX stamps_by_digest;
 CREATE INDEX stamps_by_digest ON stamps (substr(digest, 1, 6));

@@ -20,7 +20,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// Every address and name once, every digest once, none of them stored before.
+    /// Each address and name once and each digest once, none of them stored before: of digests nothing else makes sure.
     pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
         // In their order, in which everybody locks them.
         let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();

@@ -99,5 +99,5 @@ pub async fn discard_damaged(
         return Ok(false);
     }
     let query = sql("DELETE FROM stamps");
-    Ok(tx.execute(of_digest(query, workspace, digest)).await? == 1)
+    Ok(tx.execute(of_digest(query, workspace, digest)).await? > 0)
 }

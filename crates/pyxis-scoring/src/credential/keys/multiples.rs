@@ -10,7 +10,8 @@ use k256::elliptic_curve::hazmat::FieldArithmetic;
 use k256::elliptic_curve::point::AffineCoordinates;
 use k256::{AffinePoint, FieldBytes, ProjectivePoint, Scalar, Secp256k1};
 
-/// Coordinates. Sums of them are brought back to one word more than they need, as the library wants them.
+/// Coordinates, reduced only where it is needed: a factor may be a sum of up to eight products, and what is kept
+/// is brought back to one.
 type Field = <Secp256k1 as FieldArithmetic>::FieldElement;
 
 /// Bytes of a scalar, and what a byte can be but 0.
@@ -86,8 +87,8 @@ impl<'m> Product<'m> {
 }
 
 /// The sum of the products in each row, `None` for the point at infinity. `None` instead of all where two points
-/// with the same first coordinate had to be added, which takes another formula: nobody can bring that about who
-/// does not know how the points depend on each other.
+/// with the same first coordinate had to be added, which takes another formula: only who knows the secret of a key
+/// can bring that about, and gains that its batch costs what recovery costs.
 pub(super) fn sums(rows: &[[Product<'_>; 2]]) -> Option<Vec<Option<Point>>> {
     let mut sums = vec![None; rows.len()];
     let mut additions = Vec::with_capacity(rows.len());
@@ -102,7 +103,7 @@ pub(super) fn sums(rows: &[[Product<'_>; 2]]) -> Option<Vec<Option<Point>>> {
 
 /// An addition that waits for its division.
 struct Addition<'m> {
-    sum: usize,
+    index: usize,
     term: &'m Point,
     /// What all additions before it divide by, multiplied.
     before: Field,
@@ -120,14 +121,14 @@ fn add_each<'m>(
         match sum {
             None => *sum = Some(*term),
             Some(sum) => {
-                additions.push(Addition { sum: index, term, before: product });
+                additions.push(Addition { index, term, before: product });
                 product = product.mul(&run(sum, term));
             }
         }
     }
     let mut inverse: Field = Option::from(product.invert_vartime())?;
-    for Addition { sum, term, before } in additions.drain(..).rev() {
-        let Some(sum) = &mut sums[sum] else { continue };
+    for Addition { index, term, before } in additions.drain(..).rev() {
+        let sum = sums[index].as_mut().expect("it was there");
         let slope = inverse.mul(&before).mul(&(term.y + sum.y.negate(1)));
         inverse = inverse.mul(&run(sum, term));
         let x = (slope.square() + (sum.x + term.x).negate(2)).normalize_weak();

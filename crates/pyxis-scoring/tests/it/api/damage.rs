@@ -75,6 +75,18 @@ both_engines! {
         assert_eq!((&record["score"], &record["error"]), (&json!("5.00000"), &Value::Null));
     }
 
+    async fn a_credential_whose_stored_name_is_damaged_is_there_once_when_it_is_brought_again(world: &World) {
+        let scorer = world.scorer("5", WEIGHTS).await;
+        let text = world.verify(wallet(1), "A", "a:1", 20).await;
+        world.sql("UPDATE stamps SET provider = 'not a name'").await;
+        assert_eq!(world.bring(wallet(1), std::slice::from_ref(&text)).await, ["accepted"]);
+        assert_eq!(world.count("stamps").await, 1);
+        let record = world.score(scorer, wallet(1)).await;
+        assert_eq!((&record["score"], &record["error"]), (&json!("1.00000"), &Value::Null));
+        assert!(world.revoke(wallet(1), &text).await.removed);
+        assert_eq!(world.count("stamps").await, 0);
+    }
+
     async fn a_damaged_credential_leaves_the_page_to_the_others(world: &World) {
         for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("C", "c:1")] {
             world.verify(wallet(1), name, mark, 20).await;
