@@ -1,7 +1,7 @@
 //! The keys of issuers, each learned from the first signature that it made.
 //!
-//! A file has millions of signatures by a handful of issuers. Whether a known key made one costs a tenth of
-//! what it costs to recover who did: the points that are multiplied are always the same two, so what they are
+//! A file has millions of signatures by a handful of issuers. Whether a known key made one costs a fraction
+//! of what it costs to recover who did: the points that are multiplied are always the same two, so what they are
 //! multiplied with is looked up, and many signatures are checked together.
 
 mod multiples;
