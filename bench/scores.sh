@@ -60,9 +60,23 @@ check() {
     done
 }
 
+# warm NAME: reads every score once. A machine may take unused memory back from its cache while others are measured.
+warm() {
+    local rows='SELECT sum(length(body)) FROM scores' index='SELECT count(*) FROM scores'
+    case $1 in
+        pyxis-few | *-sqlite)
+            python3 -c 'import sqlite3, sys; [sqlite3.connect(sys.argv[1]).execute(q).fetchall() for q in sys.argv[2:]]' \
+                "$work/${1##*-}/pyxis.db" "$rows" "$index INDEXED BY sqlite_autoindex_scores_1 WHERE scorer_id = 1" ;;
+        *-postgres)
+            psql -q -o /dev/null -c "$rows" -c 'SET enable_seqscan = off' -c "$index WHERE scorer_id = 1" \
+                "$PX_TEST_POSTGRES" ;;
+    esac
+}
+
 # load NAME CONNECTIONS SECONDS: a line `rate p50 p99 cpu_micros failures`.
 load() {
     local before after requests micros failures p50 p99
+    warm "$1"
     before=$(cpu_ticks "${process[$1]}")
     read -r _ requests micros failures p50 p99 < <(
         wrk -t2 -c"$2" -d"$3s" --latency -s "$bench/scores.lua" -H "X-API-KEY: ${key[$1]:-none}" "${url[$1]}" \
@@ -101,6 +115,7 @@ half_load() {
     local rate
     rate=$(column "$2" 1)
     rate=$((${rate%.*} / 2))
+    warm "$1"
     "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
         --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
         --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" | tee "$work/half.$1" |
