@@ -23,8 +23,6 @@ use crate::{Event, StoreError};
 
 mod loan;
 mod shared;
-#[cfg(test)]
-mod tests;
 
 /// How long a caller waits for a connection before it is told that the database is not available.
 const WAIT: Duration = Duration::from_secs(10);

@@ -14,13 +14,14 @@ use super::loan;
 use crate::StoreError;
 
 /// Enough to keep a server of a few cores busy.
-pub(super) const LANES: usize = 3;
+pub(super) const LANES: usize = 4;
 
 /// A fixed number of connections, dialled when first needed and again when they broke.
 pub(super) struct Shared {
     pool: Pool,
     tls: MakeRustlsConnect,
-    lanes: [Arc<Lane>; LANES],
+    lanes: [Lane; LANES],
+    next: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -28,30 +29,21 @@ struct Lane {
     client: Mutex<Option<Arc<Object>>>,
     /// Held while dialling, so that only one caller does.
     dialling: tokio::sync::Mutex<()>,
-    /// Reads that the server may still be at.
-    under_way: AtomicUsize,
 }
 
 impl Shared {
     /// `pool` is for these connections alone.
     pub(super) fn new(pool: Pool, tls: MakeRustlsConnect) -> Self {
-        Self { pool, tls, lanes: Default::default() }
+        Self { pool, tls, lanes: Default::default(), next: AtomicUsize::new(0) }
     }
 
-    /// A place on the connection with the fewest reads under way: one whose server process is held up, by the
-    /// scheduler or by a slow read, gets no more of them than it answers.
+    /// A place on the connection whose turn it is.
     pub(super) async fn turn(&self) -> Result<Turn<'_>, StoreError> {
-        let place = Place::on(self.quietest());
-        let client = self.client(&place.0).await?;
-        Ok(Turn { at: Some((client, place)), tls: &self.tls })
+        Ok(Turn { client: Some(self.client().await?), tls: &self.tls })
     }
 
-    fn quietest(&self) -> &Arc<Lane> {
-        let [first, others @ ..] = &self.lanes;
-        others.iter().fold(first, |best, lane| if lane.reads() < best.reads() { lane } else { best })
-    }
-
-    async fn client(&self, lane: &Lane) -> Result<Arc<Object>, StoreError> {
+    async fn client(&self) -> Result<Arc<Object>, StoreError> {
+        let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
         if let Some(client) = lane.live() {
             return Ok(client);
         }
@@ -71,57 +63,34 @@ impl Shared {
 /// so that a read that waits for a lock does not hold up those behind it.
 pub(super) struct Turn<'a> {
     /// `None` once the answer is there.
-    at: Option<(Arc<Object>, Place)>,
+    client: Option<Arc<Object>>,
     tls: &'a MakeRustlsConnect,
 }
 
 impl Turn<'_> {
     pub(super) fn client(&self) -> Result<&Object, StoreError> {
-        self.at.as_ref().map(|(client, _)| &**client).ok_or(StoreError::Aborted)
+        self.client.as_deref().ok_or(StoreError::Aborted)
     }
 
     /// The answer is there.
     pub(super) fn end(mut self) {
-        drop(self.at.take());
+        drop(self.client.take());
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let Some((client, place)) = self.at.take() else { return };
+        let Some(client) = self.client.take() else { return };
         let tls = self.tls.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // Most are answered before a cancellation is due. One that comes late may hit the read behind,
-            // whose caller is told to try again. The place is taken until then.
-            runtime.spawn(async move {
-                loan::end(&client, tls, "").await;
-                drop(place);
-            });
+            // whose caller is told to try again.
+            runtime.spawn(async move { loan::end(&client, tls, "").await });
         }
     }
 }
 
-/// A read that counts as under way until this is dropped.
-struct Place(Arc<Lane>);
-
-impl Place {
-    fn on(lane: &Arc<Lane>) -> Self {
-        lane.under_way.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(lane))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Lane {
-    fn reads(&self) -> usize {
-        self.under_way.load(Ordering::Relaxed)
-    }
-
     fn live(&self) -> Option<Arc<Object>> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.as_ref().filter(|client| !client.is_closed()).map(Arc::clone)
