@@ -25,6 +25,7 @@ site=$(apt-get indextargets --format '$(SITE)' | head -n 1)
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 debootstrap --variant=minbase --include=build-essential,ca-certificates,curl,git "$suite" "$root" "$site" >/dev/null
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts" # which Debian's installer writes
 mkdir -p "$root/opt/rust"
 mount --bind -o ro "$(rustc --print sysroot)" "$root/opt/rust"
 mount --bind -o ro /etc/ssl/certs "$root/etc/ssl/certs"

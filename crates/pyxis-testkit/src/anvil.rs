@@ -66,8 +66,7 @@ impl Anvil {
 
     /// Stops the node where it is: it takes connections and requests and does nothing with them.
     pub fn pause(&self) {
-        let done = Command::new("kill").args(["-STOP", &self.process.id().to_string()]).status();
-        assert!(done.is_ok_and(|status| status.success()), "the node is there");
+        crate::signal::send("STOP", &self.process);
     }
 
     /// Bytes that were sent to the node and that it has not read (Linux only).

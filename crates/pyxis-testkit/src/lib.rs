@@ -12,6 +12,7 @@ pub mod postgres;
 pub mod push;
 pub mod resolver;
 pub mod rights;
+pub mod signal;
 pub mod sqlite;
 pub mod telegram;
 pub mod tls;

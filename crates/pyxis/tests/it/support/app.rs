@@ -137,7 +137,7 @@ impl App {
 
     /// Asks the server to stop (SIGTERM).
     pub(crate) fn terminate(&mut self) {
-        self.signal("-TERM");
+        self.signal("TERM");
     }
 
     /// Waits for the server's end.
@@ -155,7 +155,7 @@ impl App {
 
     /// `kill -9`.
     pub(crate) async fn kill(&mut self) {
-        self.signal("-KILL");
+        self.signal("KILL");
         self.ended().await;
     }
 
@@ -166,9 +166,7 @@ impl App {
     }
 
     fn signal(&self, signal: &str) {
-        let pid = self.server.as_ref().expect("a running server").id().to_string();
-        let status = Command::new("kill").args([signal, &pid]).status().expect("kill runs");
-        assert!(status.success());
+        pyxis_testkit::signal::send(signal, self.server.as_ref().expect("a running server"));
     }
 
     /// Serves again with another environment.
