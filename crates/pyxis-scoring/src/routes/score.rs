@@ -30,7 +30,8 @@ impl PlainScore {
     /// `None` for every other request.
     pub fn of(request: &Request) -> Option<Self> {
         let uri = request.uri();
-        let (scorer, address) = uri.path().strip_prefix("/v2/stamps/")?.split_once("/score/")?;
+        let (scorer, rest) = uri.path().strip_prefix("/v2/stamps/")?.split_once('/')?;
+        let address = rest.strip_prefix("score/")?;
         let digits = scorer.bytes().all(|byte| byte.is_ascii_digit());
         let plain = digits
             && request.method() == Method::GET

@@ -15,8 +15,6 @@ use crate::{Executor, Store, StoreError, Tx, generations};
 const QUEUE: usize = 8192;
 /// How long a record that nobody waits for may wait for company.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// How often ready requests are let go first before a commit.
-const YIELDS: usize = 2;
 /// Most records in one commit.
 const GROUP: usize = 512;
 /// Most commits at a time: one that the disk works on, and one that SQLite does.
@@ -231,22 +229,8 @@ async fn serve(store: Store, keys: Arc<AuditKeys>, mut waiting: mpsc::Receiver<M
 }
 
 /// What nobody waits for costs no commit of its own: it goes along with the next record that somebody
-/// does wait for, unless none comes for [`PATIENCE`]. What is about to come goes along too.
+/// does wait for, unless none comes for [`PATIENCE`].
 async fn gather(messages: &mut Vec<Message>, waiting: &mut mpsc::Receiver<Message>) {
-    gather_unwaited(messages, waiting).await;
-    // Lets every request that is ready to run add its record first. Under load one commit then serves
-    // many; an idle server comes straight back.
-    for _ in 0..YIELDS {
-        tokio::task::yield_now().await;
-        while messages.len() < GROUP
-            && let Ok(message) = waiting.try_recv()
-        {
-            messages.push(message);
-        }
-    }
-}
-
-async fn gather_unwaited(messages: &mut Vec<Message>, waiting: &mut mpsc::Receiver<Message>) {
     let patience = tokio::time::sleep(PATIENCE);
     tokio::pin!(patience);
     while messages.len() < GROUP && messages.iter().all(Message::can_wait) {
