@@ -12,7 +12,7 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a request costs more
+# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a request costs more
 # than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30 Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
@@ -110,18 +110,42 @@ print_full() {
     done
 }
 
-# half_load NAME LIKE: p50 and p99 in microseconds at half of the rate that LIKE reached.
+# half_load NAME LIKE: at half of the rate that LIKE reached, a line `requests failures p50 p99 max lateness`, tab-separated.
 half_load() {
     local rate
-    rate=$(column "$2" 1)
-    rate=$((${rate%.*} / 2))
+    rate=$(half_of "$2")
     warm "$1"
     "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
         --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
-        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" | tee "$work/half.$1" |
-        awk -v name="$1" -v rate="$rate" '{
-            printf "%-16s %d requests/s: p50 %d us, p99 %d us (generator late by %d us), %d failures\n", \
-                name, rate, $3, $4, $6, $2 }'
+        --addresses "${known[$1]}" --header "X-API-KEY: ${key[$1]:-none}" >>"$work/half.$1"
+}
+
+half_of() {
+    column "$1" 1 | awk '{ printf "%d", $1 / 2 }'
+}
+
+# at_half NAME FIELD: the median over the rounds.
+at_half() {
+    cut -f"$2" "$work/half.$1" | median
+}
+
+# like NAME: the server whose rate is halved.
+like() {
+    case $1 in
+        pyxis-few) echo pyxis-sqlite ;;
+        select-*) echo "pyxis-${1#select-}" ;;
+        *) echo "$1" ;;
+    esac
+}
+
+print_half() {
+    local name
+    for name in "${servers[@]}"; do
+        if [[ ! -f $work/half.$name ]]; then continue; fi
+        printf '%-16s %d requests/s: p50 %.0f us, p99 %.0f us (generator late by %.0f us), %d failures\n' "$name" \
+            "$(half_of "$(like "$name")")" "$(at_half "$name" 3)" "$(at_half "$name" 4)" "$(at_half "$name" 6)" \
+            "$(awk '{ f += $2 } END { print f }' "$work/half.$name")"
+    done
 }
 
 # batches NAME: milliseconds of a batch of 1,000 addresses, the median of 21 after one to warm up.
@@ -182,18 +206,16 @@ for round in $(seq "$rounds"); do
 done
 print_full
 echo
-for name in "${servers[@]}"; do
-    case $name in
-        pyxis-few) half_load "$name" pyxis-sqlite ;;
-        pyxis-*) half_load "$name" "$name" ;;
-        select-*) half_load "$name" "pyxis-${name#select-}" ;;
-    esac
+for round in $(seq "$rounds"); do
+    for name in "${servers[@]}"; do
+        if [[ $name == pyxis-* || $name == select-* ]]; then half_load "$name" "$(like "$name")"; fi
+    done
 done
+print_half
 awk -v a="$(column pyxis-sqlite 4)" -v b="$(column pyxis-few 4)" -v n="$addresses" -v few="$few" \
     'BEGIN { printf "CPU a request with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
-awk -v n="$addresses" -v few="$few" 'FNR == 1 { p50[FILENAME] = $3 } END {
-    printf "time of a request (p50 at half load) with %d addresses over %d: %+.0f%%\n", n, few, \
-        100 * (p50[ARGV[1]] / p50[ARGV[2]] - 1) }' "$work/half.pyxis-sqlite" "$work/half.pyxis-few"
+awk -v a="$(at_half pyxis-sqlite 3)" -v b="$(at_half pyxis-few 3)" -v n="$addresses" -v few="$few" \
+    'BEGIN { printf "time of a request (p50 at half load) with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
 for name in pyxis-sqlite pyxis-postgres; do
     if [[ -n ${url[$name]:-} ]]; then
         batches "$name"

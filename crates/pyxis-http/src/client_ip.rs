@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use ipnet::IpNet;
 
-/// The peer of the TCP connection, as put into the request extensions by [`crate::serve`].
+/// The other end of the TCP connection; an extension of requests where a route asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 

@@ -21,12 +21,28 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a client may take to send its request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// A request as it comes in.
+pub type Incoming = http::Request<hyper::body::Incoming>;
+
 /// Serves `service` (a router, say) on `listener` until `stop` resolves, then lets open requests finish.
 ///
 /// Returns whether everything finished within [`DRAIN`].
 pub async fn serve<S>(listener: TcpListener, service: S, stop: impl Future<Output = ()>) -> bool
 where
     S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static,
+{
+    let boxed = |request: Incoming| request.map(axum::body::Body::new);
+    serve_peers(listener, |_| service.clone().map_request(boxed), stop).await
+}
+
+/// The same where each connection gets a service of its own, made for its other end.
+pub async fn serve_peers<S>(
+    listener: TcpListener,
+    service: impl Fn(Peer) -> S,
+    stop: impl Future<Output = ()>,
+) -> bool
+where
+    S: Service<Incoming, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static,
 {
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
@@ -47,13 +63,11 @@ where
         };
         // Without this, small answers wait for the client's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
-        let service =
-            service.clone().map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-                request.extensions_mut().insert(Peer(peer));
-                request.map(axum::body::Body::new)
-            });
         let connection = builder
-            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service))
+            .serve_connection_with_upgrades(
+                TokioIo::new(stream),
+                TowerToHyperService::new(service(Peer(peer))),
+            )
             .into_owned();
         let watched = graceful.watch(connection);
         tokio::spawn(async move {

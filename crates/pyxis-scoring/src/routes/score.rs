@@ -1,7 +1,7 @@
 //! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read where nothing changed.
 
-use axum::extract::{RawQuery, Request, State as Extract};
-use axum::http::{HeaderMap, Method, header};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -28,7 +28,7 @@ pub struct PlainScore {
 
 impl PlainScore {
     /// `None` for every other request.
-    pub fn of(request: &Request) -> Option<Self> {
+    pub fn of<B>(request: &Request<B>) -> Option<Self> {
         let uri = request.uri();
         let (scorer, rest) = uri.path().strip_prefix("/v2/stamps/")?.split_once('/')?;
         let address = rest.strip_prefix("score/")?;
