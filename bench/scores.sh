@@ -12,8 +12,9 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a request costs more
-# than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30 Stamps.
+# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a
+# request costs more than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30
+# Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
 set -euo pipefail
@@ -110,7 +111,8 @@ print_full() {
     done
 }
 
-# half_load NAME LIKE: at half of the rate that LIKE reached, a line `requests failures p50 p99 max lateness`, tab-separated.
+# half_load NAME LIKE: at half of the rate that LIKE reached, a line `requests failures p50 p99 max lateness`,
+# tab-separated.
 half_load() {
     local rate
     rate=$(half_of "$2")

@@ -23,18 +23,12 @@ pub(crate) fn source(app: &App) -> Source {
     Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
+/// What a connection's requests are answered with.
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
 /// Takes `/forward` and plain requests for a score past the router: its layers and boxes cost a busy
 /// server a tenth of its time.
-///
-/// Every request clones it. So its parts are behind one pointer: each has a counter that all cores change.
-#[derive(Clone)]
 pub(crate) struct Front {
-    parts: Arc<Parts>,
-    peer: Peer,
-}
-
-/// What the fronts of all connections share.
-pub(crate) struct Parts {
     router: Router,
     /// `None` where the proxy is not served.
     gateway: Option<gateway::State>,
@@ -43,7 +37,7 @@ pub(crate) struct Parts {
     source: Source,
 }
 
-impl Parts {
+impl Front {
     pub(crate) fn new(app: &App, router: Router) -> Arc<Self> {
         let gateway = app.config.surfaces.proxy.then(|| app.gateway.clone());
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
@@ -51,51 +45,58 @@ impl Parts {
     }
 
     /// Everything through the router.
-    pub(crate) fn routed_only(app: &App, router: Router) -> Arc<Self> {
+    pub(crate) fn routed(app: &App, router: Router) -> Arc<Self> {
         Arc::new(Self { router, gateway: None, scoring: None, source: source(app) })
     }
 
     /// What answers a connection.
-    pub(crate) fn front(self: &Arc<Self>, peer: Peer) -> Front {
-        Front { parts: Arc::clone(self), peer }
+    pub(crate) fn for_peer(self: &Arc<Self>, peer: Peer) -> PeerFront {
+        PeerFront { front: Arc::clone(self), peer }
     }
 
-    async fn forward(&self, request: Incoming, peer: Peer) -> Response {
-        let Some(gateway) = &self.gateway else { return self.routed(request, peer).await };
+    async fn forward(&self, request: Incoming, peer: Peer) -> Result<Response, Infallible> {
+        let Some(gateway) = &self.gateway else { return self.route(request, peer).await };
         let access = Access::begin(request.method(), || gateway::FORWARD.to_owned());
-        access.end(&self.source, gateway::forward(gateway, request.map(Body::new)).await)
+        Ok(access.end(&self.source, gateway::forward(gateway, request.map(Body::new)).await))
     }
 
-    async fn score(&self, request: Incoming, peer: Peer, asked: PlainScore) -> Response {
-        let Some(scoring) = &self.scoring else { return self.routed(request, peer).await };
+    async fn score(&self, request: Incoming, peer: Peer, asked: PlainScore) -> Result<Response, Infallible> {
+        let Some(scoring) = &self.scoring else { return self.route(request, peer).await };
         let access = Access::begin(request.method(), || scoring::SCORE.to_owned());
-        access.end(&self.source, asked.answer(scoring, request.headers()).await)
+        Ok(access.end(&self.source, asked.answer(scoring, request.headers()).await))
     }
 
-    async fn routed(&self, mut request: Incoming, peer: Peer) -> Response {
+    fn route(&self, mut request: Incoming, peer: Peer) -> Answering {
         request.extensions_mut().insert(peer);
-        let answer = Box::pin(self.router.clone().oneshot(request)).await;
-        answer.unwrap_or_else(|never| match never {})
+        Box::pin(self.router.clone().oneshot(request))
     }
 }
 
-impl Service<Incoming> for Front {
+/// The front, for the connection of a peer. Every request clones it: so all that the connections share is behind
+/// one pointer, whose counter all cores change.
+#[derive(Clone)]
+pub(crate) struct PeerFront {
+    front: Arc<Front>,
+    peer: Peer,
+}
+
+impl Service<Incoming> for PeerFront {
     type Response = Response;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Incoming) -> Self::Future {
-        let (parts, peer) = (Arc::clone(&self.parts), self.peer);
+    fn call(&mut self, request: Incoming) -> Answering {
+        let Self { front, peer } = self.clone();
         if request.uri().path() == gateway::FORWARD {
-            return Box::pin(async move { Ok(parts.forward(request, peer).await) });
+            return Box::pin(async move { front.forward(request, peer).await });
         }
         match PlainScore::of(&request) {
-            Some(asked) => Box::pin(async move { Ok(parts.score(request, peer, asked).await) }),
-            None => Box::pin(async move { Ok(parts.routed(request, peer).await) }),
+            Some(asked) => Box::pin(async move { front.score(request, peer, asked).await }),
+            None => front.route(request, peer),
         }
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
-use crate::front::{self, source};
+use crate::front::{Front, source};
 use crate::openapi;
 use crate::traces::{self, Traces};
 
@@ -102,15 +102,15 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let router = router_until(&app, stopped.clone());
     let front = match &traces {
         // The layer that starts a trace is the router's.
-        Some(_) => front::Parts::routed_only(&app, router.layer(axum::middleware::from_fn(traces::request))),
-        None => front::Parts::new(&app, router),
+        Some(_) => Front::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
+        None => Front::new(&app, router),
     };
     tokio::spawn(async move {
         stop_signal().await;
         tracing::info!("stopping: open requests may finish");
         stop.send_replace(true);
     });
-    let finished = serve::serve_peers(bound.listener, |peer| front.front(peer), until(stopped)).await;
+    let finished = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped)).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were cut");
     }
