@@ -39,26 +39,27 @@ def stamps(address, digest, series, names):
     ]
 
 
-def scores(address, digest, series, names, key):
-    """What scoring them stores."""
+def scores(address, digest, series, names, key, place):
+    """What scoring them stores; where SQLite keeps a score follows from its address."""
+    column, value = ("rowid, ", f"{place('n.n')}, ") if place else ("", "")
     return [
         f"INSERT INTO claims SELECT 1, 'v1:' || n.n || '/' || s.s, w.id, {address('n.n')}, "
         f"{digest('n.n', 's.s')}, {EXPIRES_AT} FROM {series} CROSS JOIN {names}, workspaces w",
-        "INSERT INTO scores (scorer_id, address, workspace_id, score, computed_at, valid_until, revision, stale, "
-        f"in_history, body) SELECT 1, {address('n.n')}, w.id, 500000, {AT}, {EXPIRES_AT}, s.revision, {key}, "
-        f"NOT ({key}), '{HEAD}' || lower({address('n.n', True)}) || '{TAIL}' "
+        f"INSERT INTO scores ({column}scorer_id, address, workspace_id, score, computed_at, valid_until, revision, "
+        f"stale, in_history, body) SELECT {value}1, {address('n.n')}, w.id, 500000, {AT}, {EXPIRES_AT}, s.revision, "
+        f"{key}, NOT ({key}), '{HEAD}' || lower({address('n.n', True)}) || '{TAIL}' "
         f"FROM {series}, workspaces w, scorers s WHERE s.id = 1",
     ]
 
 
-def statements(address, digest, series, key, addresses, newcomers):
+def statements(address, digest, series, key, addresses, newcomers, place=None):
     """Everything. `series(name, first, last)` is a table of numbers."""
     old, names = series("n", 1, addresses), series("s", 0, STAMPS - 1)
     new, more_names = series("n", addresses + 1, addresses + newcomers), series("s", 0, NEWCOMER_STAMPS - 1)
     return [
         "UPDATE api_keys SET stamps_tier = 4, stamps_limit = 1000000000",
         *stamps(address, digest, old, names),
-        *scores(address, digest, old, names, key),
+        *scores(address, digest, old, names, key, place),
         *stamps(address, digest, new, more_names),
         f"INSERT INTO stamp_credentials SELECT id, '{CREDENTIAL}' FROM stamps",
     ]
@@ -68,6 +69,10 @@ def sqlite(addresses, path, newcomers):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.create_function("address", 1, lambda n: n.to_bytes(20), deterministic=True)
     connection.create_function("digest", 2, lambda n, s: (n * 32 + s).to_bytes(32), deterministic=True)
+    # As the program does (pyxis-store, scores/place.rs), in scorer 1.
+    connection.create_function(
+        "place", 1, lambda n: int.from_bytes(n.to_bytes(20)[15:] + b"\1", "little"), deterministic=True
+    )
     connection.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA foreign_keys = OFF")
 
     def series(name, first, last):
@@ -83,6 +88,7 @@ def sqlite(addresses, path, newcomers):
         "0",
         addresses,
         newcomers,
+        lambda n: f"place({n})",
     )
     connection.execute("BEGIN")
     for statement in made:

@@ -152,7 +152,9 @@ pub async fn restore(
     // Nothing that was cached before may seem to be up to date.
     let raise = sql("UPDATE generations SET value = CASE WHEN value > $1 THEN value ELSE $1 END + 1");
     (&mut tx).execute(raise.bind(generation)).await?;
-    if !tx.is_sqlite() {
+    if tx.is_sqlite() {
+        (&mut tx).execute(sql(crate::scores::SETTLE)).await?;
+    } else {
         for table in NUMBERED {
             let next = format!(
                 "SELECT setval(pg_get_serial_sequence('{table}', 'id'), \

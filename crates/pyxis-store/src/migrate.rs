@@ -38,6 +38,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(14, "0014_activity_parties"),
     migration!(15, "0015_activity_signs"),
     migration!(16, "0016_stamp_digests"),
+    migration!(17, "0017_score_places"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -63,6 +63,7 @@ async fn statements() -> Vec<String> {
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(), "b".parse().unwrap()];
     let r = &recorder;
     let _ = r.optional::<(i64,)>(scores::lookup_query("hash", scorer, address)).await;
+    let _ = r.optional::<(i64,)>(scores::in_place_query(scorer, address)).await;
     let _ = r.optional::<(i64,)>(scores::stored_query(scorer, address)).await;
     let _ = api_keys::find(r, "hash").await;
     let _ = api_keys::find_by_id(r, ws, key).await;
@@ -105,15 +106,21 @@ async fn statements() -> Vec<String> {
     recorder.0.into_inner().unwrap()
 }
 
-#[tokio::test]
-async fn no_statement_that_a_request_waits_for_scans_a_table() {
+/// A database as the program makes it, and the directory that it goes with.
+async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");
     let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
     store.migrate().await.unwrap();
     let connection = rusqlite::Connection::open(&path).unwrap();
+    (directory, connection)
+}
+
+#[tokio::test]
+async fn no_statement_that_a_request_waits_for_scans_a_table() {
+    let (_directory, connection) = migrated().await;
     let statements = statements().await;
-    assert_eq!(statements.len(), 36);
+    assert_eq!(statements.len(), 37);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
@@ -126,31 +133,33 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
 
 #[tokio::test]
 async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_workspace() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("px.db");
-    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-    store.migrate().await.unwrap();
+    let (_directory, connection) = migrated().await;
     let texts = statements().await.into_iter().filter(|text| text.contains("FROM stamps WHERE"));
     let texts: Vec<String> = texts.filter(|text| text.contains("digest = ")).collect();
     assert_eq!(texts.len(), 1, "{texts:#?}");
-    let steps = plan(&rusqlite::Connection::open(&path).unwrap(), &texts[0]);
+    let steps = plan(&connection, &texts[0]);
     assert_eq!(steps, ["SEARCH stamps USING INDEX stamps_by_digest (<expr>=?)"]);
 }
 
 #[tokio::test]
 async fn a_request_for_a_score_is_three_index_reads() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("px.db");
-    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-    store.migrate().await.unwrap();
+    let (_directory, connection) = migrated().await;
     let first = statements().await.swap_remove(0);
-    let steps = plan(&rusqlite::Connection::open(&path).unwrap(), &first);
+    let steps = plan(&connection, &first);
     assert_eq!(steps.len(), 3, "{steps:#?}");
     for (step, (table, by)) in
         steps.iter().zip([("k", "key_hash=?"), ("s", "rowid=?"), ("c", "scorer_id=? AND address=?")])
     {
         assert!(step.starts_with(&format!("SEARCH {table} USING")) && step.contains(by), "{step}");
     }
+}
+
+#[tokio::test]
+async fn a_score_whose_scorer_is_known_is_read_from_its_place_alone() {
+    let (_directory, connection) = migrated().await;
+    let second = statements().await.swap_remove(1);
+    let steps = plan(&connection, &second);
+    assert_eq!(steps, ["SEARCH scores USING INTEGER PRIMARY KEY (rowid=?)"]);
 }
 
 /// The steps by which SQLite would run a statement.

@@ -3,6 +3,7 @@
 mod heads;
 mod lookup;
 mod outdated;
+mod place;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -11,13 +12,14 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 
 use crate::db::{Bind, FromRow, Query, Row, Rows, row, sql};
 use crate::scorers::own_scorer;
-use crate::{Executor, Store, StoreError, Tx};
+use crate::{Engine, Executor, Store, StoreError, Tx};
 
 pub(crate) use heads::Heads;
 #[cfg(test)]
 pub(crate) use lookup::query as lookup_query;
 pub use lookup::{KeyHead, Lookup, look_up};
 pub use outdated::{Progress, addresses, count, outdated, progress};
+pub(crate) use place::SETTLE;
 
 row! {
     /// A stored score.
@@ -44,11 +46,20 @@ impl Stored {
     }
 }
 
+macro_rules! stored {
+    ($more:literal) => {
+        concat!("SELECT ", stored_columns!(), " FROM scores WHERE scorer_id = $1 AND address = $2", $more)
+    };
+}
+
 /// The score of a scorer that is known to be the workspace's.
 pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> Query {
-    sql(concat!("SELECT ", stored_columns!(), " FROM scores WHERE scorer_id = $1 AND address = $2"))
-        .bind(scorer)
-        .bind(address)
+    sql(stored!("")).bind(scorer).bind(address)
+}
+
+/// The same on SQLite, if the score lies in its place.
+pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> Query {
+    sql(stored!(" AND rowid = $3")).bind(scorer).bind(address).bind(place::place(scorer, address))
 }
 
 /// A score to store.
@@ -73,26 +84,42 @@ pub struct NewScore {
     pub body: String,
 }
 
+macro_rules! put {
+    ($column:literal, $value:literal) => {
+        concat!(
+            "INSERT INTO scores (scorer_id, address, workspace_id, score, computed_at, valid_until, revision, \
+             stale, in_history, body",
+            $column,
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
+            $value,
+            ") ON CONFLICT (scorer_id, address) DO UPDATE SET score = excluded.score, \
+             computed_at = excluded.computed_at, valid_until = excluded.valid_until, \
+             revision = excluded.revision, stale = excluded.stale, in_history = excluded.in_history, \
+             body = excluded.body"
+        )
+    };
+}
+
+const PUT: &str = put!("", "");
+/// Where another row has the place, SQLite chooses one.
+const PUT_IN_PLACE: &str =
+    put!(", rowid", ", CASE WHEN EXISTS (SELECT 1 FROM scores WHERE rowid = $11) THEN NULL ELSE $11 END");
+
 /// Stores a score in the place of the one before. The address must be locked (see [`crate::holders`]).
 pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore) -> Result<(), StoreError> {
-    let query = sql(
-        "INSERT INTO scores (scorer_id, address, workspace_id, score, computed_at, valid_until, revision, \
-         stale, in_history, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
-         ON CONFLICT (scorer_id, address) DO UPDATE SET score = excluded.score, \
-         computed_at = excluded.computed_at, valid_until = excluded.valid_until, \
-         revision = excluded.revision, stale = excluded.stale, in_history = excluded.in_history, \
-         body = excluded.body",
-    )
-    .bind(new.scorer)
-    .bind(new.address)
-    .bind(workspace)
-    .bind(new.score)
-    .bind(new.computed_at)
-    .bind(new.valid_until)
-    .bind(new.revision)
-    .bind(false)
-    .bind(new.in_history)
-    .bind(&new.body);
+    let sqlite = executor.engine() == Engine::Sqlite;
+    let query = sql(if sqlite { PUT_IN_PLACE } else { PUT })
+        .bind(new.scorer)
+        .bind(new.address)
+        .bind(workspace)
+        .bind(new.score)
+        .bind(new.computed_at)
+        .bind(new.valid_until)
+        .bind(new.revision)
+        .bind(false)
+        .bind(new.in_history)
+        .bind(&new.body);
+    let query = if sqlite { query.bind(place::place(new.scorer, new.address)) } else { query };
     executor.execute(query).await.map(|_| ())
 }
 

@@ -5,9 +5,9 @@ use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use tokio::time::Instant;
 
 use super::heads::{Head, Moment};
-use super::{Stored, stored_query};
+use super::{Stored, in_place_query, stored_query};
 use crate::db::{FromRow, Query, Row, sql};
-use crate::{Executor, Store, StoreError};
+use crate::{Engine, Executor, Store, StoreError};
 
 /// What a key may do, as far as a request for a score asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl FromRow for Lookup {
 }
 
 /// The key of a hash, unless it is unknown or revoked, and through its workspace the scorer and the
-/// stored score: one statement, three index reads, or only the last of them where the first two were read a moment
+/// stored score: one statement, three index reads, or only the score's where the first two were read a moment
 /// ago. It lies behind what other processes commit by two milliseconds at most.
 pub async fn look_up(
     store: &Store,
@@ -76,8 +76,8 @@ pub async fn look_up(
 ) -> Result<Option<Lookup>, StoreError> {
     let now = Moment { commits: store.backend().commits(), at: Instant::now() };
     if let Some(Head { key, revision }) = store.heads().find(key_hash, scorer, now) {
-        let stored: Option<Stored> = match revision {
-            Some(_) => store.optional(stored_query(scorer, address).relaxed()).await?,
+        let stored = match revision {
+            Some(_) => stored(store, scorer, address).await?,
             None => None,
         };
         // Where another process has already scored by terms that are new here, both are read anew.
@@ -90,6 +90,16 @@ pub async fn look_up(
         store.heads().remember(key_hash, scorer, Head { key: key.clone(), revision: *revision }, now);
     }
     Ok(found)
+}
+
+async fn stored(store: &Store, scorer: ScorerId, address: EvmAddress) -> Result<Option<Stored>, StoreError> {
+    if store.engine() == Engine::Sqlite {
+        let found: Option<Stored> = store.optional(in_place_query(scorer, address).relaxed()).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    store.optional(stored_query(scorer, address).relaxed()).await
 }
 
 pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {

@@ -32,6 +32,7 @@ mod people;
 mod proofs;
 mod push;
 mod schema;
+mod score_places;
 mod scorers;
 mod scores;
 mod stamps;
