@@ -28,6 +28,19 @@ function subscription() {
   };
 }
 
+/**
+ * In the page: the notification of a tag as soon as it is shown, or nothing after half a minute. `waitForFunction`
+ * would take the promise of the first look for the answer.
+ */
+async function notificationOf(tag) {
+  const registration = await navigator.serviceWorker.ready;
+  for (const end = performance.now() + 30_000; performance.now() < end; ) {
+    const [notification] = await registration.getNotifications({ tag });
+    if (notification) return { title: notification.title, path: notification.data.path };
+    await new Promise(requestAnimationFrame);
+  }
+}
+
 test("a browser is allowed to notify, is told of a request, and opens it", async () => {
   await world.asOwner(async (page) => {
     const context = page.context();
@@ -57,12 +70,8 @@ test("a browser is allowed to notify, is told of a request, and opens it", async
     const data = JSON.stringify({ title: "Acme: approval needed", body: "default-agent", path: `/approve/${txn}`, tag: txn });
     const registrationId = await registered;
     await cdp.send("ServiceWorker.deliverPushMessage", { origin: world.server.base, registrationId, data });
-    const shown = await page.waitForFunction(async (tag) => {
-      const registration = await navigator.serviceWorker.getRegistration();
-      const [notification] = (await registration?.getNotifications({ tag })) ?? [];
-      return notification && { title: notification.title, path: notification.data.path };
-    }, txn);
-    assert.deepEqual(await shown.jsonValue(), { title: "Acme: approval needed", path: `/approve/${txn}` });
+    const shown = await page.evaluate(notificationOf, txn);
+    assert.deepEqual(shown, { title: "Acme: approval needed", path: `/approve/${txn}` });
 
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("That browser is not notified any more.").waitFor();
