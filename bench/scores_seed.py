@@ -16,6 +16,7 @@ EXPIRES = "2099-01-01T00:00:00.000000+00:00"
 EXPIRES_AT = 4070908800000
 AT = 1767225600000
 
+# A record as it is answered, without its address, and as Pyxis stores it (pyxis-core, score/stored.rs).
 ENTRIES = ",".join(
     f'"Stamp#{n}":{{"score":"1.00000","dedup":false,"expiration_date":"{EXPIRES}"}}' for n in range(STAMPS)
 )
@@ -23,6 +24,7 @@ HEAD, TAIL = '{"address":"0x', (
     '","score":"5.00000","passing_score":false,"last_score_timestamp":"2026-01-01T00:00:00.000000+00:00",'
     f'"expiration_timestamp":"{EXPIRES}","threshold":"20.00000","error":null,"stamps":{{{ENTRIES}}}}}'
 )
+STORED = f"500000 2000000 {AT} {EXPIRES_AT} 0" + "".join(f" 100000 {EXPIRES_AT} 0 Stamp#{n}" for n in range(STAMPS))
 CREDENTIAL = '{"type":["VerifiableCredential"],"proof":{"type":"None"},"padding":"' + "x" * 400 + '"}'
 
 
@@ -47,12 +49,21 @@ def scores(address, digest, series, names, key, place):
         f"{digest('n.n', 's.s')}, {EXPIRES_AT} FROM {series} CROSS JOIN {names}, workspaces w",
         f"INSERT INTO scores ({column}scorer_id, address, workspace_id, score, computed_at, valid_until, revision, "
         f"stale, in_history, body) SELECT {value}1, {address('n.n')}, w.id, 500000, {AT}, {EXPIRES_AT}, s.revision, "
-        f"{key}, NOT ({key}), '{HEAD}' || lower({address('n.n', True)}) || '{TAIL}' "
-        f"FROM {series}, workspaces w, scorers s WHERE s.id = 1",
+        f"{key}, NOT ({key}), '{STORED}' FROM {series}, workspaces w, scorers s WHERE s.id = 1",
     ]
 
 
-def statements(address, digest, series, key, addresses, newcomers, place=None):
+def bare_scores(address, series, bytes_type):
+    """The answers as they are, for the servers that Pyxis is measured against."""
+    return [
+        f"CREATE TABLE bare_scores (scorer_id BIGINT NOT NULL, address {bytes_type} NOT NULL, body TEXT NOT NULL, "
+        "PRIMARY KEY (scorer_id, address))",
+        f"INSERT INTO bare_scores SELECT 1, {address('n.n')}, "
+        f"'{HEAD}' || lower({address('n.n', True)}) || '{TAIL}' FROM {series}",
+    ]
+
+
+def statements(address, digest, series, key, bytes_type, addresses, newcomers, place=None):
     """Everything. `series(name, first, last)` is a table of numbers."""
     old, names = series("n", 1, addresses), series("s", 0, STAMPS - 1)
     new, more_names = series("n", addresses + 1, addresses + newcomers), series("s", 0, NEWCOMER_STAMPS - 1)
@@ -60,6 +71,7 @@ def statements(address, digest, series, key, addresses, newcomers, place=None):
         "UPDATE api_keys SET stamps_tier = 4, stamps_limit = 1000000000",
         *stamps(address, digest, old, names),
         *scores(address, digest, old, names, key, place),
+        *bare_scores(address, old, bytes_type),
         *stamps(address, digest, new, more_names),
         f"INSERT INTO stamp_credentials SELECT id, '{CREDENTIAL}' FROM stamps",
     ]
@@ -86,6 +98,7 @@ def sqlite(addresses, path, newcomers):
         lambda n, s: f"digest({n}, {s})",
         series,
         "0",
+        "BLOB",
         addresses,
         newcomers,
         lambda n: f"place({n})",
@@ -107,6 +120,7 @@ def sql(addresses, newcomers):
         lambda n, s: f"decode(lpad(to_hex({n}::bigint * 32 + {s}), 64, '0'), 'hex')",
         lambda name, first, last: f"generate_series({first}, {last}) {name}({name})",
         "false",
+        "BYTEA",
         addresses,
         newcomers,
     )

@@ -1,4 +1,5 @@
-//! The least that can answer a score on axum: no key, no limit, no scorer, no history.
+//! The least that can answer a score on axum: no key, no limit, no scorer, no history; the record is stored as it is
+//! answered.
 //!
 //! `scores-bare ADDRESS constant` answers one record for every address; `scores-bare ADDRESS memory FILE` each
 //! address its own, which it read before. `scores-bare ADDRESS FILE` and `scores-bare ADDRESS postgres://…` look the
@@ -20,7 +21,7 @@ use tokio_postgres::{NoTls, Statement};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const QUERY: &str = "SELECT body FROM scores WHERE scorer_id = $1 AND address = $2";
+const QUERY: &str = "SELECT body FROM bare_scores WHERE scorer_id = $1 AND address = $2";
 const CONNECTIONS: usize = 4;
 
 type Place = (i64, [u8; 20]);
@@ -99,7 +100,7 @@ fn constant() -> String {
 /// Every record of a database.
 fn read_all(path: &str) -> Result<HashMap<Place, Box<str>>> {
     let connection = rusqlite::Connection::open(path)?;
-    let mut statement = connection.prepare("SELECT scorer_id, address, body FROM scores")?;
+    let mut statement = connection.prepare("SELECT scorer_id, address, body FROM bare_scores")?;
     let record = |row: &rusqlite::Row<'_>| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
     Ok(statement.query_map((), record)?.collect::<rusqlite::Result<_>>()?)
 }

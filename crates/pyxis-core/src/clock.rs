@@ -44,12 +44,37 @@ impl UnixMillis {
     /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
     /// `2026-01-31T09:05:00.250000+00:00`. Moments beyond the year 9999 are shown as its end.
     pub fn to_iso_micros(self) -> String {
+        let mut text = String::with_capacity(ISO_MICROS.len());
+        self.push_iso_micros(&mut text);
+        text
+    }
+
+    /// Appends the same to `text`. An answered score has one for each of its Stamps, so this formats by hand.
+    pub fn push_iso_micros(self, text: &mut String) {
         let end = if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
         let shown = jiff::Timestamp::from_millisecond(self.0).unwrap_or(end);
-        let mut text = format!("{shown:.6}");
-        text.truncate(text.len() - 1);
-        text.push_str("+00:00");
-        text
+        let at = jiff::tz::Offset::UTC.to_datetime(shown);
+        let Ok(year) = u32::try_from(at.year()) else {
+            // Before the year 0, which has a form of its own.
+            text.push_str(format!("{shown:.6}").trim_end_matches('Z'));
+            text.push_str("+00:00");
+            return;
+        };
+        let part = |part: i8| u32::from(part.unsigned_abs());
+        let micros = at.subsec_nanosecond().unsigned_abs() / 1000;
+        let mut digits = *ISO_MICROS;
+        for (place, value) in [
+            (0..4, year),
+            (5..7, part(at.month())),
+            (8..10, part(at.day())),
+            (11..13, part(at.hour())),
+            (14..16, part(at.minute())),
+            (17..19, part(at.second())),
+            (20..26, micros),
+        ] {
+            write_digits(&mut digits[place], value);
+        }
+        text.push_str(str::from_utf8(&digits).unwrap_or_default());
     }
 
     /// Reads an RFC 3339 timestamp with any offset; `None` if it is not one.
@@ -61,6 +86,17 @@ impl UnixMillis {
 impl fmt::Debug for UnixMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_rfc3339())
+    }
+}
+
+/// What the digits of a timestamp are written over.
+const ISO_MICROS: &[u8; 32] = b"0000-00-00T00:00:00.000000+00:00";
+
+/// The last digits of `value`, as many as there is room for.
+fn write_digits(room: &mut [u8], mut value: u32) {
+    for digit in room.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(value % 10).unwrap_or_default();
+        value /= 10;
     }
 }
 
@@ -131,6 +167,20 @@ mod tests {
         assert_eq!(UnixMillis(1_767_225_600_250).to_iso_micros(), "2026-01-01T00:00:00.250000+00:00");
         assert_eq!(UnixMillis(1_767_225_600_000).to_iso_micros(), "2026-01-01T00:00:00.000000+00:00");
         assert_eq!(UnixMillis(i64::MAX).to_iso_micros(), "9999-12-30T22:00:00.999999+00:00");
+    }
+
+    #[test]
+    fn every_moment_is_written_as_the_library_writes_it() {
+        let mut step = 1_i64;
+        for at in (0..2000).flat_map(|_| {
+            step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            [step >> 8, step >> 16, step >> 20, step >> 24, step >> 40]
+        }) {
+            let Ok(shown) = jiff::Timestamp::from_millisecond(at) else { continue };
+            let wanted = format!("{shown:.6}").replace('Z', "+00:00");
+            assert_eq!(UnixMillis(at).to_iso_micros(), wanted);
+        }
+        assert_eq!(UnixMillis(i64::MIN).to_iso_micros(), "-009999-01-02T01:59:59.000000+00:00");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 /// One, in the unit of [`Decimal`].
 const ONE: i64 = 100_000;
 const PLACES: usize = 5;
+/// Bytes of the longest: a sign, all digits of 64 bits and the point.
+const LONGEST: usize = 21;
 /// Digits before the point: sums of millions of the largest still fit 64 bits.
 const WHOLE_DIGITS: usize = 7;
 
@@ -35,6 +37,34 @@ impl Decimal {
     /// In hundred-thousandths.
     pub const fn units(self) -> i64 {
         self.0
+    }
+
+    /// Appends it to `text` as it is displayed.
+    pub fn push_to(self, text: &mut String) {
+        text.push_str(self.digits(&mut [0; LONGEST]));
+    }
+
+    /// Written from the last digit to the first.
+    fn digits(self, room: &mut [u8; LONGEST]) -> &str {
+        let mut start = LONGEST;
+        let mut put = |byte| {
+            start -= 1;
+            room[start] = byte;
+        };
+        let mut units = self.0.unsigned_abs();
+        let mut count = 0;
+        while units > 0 || count <= PLACES {
+            if count == PLACES {
+                put(b'.');
+            }
+            put(b'0' + u8::try_from(units % 10).unwrap_or_default());
+            units /= 10;
+            count += 1;
+        }
+        if self.0 < 0 {
+            put(b'-');
+        }
+        str::from_utf8(&room[start..]).unwrap_or_default()
     }
 }
 
@@ -63,10 +93,7 @@ impl FromStr for Decimal {
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let units = self.0.unsigned_abs();
-        let one = ONE.unsigned_abs();
-        write!(f, "{sign}{}.{:0>PLACES$}", units / one, units % one)
+        f.write_str(self.digits(&mut [0; LONGEST]))
     }
 }
 

@@ -1,12 +1,14 @@
 //! Scores: a pure function of Stamps, claims, weights, threshold and time (Spec 1, Score record).
 
 mod record;
+mod stored;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
 pub use record::Record;
+pub use stored::{DamagedRecord, stored_to_json};
 
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;

@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WebhookId, WorkspaceId};
-use pyxis_core::score::Settled;
+use pyxis_core::score::{Settled, stored_to_json};
 use pyxis_core::webhook::{ScoreChanged, WebhookEvent};
 use pyxis_store::outbox::{self, Message, Outbox};
 use pyxis_store::{Store, Tx, scores};
@@ -68,8 +68,9 @@ impl Before {
         if endpoints.is_empty() {
             return Ok(None);
         }
-        let stored = scores::of_many(&mut *tx, workspace, scorer, &[address]).await?;
-        let known = stored.first().and_then(|found| serde_json::from_str(&found.stored.body).ok());
+        let stored = scores::of_many(&mut *tx, workspace, scorer, &[address]).await?.pop();
+        let record = stored.and_then(|found| stored_to_json(address, found.stored.body).ok());
+        let known = record.and_then(|record| serde_json::from_str(&record).ok());
         Ok(known.map(|Known { score, passing_score }| Self { endpoints, score, passing: passing_score }))
     }
 

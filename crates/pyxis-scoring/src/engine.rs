@@ -54,7 +54,8 @@ pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -
 /// The record of an address that never had a Stamp.
 pub async fn nothing(store: &Store, place: Place, now: UnixMillis) -> Result<String> {
     let terms = terms(store.clone(), place).await?;
-    Ok(record(place.address, &terms, now, &settled(place.address, &[], &[], &terms, now), None))
+    let settled = settled(place.address, &[], &[], &terms, now);
+    Ok(record(place.address, &terms, now, &settled, None).to_json())
 }
 
 /// The score as it would be stored, and what it is made of; stores nothing.
@@ -90,7 +91,9 @@ async fn settle_in(
     let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, &taken).await?;
     scores::mark_stale(tx, workspace, &others).await?;
     let before = Before::read(tx, place).await?;
-    let body = record(address, &terms, now, &settled, live.error().as_deref());
+    let error = live.error();
+    let record = record(address, &terms, now, &settled, error.as_deref());
+    let body = record.to_stored();
     let new = NewScore {
         scorer,
         address,
@@ -108,7 +111,7 @@ async fn settle_in(
     if answer {
         score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;
     }
-    Ok(Some(body))
+    Ok(Some(record.to_json()))
 }
 
 async fn terms(store: Store, place: Place) -> Result<Terms> {
@@ -130,12 +133,12 @@ fn settled(
     settle(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
 
-fn record(
+fn record<'a>(
     address: EvmAddress,
     terms: &Terms,
     computed_at: UnixMillis,
-    settled: &Settled,
-    error: Option<&str>,
-) -> String {
-    Record { address, threshold: terms.threshold, computed_at, settled, error }.to_json()
+    settled: &'a Settled,
+    error: Option<&'a str>,
+) -> Record<'a> {
+    Record { address, threshold: terms.threshold, computed_at, settled, error }
 }

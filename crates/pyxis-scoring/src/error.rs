@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::score::DamagedRecord;
 use pyxis_store::StoreError;
 use serde_json::{Value, json};
 
@@ -85,6 +86,12 @@ pub struct Parameter {
     pub kind: &'static str,
     /// What to do.
     pub message: &'static str,
+}
+
+impl From<DamagedRecord> for Error {
+    fn from(error: DamagedRecord) -> Self {
+        Self::Internal(error.into())
+    }
 }
 
 impl From<StoreError> for Error {

@@ -7,7 +7,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Keeps a score record. One that was computed at the same moment is replaced.
+/// Keeps a score record, as it is stored. One that was computed at the same moment is replaced.
 pub async fn insert(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -27,7 +27,7 @@ pub async fn insert(
     executor.execute(query).await.map(|_| ())
 }
 
-/// The latest score record that was computed before a moment.
+/// The latest score record that was computed before a moment, as it is stored.
 pub async fn latest_before(
     executor: impl Executor,
     workspace: WorkspaceId,

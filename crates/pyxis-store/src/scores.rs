@@ -34,7 +34,7 @@ row! {
         stale: bool,
         /// Whether it was answered, and so belongs to history.
         in_history: bool,
-        /// The score record as JSON.
+        /// The score record as it is stored ([`pyxis_core::score::stored_to_json`]).
         body: String,
     }
 }
@@ -80,7 +80,7 @@ pub struct NewScore {
     /// Whether it is about to be answered. Its row of history is the caller's to add, in the same
     /// transaction.
     pub in_history: bool,
-    /// The score record as JSON.
+    /// The score record as it is stored ([`pyxis_core::score::Record::to_stored`]).
     pub body: String,
 }
 

@@ -1,14 +1,11 @@
 //! The score record as it is answered.
 
-use std::fmt::Write;
-
-use super::{Entry, Settled};
+use super::Settled;
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 
-/// A score with what is shown beside it (Spec 1, Score record). It is written once, when it is
-/// computed, and stored as it will be answered.
+/// A score with what is shown beside it (Spec 1, Score record). It is made once, when it is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// The scored address.
@@ -31,45 +28,112 @@ impl Record<'_> {
     /// The JSON object, with its members in the order of the specification.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut json = String::with_capacity(FRAME + ENTRY * self.settled.stamps.len());
-        let Self { address, threshold, computed_at, settled, error } = self;
-        let expires =
-            settled.expires_at.map_or("null".to_owned(), |at| format!("\"{}\"", at.to_iso_micros()));
-        let error = serde_json::Value::from(*error);
-        // Writing to a String does not fail.
-        let _ = write!(
-            json,
-            "{{\"address\":\"{address}\",\"score\":\"{}\",\"passing_score\":{},\
-             \"last_score_timestamp\":\"{}\",\"expiration_timestamp\":{expires},\
-             \"threshold\":\"{threshold}\",\"error\":{error},\"stamps\":{{",
-            settled.score,
-            settled.passing,
-            computed_at.to_iso_micros(),
-        );
-        for (index, entry) in settled.stamps.iter().enumerate() {
-            if index > 0 {
-                json.push(',');
-            }
-            push_entry(&mut json, entry);
+        let stamps = self.lines();
+        let mut json = String::with_capacity(FRAME + ENTRY * stamps.len());
+        self.frame().open(&mut json, self.address, self.error_json().as_deref());
+        for (index, line) in stamps.enumerate() {
+            line.write(&mut json, index == 0);
         }
-        json.push_str("}}");
+        close(&mut json);
         json
+    }
+
+    pub(super) fn frame(&self) -> Frame {
+        let Settled { score, passing, expires_at, .. } = *self.settled;
+        Frame { score, threshold: self.threshold, computed_at: self.computed_at, expires_at, passing }
+    }
+
+    pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = Line<'_>> {
+        self.settled.stamps.iter().map(|entry| Line {
+            name: entry.provider.as_str(),
+            score: entry.score,
+            dedup: entry.dedup,
+            expires_at: entry.expires_at,
+        })
+    }
+
+    pub(super) fn error_json(&self) -> Option<String> {
+        self.error.map(|error| serde_json::Value::from(error).to_string())
     }
 }
 
-fn push_entry(json: &mut String, entry: &Entry) {
-    json.push('"');
-    // A name is printable ASCII: only these two must be escaped (RFC 8259, section 7).
-    for character in entry.provider.as_str().chars() {
+/// What a record says of the score as a whole.
+pub(super) struct Frame {
+    pub(super) score: Decimal,
+    pub(super) threshold: Decimal,
+    pub(super) computed_at: UnixMillis,
+    pub(super) expires_at: Option<UnixMillis>,
+    pub(super) passing: bool,
+}
+
+impl Frame {
+    /// Everything before the Stamps.
+    pub(super) fn open(&self, json: &mut String, address: EvmAddress, error: Option<&str>) {
+        json.push_str("{\"address\":\"");
+        json.push_str(str::from_utf8(&address.to_ascii()).unwrap_or_default());
+        json.push_str("\",\"score\":\"");
+        self.score.push_to(json);
+        json.push_str("\",\"passing_score\":");
+        json.push_str(boolean(self.passing));
+        json.push_str(",\"last_score_timestamp\":\"");
+        self.computed_at.push_iso_micros(json);
+        json.push_str("\",\"expiration_timestamp\":");
+        match self.expires_at {
+            None => json.push_str("null"),
+            Some(at) => {
+                json.push('"');
+                at.push_iso_micros(json);
+                json.push('"');
+            }
+        }
+        json.push_str(",\"threshold\":\"");
+        self.threshold.push_to(json);
+        json.push_str("\",\"error\":");
+        json.push_str(error.unwrap_or("null"));
+        json.push_str(",\"stamps\":{");
+    }
+}
+
+/// What it says of one Stamp.
+pub(super) struct Line<'a> {
+    pub(super) name: &'a str,
+    pub(super) score: Decimal,
+    pub(super) dedup: bool,
+    pub(super) expires_at: UnixMillis,
+}
+
+impl Line<'_> {
+    pub(super) fn write(&self, json: &mut String, first: bool) {
+        json.push_str(if first { "\"" } else { ",\"" });
+        push_escaped(json, self.name);
+        json.push_str("\":{\"score\":\"");
+        self.score.push_to(json);
+        json.push_str("\",\"dedup\":");
+        json.push_str(boolean(self.dedup));
+        json.push_str(",\"expiration_date\":\"");
+        self.expires_at.push_iso_micros(json);
+        json.push_str("\"}");
+    }
+}
+
+/// Everything after the Stamps.
+pub(super) fn close(json: &mut String) {
+    json.push_str("}}");
+}
+
+/// A name is printable ASCII: only these two must be escaped (RFC 8259, section 7).
+fn push_escaped(json: &mut String, name: &str) {
+    if !name.contains(['"', '\\']) {
+        return json.push_str(name);
+    }
+    for character in name.chars() {
         if matches!(character, '"' | '\\') {
             json.push('\\');
         }
         json.push(character);
     }
-    let expires = entry.expires_at.to_iso_micros();
-    let _ = write!(
-        json,
-        "\":{{\"score\":\"{}\",\"dedup\":{},\"expiration_date\":\"{expires}\"}}",
-        entry.score, entry.dedup
-    );
+}
+
+const fn boolean(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
 }

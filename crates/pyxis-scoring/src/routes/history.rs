@@ -3,6 +3,7 @@
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use pyxis_core::score::stored_to_json;
 use pyxis_store::score_history;
 
 use super::parameters::{Query, Segments};
@@ -31,7 +32,8 @@ pub(crate) async fn get_history(
         let address = segments.address()?;
         let found =
             score_history::latest_before(&state.store, caller.workspace, scorer.id, address, before).await?;
-        Ok(json(format!("{{\"items\":[{}]}}", found.unwrap_or_default())))
+        let record = found.map(|stored| stored_to_json(address, stored)).transpose()?;
+        Ok(json(format!("{{\"items\":[{}]}}", record.unwrap_or_default())))
     })
     .await
 }

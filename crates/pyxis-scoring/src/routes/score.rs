@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
+use pyxis_core::score::stored_to_json;
 use pyxis_store::scores::{self, Lookup, Stored};
 use pyxis_store::{holders, scorers};
 
@@ -88,19 +89,20 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     let place = Place { workspace: found.key.workspace_id, scorer, address };
     let now = state.now();
     match found.stored {
-        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored).await,
+        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored, now).await,
         _ => computed(state, place, now).await,
     }
     .map(json)
 }
 
-/// The body of a stored score, which the first answer makes history.
-async fn answered(state: &State, place: Place, stored: Stored) -> Result<String> {
+/// The record of a stored score, which the first answer makes history. A damaged one is computed anew.
+async fn answered(state: &State, place: Place, stored: Stored, now: UnixMillis) -> Result<String> {
     let Place { workspace, scorer, address } = place;
+    let Ok(record) = stored_to_json(address, stored.body) else { return computed(state, place, now).await };
     if !stored.in_history {
         scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?;
     }
-    Ok(stored.body)
+    Ok(record)
 }
 
 /// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
@@ -149,7 +151,7 @@ pub(super) async fn current(state: &State, place: Place, revision: i64) -> Resul
     let now = state.now();
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
-        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored).await,
+        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored, now).await,
         _ => computed(state, place, now).await,
     }
 }

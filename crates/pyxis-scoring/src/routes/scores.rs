@@ -7,6 +7,7 @@ use axum::extract::State as Extract;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::score::stored_to_json;
 use pyxis_store::{holders, scores};
 use serde::Deserialize;
 
@@ -67,7 +68,7 @@ pub(crate) async fn list_scores(
     .await
 }
 
-/// The record of each address: stored ones by one read, the rest computed.
+/// The record of each address: stored ones by one read, the rest (and what is damaged) computed.
 async fn bodies(
     state: &State,
     addresses: &[EvmAddress],
@@ -82,10 +83,9 @@ async fn bodies(
         return Ok(HashMap::new());
     };
     let stored = scores::of_many(&state.store, workspace, scorer, &wanted).await?;
-    let mut bodies: HashMap<EvmAddress, String> = stored
-        .into_iter()
-        .filter(|found| found.stored.is_fresh(revision, now))
-        .map(|found| (found.address, found.stored.body))
+    let fresh = stored.into_iter().filter(|found| found.stored.is_fresh(revision, now));
+    let mut bodies: HashMap<EvmAddress, String> = fresh
+        .filter_map(|found| Some((found.address, stored_to_json(found.address, found.stored.body).ok()?)))
         .collect();
     wanted.retain(|address| !bodies.contains_key(address));
     let known = holders::known(&state.store, workspace, &wanted).await?;

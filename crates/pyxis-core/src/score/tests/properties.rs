@@ -89,4 +89,37 @@ proptest! {
         prop_assert_eq!(again.claims.len(), 0);
         prop_assert_eq!((again.score, again.stamps), (first.score, first.stamps));
     }
+
+    #[test]
+    fn what_is_stored_reads_back_as_the_answer(
+        score in any::<i64>(), threshold in any::<i64>(), computed_at in any::<i64>(),
+        expires_at in proptest::option::of(any::<i64>()), passing in any::<bool>(),
+        entries in prop::collection::vec(("[!-~]{1,100}", any::<i64>(), any::<bool>(), any::<i64>()), 0..20),
+        error in proptest::option::of(any::<String>()),
+    ) {
+        let stamps = entries.into_iter().map(|(provider, score, dedup, expires_at)| Entry {
+            provider: name(&provider),
+            score: Decimal::from_units(score),
+            dedup,
+            expires_at: UnixMillis(expires_at),
+        });
+        let settled = Settled {
+            score: Decimal::from_units(score),
+            passing,
+            expires_at: expires_at.map(UnixMillis),
+            stamps: stamps.collect(),
+            ..settled(1, &[], &[])
+        };
+        let record = Record {
+            address: wallet(7),
+            threshold: Decimal::from_units(threshold),
+            computed_at: UnixMillis(computed_at),
+            settled: &settled,
+            error: error.as_deref(),
+        };
+        let json = stored_to_json(record.address, record.to_stored()).unwrap();
+        prop_assert_eq!(&json, &record.to_json());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(value["error"].as_str(), error.as_deref());
+    }
 }

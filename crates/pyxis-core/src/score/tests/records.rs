@@ -53,3 +53,44 @@ fn what_kept_a_score_from_being_whole_stands_in_it_as_text() {
     let json: serde_json::Value = serde_json::from_str(&record.to_json()).unwrap();
     assert_eq!(json["error"].as_str(), error);
 }
+
+fn stored(record: &Record<'_>) -> String {
+    stored_to_json(record.address, record.to_stored()).unwrap()
+}
+
+#[test]
+fn what_is_stored_is_short_and_reads_back_as_the_answer() {
+    let settled = settled(1, &[stamp("D", 9, "d"), stamp("A", 5, "a")], &[claim("a", 2, 7)]);
+    let whole = Record {
+        address: wallet(0xab),
+        threshold: decimal("20"),
+        computed_at: day(1),
+        settled: &settled,
+        error: None,
+    };
+    assert_eq!(whole.to_stored(), "10000 2000000 86400000 777600000 0 0 604800000 1 A 10000 777600000 0 D");
+    assert_eq!(stored(&whole), whole.to_json());
+    let partly = Record { error: Some("a \"quoted\" {1}\n 0 \u{e9}"), ..whole };
+    assert_eq!(stored(&partly), partly.to_json());
+}
+
+#[test]
+fn a_record_that_was_stored_as_json_is_answered_as_it_is() {
+    let json = record(&settled(1, &[stamp("A", 5, "a")], &[]));
+    assert_eq!(stored_to_json(wallet(1), json.clone()).unwrap(), json);
+}
+
+#[test]
+fn a_damaged_record_is_told_and_not_guessed() {
+    let whole = "10000 2000000 86400000 - 0 0 604800000 1 A";
+    assert!(stored_to_json(wallet(1), whole.to_owned()).is_ok());
+    let mut damaged =
+        vec![String::new(), format!(" {whole}"), whole.replace("- 0", "- 2"), whole.replace("1 A", "true A")];
+    damaged.extend(
+        ["10000 2000000", "x 2000000 1 - 0", "1 2 3 4", "1 2 3 - 0 5", "1 2 3 - 0 5 6 0"].map(str::to_owned),
+    );
+    damaged.push(format!("{whole} "));
+    for text in damaged {
+        assert_eq!(stored_to_json(wallet(1), text.clone()), Err(DamagedRecord), "{text:?}");
+    }
+}

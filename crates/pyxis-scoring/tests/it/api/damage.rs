@@ -60,6 +60,24 @@ both_engines! {
         assert_eq!((&record["score"], &record["error"]), (&json!("7.00000"), &Value::Null));
     }
 
+    async fn a_damaged_record_is_computed_anew(world: &World) {
+        let scorer = world.scorer("5", WEIGHTS).await;
+        world.verify(wallet(1), "C", "c:1", 20).await;
+        let record = world.record(scorer, wallet(1)).await;
+        for damage in ["x", "400000 500000 5 - 0 7", ""] {
+            let damaged = format!("UPDATE scores SET body = '{damage}'");
+            world.sql(&damaged).await;
+            assert_eq!(world.record(scorer, wallet(1)).await, record, "{damage:?}");
+            world.sql(&damaged).await;
+            let batch = world.scores(scorer, &[wallet(1)]).await;
+            assert_eq!(batch.text, format!("{{\"items\":[{record}]}}"), "{damage:?}");
+        }
+        // What was answered in the past cannot be.
+        world.sql("UPDATE score_history SET body = 'x'").await;
+        let history = world.get(&format!("{}/history?created_at=2026-02-01", score_path(scorer, wallet(1)))).await;
+        assert_eq!(history.status, StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
     async fn a_damaged_stamp_is_renewed_or_removed_like_any_other(world: &World) {
         let scorer = world.scorer("5", WEIGHTS).await;
         for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("C", "c:1")] {

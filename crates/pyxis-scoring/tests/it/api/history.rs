@@ -50,6 +50,20 @@ both_engines! {
         }
     }
 
+    async fn records_that_were_stored_as_they_are_answered_are_answered_so(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1")]).await;
+        world.verify(wallet(1), "A", "a:1", 90).await;
+        let record = world.record(scorer, wallet(1)).await;
+        for table in ["scores", "score_history"] {
+            assert_eq!(world.sql(&format!("SELECT body FROM {table} WHERE body LIKE '{{%'")).await, [""; 0]);
+            world.sql(&format!("UPDATE {table} SET body = '{record}'")).await;
+        }
+        world.on_day(1);
+        assert_eq!(world.record(scorer, wallet(1)).await, record);
+        assert_eq!(world.scores(scorer, &[wallet(1)]).await.text, holding(&record));
+        assert_eq!(before(world, scorer, 1, "2026-01-02").await, holding(&record));
+    }
+
     async fn only_scores_that_were_answered_are_history(world: &World) {
         let scorer = world.scorer("20", &[("A", "1"), ("B", "2"), ("C", "4")]).await;
         world.verify(wallet(1), "A", "a:1", 90).await;
