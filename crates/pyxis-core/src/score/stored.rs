@@ -43,7 +43,8 @@ impl Record<'_> {
     }
 }
 
-/// The record of `address` as it is answered. One that was stored as JSON, as versions up to 0.1 did, already is.
+/// The record of `address` as it is answered. One that was stored as JSON, as it once
+/// was, already is.
 pub fn stored_to_json(address: EvmAddress, stored: String) -> Result<String, DamagedRecord> {
     if stored.starts_with('{') {
         return Ok(stored);
