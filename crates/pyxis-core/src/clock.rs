@@ -44,20 +44,20 @@ impl UnixMillis {
     /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
     /// `2026-01-31T09:05:00.250000+00:00`. Moments beyond the year 9999 are shown as its end.
     pub fn to_iso_micros(self) -> String {
-        let mut text = String::with_capacity(ISO_MICROS.len());
+        let mut text = Vec::with_capacity(ISO_MICROS.len());
         self.push_iso_micros(&mut text);
-        text
+        String::from_utf8(text).unwrap_or_default()
     }
 
     /// Appends the same to `text`. An answered score has one for each of its Stamps, so this formats by hand.
-    pub fn push_iso_micros(self, text: &mut String) {
+    pub fn push_iso_micros(self, text: &mut Vec<u8>) {
         let end = if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
         let shown = jiff::Timestamp::from_millisecond(self.0).unwrap_or(end);
         let at = jiff::tz::Offset::UTC.to_datetime(shown);
         let Ok(year) = u32::try_from(at.year()) else {
             // Before the year 0, which has a form of its own.
-            text.push_str(format!("{shown:.6}").trim_end_matches('Z'));
-            text.push_str("+00:00");
+            text.extend_from_slice(format!("{shown:.6}").trim_end_matches('Z').as_bytes());
+            text.extend_from_slice(b"+00:00");
             return;
         };
         let part = |part: i8| u32::from(part.unsigned_abs());
@@ -74,7 +74,7 @@ impl UnixMillis {
         ] {
             write_digits(&mut digits[place], value);
         }
-        text.push_str(str::from_utf8(&digits).unwrap_or_default());
+        text.extend_from_slice(&digits);
     }
 
     /// Reads an RFC 3339 timestamp with any offset; `None` if it is not one.

@@ -40,12 +40,12 @@ impl Decimal {
     }
 
     /// Appends it to `text` as it is displayed.
-    pub fn push_to(self, text: &mut String) {
-        text.push_str(self.digits(&mut [0; LONGEST]));
+    pub fn push_to(self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.digits(&mut [0; LONGEST]));
     }
 
     /// Written from the last digit to the first.
-    fn digits(self, room: &mut [u8; LONGEST]) -> &str {
+    fn digits(self, room: &mut [u8; LONGEST]) -> &[u8] {
         let mut start = LONGEST;
         let mut put = |byte| {
             start -= 1;
@@ -64,7 +64,7 @@ impl Decimal {
         if self.0 < 0 {
             put(b'-');
         }
-        str::from_utf8(&room[start..]).unwrap_or_default()
+        &room[start..]
     }
 }
 
@@ -93,7 +93,7 @@ impl FromStr for Decimal {
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.digits(&mut [0; LONGEST]))
+        f.write_str(str::from_utf8(self.digits(&mut [0; LONGEST])).unwrap_or_default())
     }
 }
 

@@ -29,13 +29,12 @@ impl Record<'_> {
     #[must_use]
     pub fn to_json(&self) -> String {
         let stamps = self.lines();
-        let mut json = String::with_capacity(FRAME + ENTRY * stamps.len());
+        let mut json = Vec::with_capacity(FRAME + ENTRY * stamps.len());
         self.frame().open(&mut json, self.address, self.error_json().as_deref());
         for (index, line) in stamps.enumerate() {
             line.write(&mut json, index == 0);
         }
-        close(&mut json);
-        json
+        close(json).unwrap_or_default()
     }
 
     pub(super) fn frame(&self) -> Frame {
@@ -68,29 +67,28 @@ pub(super) struct Frame {
 
 impl Frame {
     /// Everything before the Stamps.
-    pub(super) fn open(&self, json: &mut String, address: EvmAddress, error: Option<&str>) {
-        json.push_str("{\"address\":\"");
-        json.push_str(str::from_utf8(&address.to_ascii()).unwrap_or_default());
-        json.push_str("\",\"score\":\"");
+    pub(super) fn open(&self, json: &mut Vec<u8>, address: EvmAddress, error: Option<&str>) {
+        json.extend_from_slice(b"{\"address\":\"");
+        json.extend_from_slice(&address.to_ascii());
+        json.extend_from_slice(b"\",\"score\":\"");
         self.score.push_to(json);
-        json.push_str("\",\"passing_score\":");
-        json.push_str(boolean(self.passing));
-        json.push_str(",\"last_score_timestamp\":\"");
+        json.extend_from_slice(match self.passing {
+            true => b"\",\"passing_score\":true,\"last_score_timestamp\":\"".as_slice(),
+            false => b"\",\"passing_score\":false,\"last_score_timestamp\":\"",
+        });
         self.computed_at.push_iso_micros(json);
-        json.push_str("\",\"expiration_timestamp\":");
         match self.expires_at {
-            None => json.push_str("null"),
+            None => json.extend_from_slice(b"\",\"expiration_timestamp\":null,\"threshold\":\""),
             Some(at) => {
-                json.push('"');
+                json.extend_from_slice(b"\",\"expiration_timestamp\":\"");
                 at.push_iso_micros(json);
-                json.push('"');
+                json.extend_from_slice(b"\",\"threshold\":\"");
             }
         }
-        json.push_str(",\"threshold\":\"");
         self.threshold.push_to(json);
-        json.push_str("\",\"error\":");
-        json.push_str(error.unwrap_or("null"));
-        json.push_str(",\"stamps\":{");
+        json.extend_from_slice(b"\",\"error\":");
+        json.extend_from_slice(error.unwrap_or("null").as_bytes());
+        json.extend_from_slice(b",\"stamps\":{");
     }
 }
 
@@ -103,37 +101,36 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    pub(super) fn write(&self, json: &mut String, first: bool) {
-        json.push_str(if first { "\"" } else { ",\"" });
+    pub(super) fn write(&self, json: &mut Vec<u8>, first: bool) {
+        json.extend_from_slice(if first { b"\"".as_slice() } else { b",\"" });
         push_escaped(json, self.name);
-        json.push_str("\":{\"score\":\"");
+        json.extend_from_slice(b"\":{\"score\":\"");
         self.score.push_to(json);
-        json.push_str("\",\"dedup\":");
-        json.push_str(boolean(self.dedup));
-        json.push_str(",\"expiration_date\":\"");
+        json.extend_from_slice(match self.dedup {
+            true => b"\",\"dedup\":true,\"expiration_date\":\"".as_slice(),
+            false => b"\",\"dedup\":false,\"expiration_date\":\"",
+        });
         self.expires_at.push_iso_micros(json);
-        json.push_str("\"}");
+        json.extend_from_slice(b"\"}");
     }
 }
 
-/// Everything after the Stamps.
-pub(super) fn close(json: &mut String) {
-    json.push_str("}}");
+/// The whole, with everything after the Stamps.
+pub(super) fn close(mut json: Vec<u8>) -> Option<String> {
+    json.extend_from_slice(b"}}");
+    String::from_utf8(json).ok()
 }
 
 /// A name is printable ASCII: only these two must be escaped (RFC 8259, section 7).
-fn push_escaped(json: &mut String, name: &str) {
-    if !name.contains(['"', '\\']) {
-        return json.push_str(name);
+fn push_escaped(json: &mut Vec<u8>, name: &str) {
+    let must_be = |byte| matches!(byte, b'"' | b'\\');
+    if !name.bytes().any(must_be) {
+        return json.extend_from_slice(name.as_bytes());
     }
-    for character in name.chars() {
-        if matches!(character, '"' | '\\') {
-            json.push('\\');
+    for byte in name.bytes() {
+        if must_be(byte) {
+            json.push(b'\\');
         }
-        json.push(character);
+        json.push(byte);
     }
-}
-
-const fn boolean(value: bool) -> &'static str {
-    if value { "true" } else { "false" }
 }

@@ -6,7 +6,6 @@
 //! deduplicated or `0`, its name. Behind a line break, the error as JSON if there is one. The address is that of the row.
 
 use std::fmt::Write;
-use std::str::FromStr;
 
 use super::record::{self, Frame, Line, Record};
 use crate::address::EvmAddress;
@@ -43,54 +42,80 @@ impl Record<'_> {
     }
 }
 
-/// The record of `address` as it is answered. One that was stored as JSON, as it once
-/// was, already is.
+/// The record of `address` as it is answered. One that was stored as JSON, as it once was, already is.
 pub fn stored_to_json(address: EvmAddress, stored: String) -> Result<String, DamagedRecord> {
     if stored.starts_with('{') {
         return Ok(stored);
     }
     let (words, error) =
         stored.split_once('\n').map_or((&*stored, None), |(words, error)| (words, Some(error)));
-    let mut words = words.split(' ');
+    let mut words = Words(Some(words));
     let frame = Frame {
-        score: Decimal::from_units(number(words.next())?),
-        threshold: Decimal::from_units(number(words.next())?),
-        computed_at: UnixMillis(number(words.next())?),
-        expires_at: match words.next() {
-            Some("-") => None,
-            word => Some(UnixMillis(number(word)?)),
-        },
-        passing: flag(words.next())?,
+        score: Decimal::from_units(words.number()?),
+        threshold: Decimal::from_units(words.number()?),
+        computed_at: UnixMillis(words.number()?),
+        expires_at: if words.skip("- ") { None } else { Some(UnixMillis(words.number()?)) },
+        passing: words.flag()?,
     };
-    let mut json = String::with_capacity(ROOM + GROWTH * stored.len());
+    let mut json = Vec::with_capacity(ROOM + GROWTH * stored.len());
     frame.open(&mut json, address, error);
     let mut first = true;
-    while let Some(score) = words.next() {
+    while words.0.is_some() {
         let line = Line {
-            score: Decimal::from_units(number(Some(score))?),
-            expires_at: UnixMillis(number(words.next())?),
-            dedup: flag(words.next())?,
-            name: words.next().ok_or(DamagedRecord)?,
+            score: Decimal::from_units(words.number()?),
+            expires_at: UnixMillis(words.number()?),
+            dedup: words.flag()?,
+            name: words.next()?,
         };
         line.write(&mut json, first);
         first = false;
     }
-    record::close(&mut json);
-    Ok(json)
+    record::close(json).ok_or(DamagedRecord)
 }
 
 /// About how long an answer is: this, and so many times the stored text.
 const ROOM: usize = 256;
 const GROWTH: usize = 3;
 
-fn number<N: FromStr>(word: Option<&str>) -> Result<N, DamagedRecord> {
-    word.and_then(|word| word.parse().ok()).ok_or(DamagedRecord)
-}
+/// Words that are still to be read; `None` behind the last.
+struct Words<'a>(Option<&'a str>);
 
-fn flag(word: Option<&str>) -> Result<bool, DamagedRecord> {
-    match word {
-        Some("0") => Ok(false),
-        Some("1") => Ok(true),
-        _ => Err(DamagedRecord),
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Result<&'a str, DamagedRecord> {
+        let rest = self.0.ok_or(DamagedRecord)?;
+        let end = rest.bytes().position(|byte| byte == b' ').unwrap_or(rest.len());
+        self.0 = rest.get(end + 1..);
+        if end == 0 { Err(DamagedRecord) } else { Ok(&rest[..end]) }
+    }
+
+    /// Read as its end is looked for: most words are numbers.
+    fn number(&mut self) -> Result<i64, DamagedRecord> {
+        let rest = self.0.ok_or(DamagedRecord)?;
+        let digits = rest.strip_prefix('-').unwrap_or(rest);
+        let sign = if digits.len() < rest.len() { -1 } else { 1 };
+        let (mut number, mut end) = (0_i64, 0);
+        while let Some(digit) = digits.as_bytes().get(end).filter(|byte| byte.is_ascii_digit()) {
+            let next =
+                number.checked_mul(10).and_then(|tens| tens.checked_add(sign * i64::from(digit - b'0')));
+            number = next.ok_or(DamagedRecord)?;
+            end += 1;
+        }
+        let rest = &digits[end..];
+        self.0 = rest.strip_prefix(' ');
+        if end == 0 || (self.0.is_none() && !rest.is_empty()) { Err(DamagedRecord) } else { Ok(number) }
+    }
+
+    fn flag(&mut self) -> Result<bool, DamagedRecord> {
+        match self.next()? {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(DamagedRecord),
+        }
+    }
+
+    fn skip(&mut self, start: &str) -> bool {
+        let rest = self.0.and_then(|rest| rest.strip_prefix(start));
+        self.0 = rest.or(self.0);
+        rest.is_some()
     }
 }
