@@ -72,10 +72,9 @@ impl Frame {
         json.extend_from_slice(&address.to_ascii());
         json.extend_from_slice(b"\",\"score\":\"");
         self.score.push_to(json);
-        json.extend_from_slice(match self.passing {
-            true => b"\",\"passing_score\":true,\"last_score_timestamp\":\"".as_slice(),
-            false => b"\",\"passing_score\":false,\"last_score_timestamp\":\"",
-        });
+        json.extend_from_slice(b"\",\"passing_score\":");
+        json.extend_from_slice(boolean(self.passing));
+        json.extend_from_slice(b",\"last_score_timestamp\":\"");
         self.computed_at.push_iso_micros(json);
         match self.expires_at {
             None => json.extend_from_slice(b"\",\"expiration_timestamp\":null,\"threshold\":\""),
@@ -106,10 +105,9 @@ impl Line<'_> {
         push_escaped(json, self.name);
         json.extend_from_slice(b"\":{\"score\":\"");
         self.score.push_to(json);
-        json.extend_from_slice(match self.dedup {
-            true => b"\",\"dedup\":true,\"expiration_date\":\"".as_slice(),
-            false => b"\",\"dedup\":false,\"expiration_date\":\"",
-        });
+        json.extend_from_slice(b"\",\"dedup\":");
+        json.extend_from_slice(boolean(self.dedup));
+        json.extend_from_slice(b",\"expiration_date\":\"");
         self.expires_at.push_iso_micros(json);
         json.extend_from_slice(b"\"}");
     }
@@ -133,4 +131,8 @@ fn push_escaped(json: &mut Vec<u8>, name: &str) {
         }
         json.push(byte);
     }
+}
+
+const fn boolean(value: bool) -> &'static [u8] {
+    if value { b"true" } else { b"false" }
 }
