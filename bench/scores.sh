@@ -156,6 +156,13 @@ print_half() {
     done
 }
 
+# growth full|half FIELD: by how much many addresses change it, the median over the rounds, whose two measurements lie
+# side by side: the machine is not as quick in all of them.
+growth() {
+    paste "$work/$1.pyxis-sqlite" "$work/$1.pyxis-few" | awk -v f="$2" '{ print $f / $(f + NF / 2) }' | median |
+        awk '{ printf "%+.0f%%", 100 * ($1 - 1) }'
+}
+
 # batches NAME: milliseconds of a batch of 1,000 addresses, the median of 21 after one to warm up.
 batches() {
     local body number
@@ -220,10 +227,8 @@ for round in $(seq "$rounds"); do
     done
 done
 print_half
-awk -v a="$(column pyxis-sqlite 4)" -v b="$(column pyxis-few 4)" -v n="$addresses" -v few="$few" \
-    'BEGIN { printf "CPU a request with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
-awk -v a="$(at_half pyxis-sqlite 3)" -v b="$(at_half pyxis-few 3)" -v n="$addresses" -v few="$few" \
-    'BEGIN { printf "time of a request (p50 at half load) with %d addresses over %d: %+.0f%%\n", n, few, 100 * (a / b - 1) }'
+echo "with $addresses addresses over $few: CPU a request at full load $(growth full 4), requests a second $(growth full 1)"
+echo "with $addresses addresses over $few: time of a request (p50 at half load) $(growth half 3)"
 for name in pyxis-sqlite pyxis-postgres; do
     if [[ -n ${url[$name]:-} ]]; then
         batches "$name"
