@@ -28,10 +28,11 @@ with sqlite3.connect(pyxis) as database:
 with sqlite3.connect(bare) as database:
     database.execute("PRAGMA journal_mode = WAL")
     database.execute(
-        "CREATE TABLE scores (scorer_id INTEGER, address BLOB, body TEXT, PRIMARY KEY (scorer_id, address)) "
+        "CREATE TABLE bare_scores (scorer_id INTEGER, address BLOB, body TEXT, PRIMARY KEY (scorer_id, address)) "
         "STRICT, WITHOUT ROWID"
     )
     body = '{"result":true,"expirationDate":%d}' % ((now + year) // 1000)
     database.executemany(
-        "INSERT INTO scores VALUES (1, ?, ?)", ((number.to_bytes(20, "big"), body) for number in range(1, proofs + 1))
+        "INSERT INTO bare_scores VALUES (1, ?, ?)",
+        ((number.to_bytes(20, "big"), body) for number in range(1, proofs + 1)),
     )

@@ -3,7 +3,8 @@
 //!
 //! Words with a space between them: score, threshold (hundred-thousandths), when it was computed, when it expires
 //! or `-` (milliseconds), `1` where it passes or `0`; then for each Stamp its score, when it expires, `1` where it is
-//! deduplicated or `0`, its name. Behind a line break, the error as JSON if there is one. The address is that of the row.
+//! deduplicated or `0`, its name. Behind a line break, the error as JSON if there is one. The address is that of the
+//! row.
 
 use std::fmt::Write;
 
