@@ -12,7 +12,8 @@ mod revoke;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::score::{Input, Record, Settled, Stamp, settle};
+use pyxis_core::decimal::Decimal;
+use pyxis_core::score::{Input, Record, Settled, Stamp, Weights, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
@@ -51,11 +52,11 @@ pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -
     Err(Error::Busy)
 }
 
-/// The record of an address that never had a Stamp.
-pub async fn nothing(store: &Store, place: Place, now: UnixMillis) -> Result<String> {
-    let terms = terms(store.clone(), place).await?;
-    let settled = settled(place.address, &[], &[], &terms, now);
-    Ok(record(place.address, &terms, now, &settled, None).to_json())
+/// The record of an address that never had a Stamp: no weight matters to it.
+pub fn nothing(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> String {
+    let weights = Weights::new();
+    let settled = settle(&Input { address, stamps: &[], claims: &[], weights: &weights, threshold, now });
+    Record { address, threshold, computed_at: now, settled: &settled, error: None }.to_json()
 }
 
 /// The score as it would be stored, and what it is made of; stores nothing.

@@ -31,6 +31,17 @@ pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> R
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 
+/// Whether an address ever had a Stamp.
+pub async fn is_known(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<bool, StoreError> {
+    let query = sql("SELECT since_at FROM holders WHERE workspace_id = $1 AND address = $2");
+    let query = query.bind(workspace).bind(address).relaxed();
+    Ok(executor.optional::<(UnixMillis,)>(query).await?.is_some())
+}
+
 /// Those of some addresses that ever had a Stamp: at most a few thousand at once.
 pub async fn known(
     executor: impl Executor,

@@ -69,6 +69,7 @@ async fn statements() -> Vec<String> {
     let _ = api_keys::find_by_id(r, ws, key).await;
     let _ = scorers::terms(r, ws, scorer).await;
     let _ = holders::known(r, ws, &[address]).await;
+    let _ = holders::is_known(r, ws, address).await;
     let _ = issuers::is_listed(r, ws, "did").await;
     let _ = revocations::find(r, ws, &digest).await;
     let _ = stamps::live_of(r, ws, address, at).await;

@@ -17,7 +17,7 @@ use crate::{Engine, Executor, Store, StoreError, Tx};
 pub(crate) use heads::Heads;
 #[cfg(test)]
 pub(crate) use lookup::query as lookup_query;
-pub use lookup::{KeyHead, Lookup, look_up};
+pub use lookup::{KeyHead, Lookup, ScorerHead, look_up};
 pub use outdated::{Progress, addresses, count, outdated, progress};
 pub(crate) use place::SETTLE;
 

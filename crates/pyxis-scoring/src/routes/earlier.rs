@@ -121,7 +121,7 @@ async fn score(
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
     let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
-    earlier(&current(state, place, scorer.revision).await?).map(json)
+    earlier(&current(state, place, (&scorer).into()).await?).map(json)
 }
 
 /// A record in the shape before `passing_score`, `dedup` and the expiry of each Stamp.

@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
-use pyxis_store::scores::{self, Lookup, Stored};
+use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use pyxis_store::{holders, scorers};
 
 use super::parameters::{Query, Segments};
@@ -85,20 +85,30 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     if !found.key.can_read {
         return Err(Error::Forbidden);
     }
-    let revision = found.revision.ok_or(Error::NoScorer)?;
+    let terms = found.scorer.ok_or(Error::NoScorer)?;
     let place = Place { workspace: found.key.workspace_id, scorer, address };
     let now = state.now();
     match found.stored {
-        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored, now).await,
-        _ => computed(state, place, now).await,
+        Some(stored) if stored.is_fresh(terms.revision, now) => {
+            answered(state, place, terms, stored, now).await
+        }
+        _ => computed(state, place, terms, now).await,
     }
     .map(json)
 }
 
 /// The record of a stored score, which the first answer makes history. A damaged one is computed anew.
-async fn answered(state: &State, place: Place, stored: Stored, now: UnixMillis) -> Result<String> {
+async fn answered(
+    state: &State,
+    place: Place,
+    terms: ScorerHead,
+    stored: Stored,
+    now: UnixMillis,
+) -> Result<String> {
     let Place { workspace, scorer, address } = place;
-    let Ok(record) = stored_to_json(address, stored.body) else { return computed(state, place, now).await };
+    let Ok(record) = stored_to_json(address, stored.body) else {
+        return computed(state, place, terms, now).await;
+    };
     if !stored.in_history {
         scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?;
     }
@@ -106,14 +116,10 @@ async fn answered(state: &State, place: Place, stored: Stored, now: UnixMillis) 
 }
 
 /// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
-async fn computed(state: &State, place: Place, now: UnixMillis) -> Result<String> {
-    if holders::known(&state.store, place.workspace, &[place.address]).await?.is_empty() {
-        return engine::nothing(&state.store, place, now).await;
-    }
-    match engine::score(&state.books, place, now, true).await? {
-        Some(body) => Ok(body),
-        None => engine::nothing(&state.store, place, now).await,
-    }
+async fn computed(state: &State, place: Place, terms: ScorerHead, now: UnixMillis) -> Result<String> {
+    let known = holders::is_known(&state.store, place.workspace, place.address).await?;
+    let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
+    Ok(computed.unwrap_or_else(|| engine::nothing(place.address, terms.threshold, now)))
 }
 
 /// The same with parameters, or with something to complain about: parameters, permission, scorer, address.
@@ -133,7 +139,7 @@ async fn with_query(
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
     let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
-    let body = current(state, place, scorer.revision).await?;
+    let body = current(state, place, (&scorer).into()).await?;
     if explain { Ok(json(super::explain::explained(state, place, &body).await?)) } else { Ok(json(body)) }
 }
 
@@ -147,11 +153,13 @@ pub(super) async fn known_scorer(
 }
 
 /// The body of the latest score, computed if need be, and answered.
-pub(super) async fn current(state: &State, place: Place, revision: i64) -> Result<String> {
+pub(super) async fn current(state: &State, place: Place, terms: ScorerHead) -> Result<String> {
     let now = state.now();
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
-        Some(stored) if stored.is_fresh(revision, now) => answered(state, place, stored, now).await,
-        _ => computed(state, place, now).await,
+        Some(stored) if stored.is_fresh(terms.revision, now) => {
+            answered(state, place, terms, stored, now).await
+        }
+        _ => computed(state, place, terms, now).await,
     }
 }

@@ -8,7 +8,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::score::stored_to_json;
-use pyxis_store::{holders, scores};
+use pyxis_store::holders;
+use pyxis_store::scores::{self, ScorerHead};
 use serde::Deserialize;
 
 use super::parameters::Segments;
@@ -52,7 +53,7 @@ pub(crate) async fn list_scores(
             asked.addresses.iter().map(|text| text.parse()).collect::<Result<Vec<EvmAddress>, _>>();
         let addresses = addresses.map_err(|_| Error::InvalidAddress)?;
         let place = |address| Place { workspace: caller.workspace, scorer: scorer.id, address };
-        let bodies = bodies(&state, &addresses, place, scorer.revision).await?;
+        let bodies = bodies(&state, &addresses, place, (&scorer).into()).await?;
         let length = bodies.values().map(|body| body.len() + 1).sum::<usize>() + 16;
         let mut text = String::with_capacity(length);
         text.push_str("{\"items\":[");
@@ -73,7 +74,7 @@ async fn bodies(
     state: &State,
     addresses: &[EvmAddress],
     place: impl Fn(EvmAddress) -> Place,
-    revision: i64,
+    terms: ScorerHead,
 ) -> Result<HashMap<EvmAddress, String>> {
     let now = state.now();
     let mut wanted = addresses.to_vec();
@@ -83,7 +84,7 @@ async fn bodies(
         return Ok(HashMap::new());
     };
     let stored = scores::of_many(&state.store, workspace, scorer, &wanted).await?;
-    let fresh = stored.into_iter().filter(|found| found.stored.is_fresh(revision, now));
+    let fresh = stored.into_iter().filter(|found| found.stored.is_fresh(terms.revision, now));
     let mut bodies: HashMap<EvmAddress, String> = fresh
         .filter_map(|found| Some((found.address, stored_to_json(found.address, found.stored.body).ok()?)))
         .collect();
@@ -97,7 +98,7 @@ async fn bodies(
         };
         let body = match computed {
             Some(body) => body,
-            None => engine::nothing(&state.store, place(address), now).await?,
+            None => engine::nothing(address, terms.threshold, now),
         };
         bodies.insert(address, body);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use pyxis_core::id::ScorerId;
 use tokio::time::Instant;
 
-use super::KeyHead;
+use super::{KeyHead, ScorerHead};
 
 /// How far behind what other processes commit.
 const KEPT: Duration = Duration::from_millis(1);
@@ -27,11 +27,11 @@ struct Known {
     read: Moment,
 }
 
-/// A key, and the revision of a scorer if its workspace has that.
+/// A key, and a scorer if its workspace has that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) key: KeyHead,
-    pub(super) revision: Option<i64>,
+    pub(super) scorer: Option<ScorerHead>,
 }
 
 /// The moment before a read.
@@ -70,6 +70,7 @@ impl Heads {
 #[cfg(test)]
 mod tests {
     use pyxis_core::clock::UnixMillis;
+    use pyxis_core::decimal::Decimal;
     use pyxis_core::entropy::SeededEntropy;
     use pyxis_core::id::{ApiKeyId, WorkspaceId};
 
@@ -85,7 +86,7 @@ mod tests {
             can_read: true,
             can_read_history: false,
         };
-        Head { key, revision: Some(revision) }
+        Head { key, scorer: Some(ScorerHead { revision, threshold: Decimal::ZERO }) }
     }
 
     #[test]
@@ -93,7 +94,8 @@ mod tests {
         let (heads, scorer) = (Heads::default(), "1".parse().unwrap());
         let began = Instant::now();
         let moment = |commits, micros| Moment { commits, at: began + Duration::from_micros(micros) };
-        let revision = |now| heads.find("a", scorer, now).map(|head| head.revision);
+        let revision =
+            |now| heads.find("a", scorer, now).map(|head| head.scorer.map(|scorer| scorer.revision));
         heads.remember("a", scorer, head(7), moment(5, 100));
         for now in [moment(5, 0), moment(5, 100), moment(5, 1099)] {
             assert_eq!(revision(now), Some(Some(7)));

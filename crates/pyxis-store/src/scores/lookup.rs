@@ -1,12 +1,14 @@
 //! The one read of a request for a score.
 
 use pyxis_core::address::EvmAddress;
+use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use tokio::time::Instant;
 
 use super::heads::{Head, Moment};
 use super::{Stored, in_place_query, stored_query};
 use crate::db::{FromRow, Query, Row, sql};
+use crate::scorers::ScorerRow;
 use crate::{Engine, Executor, Store, StoreError};
 
 /// What a key may do, as far as a request for a score asks.
@@ -26,13 +28,28 @@ pub struct KeyHead {
     pub can_read_history: bool,
 }
 
+/// A scorer, as far as a request for a score asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScorerHead {
+    /// Rises with every change of weights or threshold.
+    pub revision: i64,
+    /// The score needed to pass.
+    pub threshold: Decimal,
+}
+
+impl From<&ScorerRow> for ScorerHead {
+    fn from(row: &ScorerRow) -> Self {
+        Self { revision: row.revision, threshold: row.threshold }
+    }
+}
+
 /// What a request for a score needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The key.
     pub key: KeyHead,
-    /// The scorer's revision; `None` if the key's workspace has no such scorer.
-    pub revision: Option<i64>,
+    /// The scorer; `None` if the key's workspace has none of that number.
+    pub scorer: Option<ScorerHead>,
     /// The stored score.
     pub stored: Option<Stored>,
 }
@@ -49,7 +66,9 @@ impl FromRow for Lookup {
             can_read: row.take("can_read")?,
             can_read_history: row.take("can_read_history")?,
         };
-        let revision = row.take("revision")?;
+        let revision: Option<_> = row.take("revision")?;
+        let threshold: Option<_> = row.take("threshold")?;
+        let scorer = revision.zip(threshold).map(|(revision, threshold)| ScorerHead { revision, threshold });
         let computed_at: Option<_> = row.take("computed_at")?;
         let stored = computed_at.map(|computed_at| {
             Ok(Stored {
@@ -61,7 +80,7 @@ impl FromRow for Lookup {
                 body: row.take("body")?,
             })
         });
-        Ok(Self { key, revision, stored: stored.transpose()? })
+        Ok(Self { key, scorer, stored: stored.transpose()? })
     }
 }
 
@@ -71,23 +90,24 @@ impl FromRow for Lookup {
 pub async fn look_up(
     store: &Store,
     key_hash: &str,
-    scorer: ScorerId,
+    scorer_id: ScorerId,
     address: EvmAddress,
 ) -> Result<Option<Lookup>, StoreError> {
     let now = Moment { commits: store.backend().commits(), at: Instant::now() };
-    if let Some(Head { key, revision }) = store.heads().find(key_hash, scorer, now) {
-        let stored = match revision {
-            Some(_) => stored(store, scorer, address).await?,
+    if let Some(Head { key, scorer }) = store.heads().find(key_hash, scorer_id, now) {
+        let stored = match scorer {
+            Some(_) => stored(store, scorer_id, address).await?,
             None => None,
         };
         // Where another process has already scored by terms that are new here, both are read anew.
+        let revision = scorer.map(|scorer| scorer.revision);
         if stored.as_ref().is_none_or(|stored| Some(stored.revision) == revision) {
-            return Ok(Some(Lookup { key, revision, stored }));
+            return Ok(Some(Lookup { key, scorer, stored }));
         }
     }
-    let found: Option<Lookup> = store.optional(query(key_hash, scorer, address)).await?;
-    if let Some(Lookup { key, revision, .. }) = &found {
-        store.heads().remember(key_hash, scorer, Head { key: key.clone(), revision: *revision }, now);
+    let found: Option<Lookup> = store.optional(query(key_hash, scorer_id, address)).await?;
+    if let Some(Lookup { key, scorer, .. }) = &found {
+        store.heads().remember(key_hash, scorer_id, Head { key: key.clone(), scorer: *scorer }, now);
     }
     Ok(found)
 }
@@ -104,7 +124,7 @@ async fn stored(store: &Store, scorer: ScorerId, address: EvmAddress) -> Result<
 
 pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {
     sql("SELECT k.id, k.workspace_id, k.stamps_tier, k.stamps_limit, k.can_read, k.can_read_history, \
-         s.revision, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
+         s.revision, s.threshold, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
          FROM api_keys k \
          LEFT JOIN scorers s ON s.workspace_id = k.workspace_id AND s.id = $1 \
          LEFT JOIN scores c ON c.scorer_id = s.id AND c.address = $2 \

@@ -1,10 +1,11 @@
 //! Stored scores, their history, and the one read of a request.
 
 use pyxis_core::address::EvmAddress;
+use pyxis_core::decimal::Decimal;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_store::api_keys::ApiKeyRow;
-use pyxis_store::scores::{self, NewScore, Progress, Stored};
+use pyxis_store::scores::{self, NewScore, Progress, ScorerHead, Stored};
 use pyxis_store::{api_keys, score_history, scorers};
 
 use crate::support::{
@@ -13,6 +14,10 @@ use crate::support::{
 
 async fn put(world: &World, new: &NewScore) {
     scores::put(&world.store, world.ws, new).await.unwrap();
+}
+
+async fn head(world: &World, scorer: ScorerId) -> ScorerHead {
+    (&scorers::find(&world.store, world.ws, scorer).await.unwrap().unwrap()).into()
 }
 
 async fn stored(world: &World, scorer: ScorerId, number: u8) -> Option<Stored> {
@@ -35,7 +40,7 @@ contract! {
         let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
         assert_eq!((found.key.id, found.key.workspace_id, found.key.stamps_tier), (key.id, world.ws, 1));
         assert_eq!((found.key.can_read, found.key.can_read_history), (true, false));
-        assert_eq!((found.revision, found.stored), (Some(1), None));
+        assert_eq!((found.scorer, found.stored), (Some(head(world, scorer).await), None));
 
         put(world, &new_score(scorer, 1)).await;
         let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
@@ -47,7 +52,7 @@ contract! {
 
         let elsewhere = "999".parse().unwrap();
         let found = look_up(&key.key_hash, elsewhere, 1).await.unwrap();
-        assert_eq!((found.revision, found.stored), (None, None));
+        assert_eq!((found.scorer, found.stored), (None, None));
         assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());
         assert_eq!(look_up(&key.key_hash, scorer, 1).await, None);
     }
@@ -63,11 +68,12 @@ contract! {
         let elsewhere = "999".parse().unwrap();
         for _ in 0..100 {
             let found = look_up(scorer, 1).await.unwrap();
-            assert_eq!((found.key.id, found.key.stamps_tier, found.revision), (key.id, 1, Some(1)));
+            assert_eq!((found.key.id, found.key.stamps_tier), (key.id, 1));
+            assert_eq!(found.scorer, Some(head(world, scorer).await));
             assert_eq!(found.stored, stored(world, scorer, 1).await);
             assert_eq!(look_up(scorer, 2).await.unwrap().stored, None);
             let found = look_up(elsewhere, 1).await.unwrap();
-            assert_eq!((found.revision, found.stored), (None, None));
+            assert_eq!((found.scorer, found.stored), (None, None));
             assert_eq!(scores::look_up(store, "unknown", scorer, address(1)).await.unwrap(), None);
         }
         let strange = ApiKeyRow {
@@ -78,11 +84,13 @@ contract! {
         };
         api_keys::insert(store, &strange).await.unwrap();
         for revision in 1..=50 {
-            assert_eq!(look_up(scorer, 1).await.unwrap().revision, Some(revision));
+            let mut terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
+            let head = ScorerHead { revision, threshold: terms.threshold };
+            assert_eq!(look_up(scorer, 1).await.unwrap().scorer, Some(head));
             let others = scores::look_up(store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
-            assert_eq!((others.revision, others.stored), (None, None));
-            let terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
-            assert_eq!(look_up(scorer, 1).await.unwrap().revision, Some(revision));
+            assert_eq!((others.scorer, others.stored), (None, None));
+            assert_eq!(look_up(scorer, 1).await.unwrap().scorer, Some(head));
+            terms.threshold = Decimal::from_units(revision);
             let mut tx = store.begin().await.unwrap();
             assert_eq!(scorers::set_terms(&mut tx, world.ws, scorer, &terms).await.unwrap(), Some(revision + 1));
             tx.commit().await.unwrap();
@@ -104,7 +112,7 @@ contract! {
         };
         api_keys::insert(&world.store, &key).await.unwrap();
         let found = scores::look_up(&world.store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
-        assert_eq!((found.revision, found.stored), (None, None));
+        assert_eq!((found.scorer, found.stored), (None, None));
     }
 
     async fn a_score_is_fresh_until_something_changes_it(world: &World) {

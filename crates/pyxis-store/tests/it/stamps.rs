@@ -29,6 +29,7 @@ contract! {
         let (store, ws) = (&world.store, world.ws);
         let mut tx = store.begin().await.unwrap();
         assert!(!holders::lock(&mut tx, ws, address(1)).await.unwrap());
+        assert!(!holders::is_known(store, ws, address(1)).await.unwrap());
         holders::ensure(&mut tx, ws, address(1), NOW).await.unwrap();
         holders::ensure(&mut tx, ws, address(1), at(1)).await.unwrap();
         assert!(holders::lock(&mut tx, ws, address(1)).await.unwrap());
@@ -37,6 +38,8 @@ contract! {
         assert_eq!(known, [address(1)]);
         let other = add_workspace(store, "other").await;
         assert!(holders::known(store, other, &[address(1)]).await.unwrap().is_empty());
+        assert!(holders::is_known(store, ws, address(1)).await.unwrap());
+        assert!(!holders::is_known(store, other, address(1)).await.unwrap());
         assert!(holders::known(store, ws, &[]).await.unwrap().is_empty());
     }
 
