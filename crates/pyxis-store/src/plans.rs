@@ -121,7 +121,7 @@ async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
 async fn no_statement_that_a_request_waits_for_scans_a_table() {
     let (_directory, connection) = migrated().await;
     let statements = statements().await;
-    assert_eq!(statements.len(), 37);
+    assert_eq!(statements.len(), 38);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
