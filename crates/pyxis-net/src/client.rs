@@ -14,7 +14,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::body::{Body, BoxError};
-use crate::connect::Connector;
+use crate::connect::{Connector, Dialer};
 use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
 use crate::identity::Identity;
@@ -174,13 +174,13 @@ impl Client {
 
 impl Zone {
     fn new(config: &ClientConfig, guard: Guard, tls: Arc<rustls::ClientConfig>) -> Self {
-        let connector = Connector {
+        let connector = Connector::new(Dialer {
             guard: guard.clone(),
             resolver: config.resolver.clone(),
             tls,
             connect_timeout: config.connect_timeout,
             address_timeout: config.address_timeout,
-        };
+        });
         Self {
             guard,
             remembered: Remembered::new(config.resolver.clone(), config.check_ttl),

@@ -21,10 +21,13 @@ use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::{Guard, HostPort, Verdict};
 use crate::resolve::Resolve;
 
-/// Opens connections for one zone. A value: a zone with a client certificate is another connector
-/// with another TLS configuration, and so with another pool.
+/// Opens connections for one zone. The pool clones it for every request, so all of it is behind one pointer.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub(crate) struct Connector(Arc<Dialer>);
+
+/// How connections are opened. A zone with a client certificate has another TLS configuration, and so
+/// another pool.
+pub(crate) struct Dialer {
     pub(crate) guard: Guard,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) tls: Arc<rustls::ClientConfig>,
@@ -35,7 +38,13 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    async fn connect(self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
+    pub(crate) fn new(dialer: Dialer) -> Self {
+        Self(Arc::new(dialer))
+    }
+}
+
+impl Dialer {
+    async fn connect(&self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
         let target = HostPort::from_uri(&origin).map_err(InvalidRequest::from)?;
         let dialled = timeout(self.connect_timeout, async {
             let stream = self.dial(&self.admitted(&target).await?).await?;
@@ -111,7 +120,8 @@ impl tower::Service<Uri> for Connector {
     }
 
     fn call(&mut self, origin: Uri) -> Self::Future {
-        Box::pin(self.clone().connect(origin))
+        let dialer = Arc::clone(&self.0);
+        Box::pin(async move { dialer.connect(origin).await })
     }
 }
 

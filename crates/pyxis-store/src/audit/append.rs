@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::{AuditKeys, ChainMac, Record};
@@ -263,9 +264,13 @@ async fn commit(
         }
         Ok(numbers)
     };
+    // Told from here: whoever waits is then woken by a thread that runs them, and not one by one from outside.
+    let runtime = Handle::current();
     let then = move |outcome| {
-        tell(answers, outcome);
-        drop(permit);
+        drop(runtime.spawn(async move {
+            tell(answers, outcome);
+            drop(permit);
+        }));
     };
     database.write_atomic_then(work, then);
 }
