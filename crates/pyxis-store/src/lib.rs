@@ -202,6 +202,15 @@ impl Store {
         }
     }
 
+    /// Says that millions of rows come. SQLite's log may then be 256 MiB long before it is moved into the file, and
+    /// 1 GiB meanwhile: so pages that change often are moved once for many times.
+    pub async fn will_write_much(&self) -> Result<(), StoreError> {
+        match &self.inner.backend {
+            Backend::Sqlite(database) => database.will_write_much().await,
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// The events from now on. On PostgreSQL, and for what other processes do, [`Store::watch`] must
     /// have been called.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {

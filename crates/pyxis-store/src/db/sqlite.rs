@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
 
-use super::query::Query;
+use super::query::{Query, sql};
 use super::row::{FromRow, Row};
 use super::value::Value;
 use super::writer::Writer;
@@ -19,7 +19,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod durable;
 pub(crate) mod readers;
 
-use checkpoints::{Checkpoints, Mover};
+use checkpoints::{Checkpoints, Length, Mover};
 use durable::Durable;
 use readers::Readers;
 
@@ -35,6 +35,7 @@ pub(crate) struct Database {
     /// For reads of many rows, on blocking threads only, so that no point read waits behind one.
     long: Arc<Mutex<Connection>>,
     writer: Writer,
+    log_length: Length,
 }
 
 impl Database {
@@ -44,14 +45,16 @@ impl Database {
         let mut writer = connect(path)?;
         // Commits are made durable beside the writer, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
+        writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT).map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
         let durable = Durable::of(&writer, path)?;
-        let checkpoints = Checkpoints::of(&mut writer, Mover::of(connect(path)?, path)?, durable.works())?;
+        let (mover, log_length) = (Mover::of(connect(path)?, path)?, Length::default());
+        let checkpoints = Checkpoints::of(&mut writer, mover, durable.works(), log_length.clone())?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));
         let writer = Writer::start(writer, Arc::clone(&inline), checkpoints, durable)?;
-        Ok(Self { path: path.to_owned(), inline, long, writer })
+        Ok(Self { path: path.to_owned(), inline, long, writer, log_length })
     }
 
     /// Closes every connection; the last one folds the write-ahead log into the file.
@@ -66,6 +69,13 @@ impl Database {
 
     pub(crate) const fn writer(&self) -> &Writer {
         &self.writer
+    }
+
+    /// Lets the write-ahead log become long, and keeps its file as long as it became.
+    pub(crate) async fn will_write_much(&self) -> Result<(), StoreError> {
+        self.log_length.allow_many();
+        let keep = |session: &Session<'_>| session.optional::<(i64,)>(&sql("PRAGMA journal_size_limit = -1"));
+        self.writer.aside(keep).await.map(drop)
     }
 
     /// For point reads, on the calling thread.

@@ -373,7 +373,7 @@ impl Place<'_> {
 mod tests {
     use std::sync::Mutex;
 
-    use super::super::sqlite::checkpoints::Mover;
+    use super::super::sqlite::checkpoints::{Length, Mover};
     use super::*;
 
     /// A writer of a table in memory whose disk waits for a word.
@@ -385,7 +385,8 @@ mod tests {
         let words = Mutex::new(words);
         let sync = move || words.lock().unwrap().recv().unwrap();
         let durable = Durable::by(Box::new(sync)).unwrap();
-        let checkpoints = Checkpoints::of(&mut connection, mover, durable.works()).unwrap();
+        let checkpoints =
+            Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
         (Writer::start(connection, Arc::default(), checkpoints, durable).unwrap(), disk)
     }
 

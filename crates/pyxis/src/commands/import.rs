@@ -27,6 +27,7 @@ struct Checkpoint {
 
 pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let app = open(global).await?;
+    app.store.will_write_much().await?;
     let options = Options { workspace: workspace(&app, global).await?.id, threads: threads(wanted.threads) };
     let place = Place::of(&wanted);
     let begun = if wanted.restart { None } else { place.checkpoint()? };

@@ -19,10 +19,42 @@ use crate::StoreError;
 
 /// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
-/// Pages that may come meanwhile: then the writer waits for the thread, or the log would grow without bound.
-const MEANWHILE: i32 = 3 * PAGES;
-/// Pages that the writer may be left with.
-const FEW: i32 = PAGES / 8;
+/// The same where much is written: a page that changes often is then moved once for many times.
+const MANY: i32 = 16 * PAGES;
+/// Bytes of the log's file that stay for what is written next, once it begins anew.
+pub(crate) const KEPT: i32 = 4 * PAGES * 4096;
+
+/// How long the log may become.
+#[derive(Clone)]
+pub(crate) struct Length(Arc<AtomicI32>);
+
+impl Default for Length {
+    fn default() -> Self {
+        Self(Arc::new(AtomicI32::new(PAGES)))
+    }
+}
+
+impl Length {
+    /// From the next commit on.
+    pub(crate) fn allow_many(&self) {
+        self.0.store(MANY, Ordering::Relaxed);
+    }
+
+    /// Pages with which a checkpoint begins.
+    fn pages(&self) -> i32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Pages that may come meanwhile: then the writer waits for the thread, or the log would grow without bound.
+    fn meanwhile(&self) -> i32 {
+        3 * self.pages()
+    }
+
+    /// Pages that the writer may be left with.
+    fn few(&self) -> i32 {
+        self.pages() / 8
+    }
+}
 
 /// A checkpoint that runs, with what it works with.
 type Running = JoinHandle<(Mover, Result<(), StoreError>)>;
@@ -33,8 +65,9 @@ pub(crate) struct Checkpoints {
     mover: Option<Mover>,
     /// Pages in the log after the last commit.
     pages: Arc<AtomicI32>,
-    /// Pages with which the next one begins.
-    due: i32,
+    /// Pages that the last one left there.
+    left: i32,
+    length: Length,
     running: Option<Running>,
     works: Arc<AtomicBool>,
 }
@@ -46,6 +79,7 @@ impl Checkpoints {
         writer: &mut Connection,
         mover: Mover,
         works: Arc<AtomicBool>,
+        length: Length,
     ) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
@@ -54,13 +88,16 @@ impl Checkpoints {
             Ok(())
         };
         writer.wal_hook(Some(hook)).map_err(failure)?;
-        Ok(Self { mover: Some(mover), pages, due: PAGES, running: None, works })
+        Ok(Self { mover: Some(mover), pages, left: 0, length, running: None, works })
     }
 
     /// Begins or ends a checkpoint, if it is time to.
     pub(crate) fn after_commit(&mut self, writer: &Connection, readers: &Readers) {
-        let over = self.pages.load(Ordering::Relaxed).saturating_sub(self.due);
-        if let Some(thread) = self.running.take_if(|thread| thread.is_finished() || over >= MEANWHILE) {
+        let due = self.left.saturating_add(self.length.pages());
+        let over = self.pages.load(Ordering::Relaxed).saturating_sub(due);
+        if let Some(thread) =
+            self.running.take_if(|thread| thread.is_finished() || over >= self.length.meanwhile())
+        {
             self.join(thread);
             if self.works.load(Ordering::Acquire) {
                 self.finish(writer, readers);
@@ -76,9 +113,9 @@ impl Checkpoints {
 
     fn begin(&mut self) -> Option<Running> {
         let mover = self.mover.take()?;
-        let (pages, works) = (Arc::clone(&self.pages), Arc::clone(&self.works));
+        let (pages, works, length) = (Arc::clone(&self.pages), Arc::clone(&self.works), self.length.clone());
         let run = move || {
-            let outcome = mover.run(&pages, &works);
+            let outcome = mover.run(&pages, &works, &length);
             (mover, outcome)
         };
         std::thread::Builder::new()
@@ -102,11 +139,11 @@ impl Checkpoints {
         match finish(writer, readers, &self.works) {
             Ok(0) => {
                 self.pages.store(0, Ordering::Relaxed);
-                self.due = PAGES;
+                self.left = 0;
             }
-            Ok(left) => self.due = left.saturating_add(PAGES),
+            Ok(left) => self.left = left,
             Err(error) => {
-                self.due = self.pages.load(Ordering::Relaxed).saturating_add(PAGES);
+                self.left = self.pages.load(Ordering::Relaxed);
                 told(Err(error));
             }
         }
@@ -140,14 +177,14 @@ impl Mover {
     }
 
     /// Moves what is in the log, and what came meanwhile, until little is left or it does not become less.
-    fn run(&self, pages: &AtomicI32, works: &AtomicBool) -> Result<(), StoreError> {
+    fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &Length) -> Result<(), StoreError> {
         let mut before = i32::MAX;
         loop {
             let moved = checkpoint(&self.connection, works)?.moved;
             // SQLite does this only if nothing came meanwhile; the writer would have to, and wait.
             (self.sync)().map_err(StoreError::unavailable).inspect_err(|error| lost(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
-            if left <= FEW || left >= before || !works.load(Ordering::Acquire) {
+            if left <= length.few() || left >= before || !works.load(Ordering::Acquire) {
                 return Ok(());
             }
             before = left;
@@ -204,7 +241,7 @@ mod tests {
 
     use super::super::readers::thread_has_nothing_to_do;
     use super::super::{connect, create_private};
-    use super::{Checkpoints, MEANWHILE, Mover, PAGES};
+    use super::{Checkpoints, KEPT, Length, MANY, Mover, PAGES};
     use crate::db::{Executor, sql};
     use crate::{DatabaseUrl, OpenOptions, Store};
 
@@ -217,7 +254,8 @@ mod tests {
         let broken = Box::new(|| Err(std::io::Error::other("the disk is broken")));
         let mover = Mover::by(connect(&path).unwrap(), broken);
         let works = Arc::new(AtomicBool::new(true));
-        let mut checkpoints = Checkpoints::of(&mut writer, mover, Arc::clone(&works)).unwrap();
+        let mut checkpoints =
+            Checkpoints::of(&mut writer, mover, Arc::clone(&works), Length::default()).unwrap();
         let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
         writer.execute_batch(write).unwrap();
         checkpoints.after_commit(&writer, &super::Readers::default());
@@ -232,7 +270,7 @@ mod tests {
         let path = directory.path().join("px.db");
         let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
         store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
-        let bound = 4200 * u64::try_from(PAGES + MEANWHILE + 2 * PAGES).unwrap();
+        let bound = 4200 * u64::try_from(6 * PAGES).unwrap();
         thread_has_nothing_to_do();
         for turn in 0..200_i64 {
             store.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
@@ -243,5 +281,49 @@ mod tests {
         }
         store.close().await.unwrap();
         assert!(!path.with_extension("db-wal").exists());
+    }
+
+    #[tokio::test]
+    async fn whoever_writes_much_lets_the_log_become_long_and_leaves_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("px.db");
+        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+        store.will_write_much().await.unwrap();
+        store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
+        let mut longest = 0;
+        for turn in 0..200_i64 {
+            store.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
+            longest = longest.max(log_pages(&path));
+        }
+        assert!((MANY..6 * MANY).contains(&longest), "{longest} pages");
+        store.close().await.unwrap();
+        assert!(!path.with_extension("db-wal").exists());
+    }
+
+    #[tokio::test]
+    async fn a_log_that_became_long_is_cut_once_another_process_begins_it_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("px.db");
+        let [import, server] =
+            [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
+        import.will_write_much().await.unwrap();
+        import.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
+        for turn in 0..100_i64 {
+            import.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
+        }
+        import.close().await.unwrap();
+        assert!(log_pages(&path) >= MANY);
+        for turn in 100..110_i64 {
+            server.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
+        }
+        let kept = log_pages(&path);
+        assert!(kept <= KEPT / 4096, "{kept} pages");
+        server.close().await.unwrap();
+    }
+
+    /// Pages that the file of the log has room for.
+    fn log_pages(path: &std::path::Path) -> i32 {
+        let bytes = std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+        i32::try_from(bytes / 4096).unwrap()
     }
 }
