@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 
+import { within } from "./within.mjs";
+
 /** Seconds that one poll waits for an outcome. */
 const WAIT = 30;
 
@@ -26,7 +28,8 @@ export class Agent {
     };
     if (reason) headers["X-PX-Reason"] = reason;
     if (body) headers["Content-Type"] = "application/json";
-    return fetch(this.#world.server.url("/forward"), { method: "POST", headers, body });
+    const answer = fetch(this.#world.server.url("/forward"), { method: "POST", headers, body });
+    return within(`/forward of ${method} ${path}`, answer);
   }
 
   /** Asks for a POST that a person has to approve; its transaction's id. */
@@ -41,7 +44,8 @@ export class Agent {
   async askToSign(credential, body) {
     const headers = { ...this.#key, "X-PX-Credential": credential };
     const url = this.#world.server.url("/sign");
-    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    const asked = fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    const answer = await within("/sign", asked);
     const pause = await answer.json();
     assert.equal(answer.status, 202, JSON.stringify(pause));
     return pause.txn_id;
@@ -59,14 +63,15 @@ export class Agent {
 
   async #poll(txn, query) {
     const url = this.#world.server.url(`/agent/approvals/${txn}${query}`);
-    const answer = await fetch(url, { headers: this.#key });
+    const answer = await within(`a poll of ${txn}`, fetch(url, { headers: this.#key }));
     assert.equal(answer.status, 200);
     return answer.json();
   }
 
   async withdraw(txn) {
     const url = this.#world.server.url(`/agent/approvals/${txn}`);
-    const answer = await fetch(url, { method: "DELETE", headers: this.#key });
+    const withdrawn = fetch(url, { method: "DELETE", headers: this.#key });
+    const answer = await within(`withdrawing ${txn}`, withdrawn);
     assert.equal(answer.status, 204);
   }
 }

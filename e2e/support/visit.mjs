@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
+import { within } from "./within.mjs";
+
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -41,8 +43,8 @@ export function launch() {
  * without the exact CSP. Pages of other origins may do as they like. `refusals` are the error statuses that the visit asks for on purpose.
  */
 export async function visit(browser, { refusals = [], ...options }, body) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
+  const context = await within("a new browser context", browser.newContext(options));
+  const page = await within("a new page", context.newPage());
   const problems = [];
   const isOurs = (url) => url === "about:blank" || !options.baseURL || url.startsWith(options.baseURL);
   page.on("console", (message) => {
@@ -64,7 +66,7 @@ export async function visit(browser, { refusals = [], ...options }, body) {
     assert.deepEqual(problems, []);
     return result;
   } finally {
-    await context.close();
+    await within("closing a browser context", context.close());
   }
 }
 

@@ -7,6 +7,7 @@ import { Agent } from "./agent.mjs";
 import { Server } from "./server.mjs";
 import { Upstream } from "./upstream.mjs";
 import { launch, visit } from "./visit.mjs";
+import { within } from "./within.mjs";
 
 /** The stored secret. */
 export const SECRET = "sk-canary-7Qx-Zr9-T2-K5";
@@ -64,7 +65,8 @@ export class World {
       "Authorization": `Bearer ${this.server.bootstrap.owner_session_token}`,
       "Content-Type": "application/json",
     };
-    return fetch(this.server.url(path), { method, headers, body: JSON.stringify(body) });
+    const answer = fetch(this.server.url(path), { method, headers, body: JSON.stringify(body) });
+    return within(`${method} ${path}`, answer);
   }
 
   /** A visit of somebody who is not signed in. */
