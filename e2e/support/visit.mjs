@@ -66,8 +66,21 @@ export async function visit(browser, { refusals = [], ...options }, body) {
     assert.deepEqual(problems, []);
     return result;
   } finally {
+    await within("leaving the pages", Promise.all(context.pages().map(leave)));
     await within("closing a browser context", context.close());
   }
+}
+
+/** Chromium may never close a page that loads itself anew at that moment, as ours do when a request changes. */
+async function leave(page) {
+  let loading = true;
+  while (loading) {
+    loading = await page.goto("about:blank").then(() => false, isInterrupted);
+  }
+}
+
+function isInterrupted(error) {
+  return error.message.includes("interrupted by another navigation");
 }
 
 /** Chromium logs every page with an error status. */
