@@ -39,6 +39,15 @@ pub fn is_sensitive(name: &str) -> bool {
         && name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_secret_word)
 }
 
+/// Whether many servers hand both headers to the application under one name.
+pub fn is_same(one: &str, other: &str) -> bool {
+    one.len() == other.len() && one.bytes().map(key_byte).eq(other.bytes().map(key_byte))
+}
+
+const fn key_byte(byte: u8) -> u8 {
+    if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' }
+}
+
 /// RFC 9110, section 7.6.1, its predecessors, and the framing that this proxy rebuilds.
 fn is_connection_bound(key: &str) -> bool {
     matches!(
@@ -157,7 +166,7 @@ fn with_key(name: &str, judge: impl FnOnce(&str) -> bool) -> bool {
     let mut key = [0; KEY_BYTES];
     let mut length = 0;
     for (slot, byte) in key.iter_mut().zip(name.bytes()) {
-        *slot = if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' };
+        *slot = key_byte(byte);
         length += 1;
     }
     // ASCII by construction; were it not, the header would not cross.

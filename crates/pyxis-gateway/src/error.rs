@@ -310,7 +310,9 @@ impl From<&Error> for Problem {
             Error::BodyTooLarge { max } => Self::new(
                 S::PAYLOAD_TOO_LARGE,
                 "body_too_large",
-                format!("a request that waits for approval may carry at most {max} bytes"),
+                format!(
+                    "a request that waits for approval or has an Idempotency-Key may carry at most {max} bytes"
+                ),
             ),
             Error::IncompleteBody => Self::new(S::BAD_REQUEST, "incomplete_body", said()),
             Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", *why),

@@ -106,8 +106,15 @@ struct Call<'a> {
 impl Call<'_> {
     /// Goes, unless a call with this `Idempotency-Key` went before.
     async fn go_once(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
-        let body = read_body(state, body).await?;
+        // The key comes first: nobody else makes this process read a body into memory.
         let agent = state.cache.agent_now(&state.store, self.key).await?;
+        let body = match read_body(state, body).await {
+            Ok(body) => body,
+            Err(error) => {
+                limits::admit(state, &agent).await?;
+                return Err(error);
+            }
+        };
         let claimed = idempotency::claim(state, &agent, idempotency_key, self.control, &body).await;
         if let Err(Error::IdempotencyKeyReused) = claimed {
             // Another request, which counts like any.
@@ -204,7 +211,10 @@ async fn ask(
     if !state.cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    judge::check_reason(asked)?;
+    if let Err(error) = judge::check_reason(asked) {
+        records::refused(state, asked, &error);
+        return Err(error);
+    }
     if let Some(grant) = judge::use_grant(state, asked).await? {
         let passage = Passage { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await?;
@@ -214,7 +224,13 @@ async fn ask(
         }
         return Ok(sent);
     }
-    let body = read_body(state, body.take().unwrap_or_default()).await?;
+    let body = match read_body(state, body.take().unwrap_or_default()).await {
+        Ok(body) => body,
+        Err(error) => {
+            records::refused(state, asked, &error);
+            return Err(error);
+        }
+    };
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
     reply::paused(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }

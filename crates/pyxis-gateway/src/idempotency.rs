@@ -33,6 +33,8 @@ pub(crate) const HEADER: &str = "idempotency-key";
 
 /// How long a key is remembered.
 const REMEMBERED: Duration = Duration::from_hours(24);
+/// How long to wait before settling a key is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// The first or a later request with a key.
 pub(crate) enum Replay {
@@ -65,13 +67,16 @@ impl Drop for Claimed {
         let (state, workspace, agent) = (self.state.clone(), self.workspace, self.agent);
         let (key_hash, sent) = (std::mem::take(&mut self.key_hash), self.sent.load(Ordering::Relaxed));
         drop(tokio::spawn(async move {
-            let done = if sent {
-                idempotency::lose(&state.store, workspace, agent, &key_hash).await
-            } else {
-                idempotency::release(&state.store, workspace, agent, &key_hash).await
-            };
-            if let Err(error) = done {
-                tracing::warn!(%error, "an idempotency key could not be settled");
+            // Nobody else settles the key of a living node, so this goes on until the store is there again.
+            loop {
+                let done = if sent {
+                    idempotency::lose(&state.store, workspace, agent, &key_hash).await
+                } else {
+                    idempotency::release(&state.store, workspace, agent, &key_hash).await
+                };
+                let Err(error) = done else { return };
+                tracing::warn!(%error, "an idempotency key could not be settled yet");
+                tokio::time::sleep(AGAIN).await;
             }
         }));
     }
@@ -197,8 +202,11 @@ impl Claimed {
         };
         let aad = sealing::outcome(self.workspace, self.agent, &self.key_hash);
         let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
-        idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await?;
-        self.tied();
+        match idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await {
+            Ok(_) => self.tied(),
+            // The agent gets its answer all the same; dropping the claim notes that it is not kept.
+            Err(error) => tracing::warn!(%error, "an answer could not be kept for its idempotency key"),
+        }
         Ok(Response::from_parts(parts, body))
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Work {
     push: Notify,
     slots: Arc<Semaphore>,
     queue: Mutex<Vec<(WorkspaceId, TxnId)>>,
+    carried: Mutex<Vec<TxnId>>,
 }
 
 impl Default for Work {
@@ -32,6 +33,7 @@ impl Default for Work {
             push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
             queue: Mutex::default(),
+            carried: Mutex::default(),
         }
     }
 }
@@ -91,6 +93,33 @@ impl Work {
     /// Takes what was approved here and is not under way.
     pub(crate) fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Says that this process carries out a transaction, until that is dropped.
+    pub(crate) fn carry(&self, txn: TxnId) -> Carried<'_> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner).push(txn);
+        Carried { work: self, txn }
+    }
+
+    /// Whether this process carries out a transaction.
+    pub(crate) fn carries(&self, txn: TxnId) -> bool {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner).contains(&txn)
+    }
+}
+
+/// A transaction that this process carries out.
+pub(crate) struct Carried<'a> {
+    work: &'a Work,
+    txn: TxnId,
+}
+
+impl Drop for Carried<'_> {
+    fn drop(&mut self) {
+        let mut carried = self.work.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        // One place only: a second attempt at the same transaction has a place of its own.
+        if let Some(place) = carried.iter().position(|txn| *txn == self.txn) {
+            carried.swap_remove(place);
+        }
     }
 }
 

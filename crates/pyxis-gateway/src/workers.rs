@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
-    Event, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes, sessions,
-    sign_in_links, staged_policies, usage,
+    Event, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
+    sessions, sign_in_links, staged_policies, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -173,25 +174,46 @@ pub async fn recover(state: &State) -> Result<()> {
 async fn heartbeat_tick(state: &State) -> Result<()> {
     let now = state.now();
     nodes::heartbeat(&state.store, state.node, now).await?;
-    abandon(state, Some(now.minus(DEAD_AFTER))).await
+    abandon(state, Some(now.minus(DEAD_AFTER))).await?;
+    give_up_tick(state).await
+}
+
+/// Ends what this process sent and no longer carries out: its end could not be stored.
+pub async fn give_up_tick(state: &State) -> Result<()> {
+    // Read first: what has no end in the store is carried out here until it has one.
+    let sending = approvals::sending(&state.store, state.node).await?;
+    for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.carries(*txn)) {
+        let mut tx = state.store.begin().await?;
+        if approvals::lose(&mut tx, workspace, txn, state.node, state.now()).await? {
+            tell_lost(state, &mut tx, workspace, txn).await?;
+            tx.commit().await?;
+        }
+    }
+    Ok(())
 }
 
 async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let lost = approvals::abandon(&mut tx, state.node, dead_before, state.now()).await?;
     for &(workspace, txn) in &lost {
-        if let Some(row) = approvals::find(&mut tx, workspace, txn).await? {
-            announce::sent(state, &mut tx, &row, None).await?;
-        }
-        let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
-        record.workspace_id = Some(workspace);
-        "system".clone_into(&mut record.actor);
-        record.txn_id = Some(txn);
-        audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
-        tx.notify(Event::Approval { workspace, txn });
+        tell_lost(state, &mut tx, workspace, txn).await?;
     }
     idempotency::abandon(&mut tx, state.node, dead_before).await?;
     tx.commit().await?;
+    Ok(())
+}
+
+/// Records that nobody knows what became of a transaction, and tells whoever is to be told.
+async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
+    if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
+        announce::sent(state, tx, &row, None).await?;
+    }
+    let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
+    record.workspace_id = Some(workspace);
+    "system".clone_into(&mut record.actor);
+    record.txn_id = Some(txn);
+    audit::append_in(tx, &state.audit_keys, &[record]).await?;
+    tx.notify(Event::Approval { workspace, txn });
     Ok(())
 }
 

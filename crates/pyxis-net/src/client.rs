@@ -126,6 +126,14 @@ impl Client {
         }
     }
 
+    /// What [`Client::check`] can say without asking the resolver.
+    pub fn check_form(&self, target: &HostPort) -> Result<(), Error> {
+        match self.zone.guard.check_literal_or_form(target) {
+            Verdict::Refused(reason) => Err(reason.into()),
+            Verdict::Literal(_) | Verdict::Name | Verdict::NameInsideAllowOnly(_) => Ok(()),
+        }
+    }
+
     /// Whether the resolver answers at all, asked for a name that every machine has.
     pub async fn resolver_answers(&self) -> bool {
         let zone = &*self.zone;

@@ -19,7 +19,7 @@ use crate::{Executor, StoreError, Tx};
 
 pub use among::{count_pending_among, count_since, list_among};
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
-pub use forward::{Finish, abandon, begin_attempt, claim, finish, purge_bodies, ready};
+pub use forward::{Finish, abandon, begin_attempt, claim, finish, lose, purge_bodies, ready, sending};
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
 

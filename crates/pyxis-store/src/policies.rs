@@ -4,7 +4,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use crate::db::{row, sql};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, Tx, locks};
 
 row! {
     /// A policy.
@@ -22,6 +22,14 @@ row! {
         /// Who changed it: an e-mail address, or the command line.
         updated_by: String,
     }
+}
+
+/// Holds the policy of a credential until the transaction ends. Whoever changes it, or opens a grant under it, asks
+/// for this before anything else, so that a grant is opened either before a change, which then sees it, or under
+/// what was changed.
+pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, credential: CredentialId) -> Result<(), StoreError> {
+    let credential = credential.to_string();
+    locks::hold(tx, "policy", workspace, [credential.as_bytes()]).await
 }
 
 /// The policy of a credential.

@@ -15,7 +15,7 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
-use pyxis_store::{Event, StoreError, Tx};
+use pyxis_store::{Event, StoreError, Tx, policies};
 use serde::Serialize;
 
 use super::standing;
@@ -129,6 +129,11 @@ pub async fn decide_with(
 ) -> Result<Decided> {
     let (now, note) = (state.now(), checked(note)?);
     let mut tx = state.store.begin().await?;
+    if let Word::Approve(Some(_)) = word {
+        let row = approvals::find(&mut tx, approver.workspace, txn).await?;
+        let row = row.ok_or(Error::NotFound("transaction"))?;
+        policies::hold(&mut tx, row.workspace_id, row.credential_id).await?;
+    }
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
     let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;

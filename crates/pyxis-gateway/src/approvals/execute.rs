@@ -30,6 +30,11 @@ use crate::stored::{StoredRequest, StoredResponse};
 /// How long a claim holds before the attempt is on record; another node may take over after it.
 const CLAIM: Duration = Duration::from_secs(30);
 
+/// How long to wait before storing the end of a request is tried again, and how often. After that it is
+/// unknown what became of the request, although it was answered.
+const AGAIN: [Duration; 4] =
+    [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
+
 /// Everything that is needed to send, checked again just now.
 struct Cleared {
     credential: Credential,
@@ -44,6 +49,8 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     if !approvals::claim(&state.store, workspace, txn, state.node, now, now.plus(CLAIM)).await? {
         return Ok(());
     }
+    // Before the attempt is on record, so that what is on record is carried out by somebody.
+    let _carried = state.work.carry(txn);
     let found = approvals::find(&state.store, workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
     loop {
@@ -201,15 +208,30 @@ async fn finish(
     };
     facts.error = error;
     state.meters().ended(&facts);
-    let mut tx = state.store.begin().await?;
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
-    if approvals::finish(&mut tx, workspace, txn, state.node, &end).await? {
-        let record = match seq {
-            Some(seq) => records::outcome(state, workspace, seq, &facts),
-            None => records::not_sent(state, row, error.unwrap_or_default()),
-        };
-        audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
-        announce::sent(state, &mut tx, row, end.status.filter(|_| error.is_none())).await?;
+    let record = match seq {
+        Some(seq) => records::outcome(state, workspace, seq, &facts),
+        None => records::not_sent(state, row, error.unwrap_or_default()),
+    };
+    for pause in AGAIN {
+        match store_end(state, row, &end, &record).await {
+            Err(error @ Error::Unavailable(_)) => {
+                tracing::warn!(%txn, %error, "the end of an approved request could not be stored yet");
+            }
+            outcome => return outcome,
+        }
+        tokio::time::sleep(pause).await;
+    }
+    store_end(state, row, &end, &record).await
+}
+
+/// Stores the end with its record, unless it has one.
+async fn store_end(state: &State, row: &ApprovalRow, end: &Finish, record: &audit::Record) -> Result<()> {
+    let (workspace, txn) = (row.workspace_id, row.txn_id);
+    let mut tx = state.store.begin().await?;
+    if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {
+        audit::append_in(&mut tx, &state.audit_keys, std::slice::from_ref(record)).await?;
+        announce::sent(state, &mut tx, row, end.status.filter(|_| end.error.is_none())).await?;
         tx.notify(Event::Approval { workspace, txn });
         tx.commit().await?;
     }

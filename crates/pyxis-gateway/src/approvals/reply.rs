@@ -151,6 +151,12 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
         });
     }
     let kept = open(state, row).await?.ok_or(Error::NotFound("the answer is no longer kept"))?;
+    if kept.truncated {
+        // Given as an answer, its beginning would pass for all of it.
+        return Err(Error::Upstream(
+            "the request was sent and answered; the answer was too large to be kept, the transaction shows how it begins",
+        ));
+    }
     let mut response = (kept.status, kept.body).into_response();
     *response.headers_mut() = kept.headers;
     Ok(response)

@@ -6,6 +6,7 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::auth::Auth;
+use pyxis_core::headers::is_same;
 use zeroize::Zeroizing;
 
 use super::derived;
@@ -29,6 +30,8 @@ pub(crate) fn attach(
             headers.insert(AUTHORIZATION, sensitive(&text)?);
         }
         Auth::Header(formats) => {
+            // What the agent sent under another spelling could win at the host.
+            formats.list().iter().for_each(|format| remove_spellings(headers, &format.name));
             for format in formats.list() {
                 let name = HeaderName::try_from(format.name.as_str()).map_err(internal)?;
                 headers.insert(name, sensitive(&expand(&format.format, secret)?)?);
@@ -55,19 +58,40 @@ pub(crate) fn attach(
     Ok(None)
 }
 
+/// Takes out every header that many servers cannot tell from `name`.
+fn remove_spellings(headers: &mut HeaderMap, name: &str) {
+    let same: Vec<HeaderName> = headers.keys().filter(|key| is_same(key.as_str(), name)).cloned().collect();
+    for name in same {
+        headers.remove(name);
+    }
+}
+
 /// Every secret string that a request carries, for scrubbing. Without `auth`: of a sidecar, which is told
 /// its own token and nothing else.
 pub(super) fn secrets(auth: Option<&Auth>, secret: &SecretValue) -> Vec<Zeroizing<String>> {
     let Some(auth) = auth else {
         return secret.text().map(|token| Zeroizing::new(token.to_owned())).into_iter().collect();
     };
-    let mut secrets: Vec<_> = secret.parts().map(|part| Zeroizing::new(part.to_owned())).collect();
     if let (Auth::Basic {}, Ok(pair)) = (auth, basic_pair(secret)) {
-        if let Some((_, password)) = pair.split_once(':') {
-            secrets.push(Zeroizing::new(password.to_owned()));
-        }
-        secrets.push(pair);
+        return basic_secrets(pair);
     }
+    secret.parts().map(|part| Zeroizing::new(part.to_owned())).collect()
+}
+
+/// Length from which a user name may be a key, in bytes.
+const KEY_LENGTH: usize = 16;
+
+/// The pair, the password, and the user name where that may be the secret: services that take a key for one have
+/// long ones, or none for a password. Any other user name is a word that answers may well have in them.
+fn basic_secrets(pair: Zeroizing<String>) -> Vec<Zeroizing<String>> {
+    let mut secrets = Vec::with_capacity(3);
+    if let Some((username, password)) = pair.split_once(':') {
+        secrets.push(Zeroizing::new(password.to_owned()));
+        if password.is_empty() || (username.len() >= KEY_LENGTH && !username.contains('@')) {
+            secrets.push(Zeroizing::new(username.to_owned()));
+        }
+    }
+    secrets.push(pair);
     secrets
 }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use http::header::SET_COOKIE;
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use pyxis_net::body::IdleTimeout;
 use pyxis_scrub::{Decoder, Needles, Scrubber};
 
-use super::scrub_value;
+use super::{scrub_value, scrubbed_name};
 use crate::error::BoxError;
 
 /// Why a stream broke off after its head had been relayed.
@@ -123,7 +124,7 @@ impl ScrubbedBody {
             Ok(data) => self.push(data),
             Err(frame) => {
                 if let Ok(trailers) = frame.into_trailers() {
-                    self.trailers = Some(self.clean_trailers(&trailers));
+                    self.trailers = Some(clean_trailers(&trailers, &self.needles));
                 }
                 Ok(())
             }
@@ -150,15 +151,18 @@ impl ScrubbedBody {
         self.ready.extend(self.scrubber.finish());
         Ok(())
     }
+}
 
-    fn clean_trailers(&self, trailers: &HeaderMap) -> HeaderMap {
-        let needles = &self.needles;
-        trailers
-            .iter()
-            .filter(|(name, _)| !pyxis_core::headers::never_relayed(name.as_str()))
-            .map(|(name, value)| (name.clone(), scrub_value(value, needles)))
-            .collect()
+/// Trailers without secrets. A cookie has no place among them (RFC 9110, section 6.5.1), whatever the credential
+/// allows.
+fn clean_trailers(trailers: &HeaderMap, needles: &Needles) -> HeaderMap {
+    let mut clean = HeaderMap::with_capacity(trailers.len());
+    for (name, value) in trailers {
+        if name != SET_COOKIE && !pyxis_core::headers::never_relayed(name.as_str()) {
+            clean.append(scrubbed_name(name, needles), scrub_value(value, needles));
+        }
     }
+    clean
 }
 
 /// A short body with its trailers.
@@ -187,5 +191,32 @@ impl Body for ScrubbedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.poll_next(context).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn trailers_bring_no_cookie_and_no_secret_in_name_or_value() {
+        let sent = [
+            ("x-sum", "1"),
+            ("x-sum", "canary-4471"),
+            ("x-canary-4471", "2"),
+            ("set-cookie", "a=b"),
+            ("px-error", "mine"),
+        ];
+        let sent: HeaderMap = sent
+            .into_iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
+        let clean = clean_trailers(&sent, &Needles::new("api", &[b"canary-4471"]));
+        let mut seen: Vec<_> =
+            clean.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [("x-redacted", "2"), ("x-sum", "1"), ("x-sum", "[REDACTED:api]")]);
     }
 }

@@ -176,11 +176,11 @@ pub async fn apply(state: &State, caller: &Caller, id: StagedPolicyId, answer: &
     let (now, row) = (state.now(), &staged.row);
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
+    let before = policies::before(&mut change, &staged.credential).await?;
     verified.record(&mut change.tx, now).await?;
     if !staged_policies::remove(&mut change.tx, row.workspace_id, id).await? {
         return Err(Error::NotFound("staged policy"));
     }
-    let before = policies::before(&mut change, &staged.credential).await?;
     let version = pyxis_store::policies::put_over(
         &mut change.tx,
         row.workspace_id,

@@ -5,10 +5,11 @@ use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
+use pyxis_store::agents::AgentRow;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::Wanted;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::{audit, grants, workspaces};
+use pyxis_store::{agents, audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 
@@ -127,8 +128,9 @@ pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy
     channels::check_room(state, room).await
 }
 
-/// The policy as this change finds it.
+/// The policy as this change finds it, before it does anything: from here on no grant is opened under it.
 pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) -> Result<Option<Policy>> {
+    policies::hold(&mut change.tx, credential.workspace_id, credential.id).await?;
     let found = policies::find(&mut change.tx, credential.workspace_id, credential.id).await?;
     found.as_ref().map(parse).transpose()
 }
@@ -180,8 +182,13 @@ pub async fn explain(
     let credential = Credential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
     let agent = match agent {
         None => None,
-        Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row.id),
+        Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row),
     };
+    if let Some(agent) = &agent
+        && let Some(reason) = barred(state, agent, credential.row.id).await?
+    {
+        return Ok(refuse(Rule::Target, reason.to_owned()));
+    }
     let Some(method) = Method::parse(method) else {
         return Ok(refuse(Rule::Target, "the method cannot be forwarded".to_owned()));
     };
@@ -193,6 +200,9 @@ pub async fn explain(
         Err(error @ Error::HostNotAllowed(_)) => return Ok(refuse(Rule::AllowedHosts, error.to_string())),
         Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
         Ok(()) => {}
+    }
+    if let Err(error) = state.net.check_form(&judge::host_port(&target)) {
+        return Ok(refuse(Rule::Target, error.to_string()));
     }
     let decision = judge::decide(&credential, method, &target);
     if decision.verdict == Verdict::RequireApproval
@@ -206,7 +216,7 @@ pub async fn explain(
             credential_version: row.version,
             method: method.as_str(),
             route: &route,
-            agent,
+            agent: agent.map(|agent| agent.id),
             now,
         };
         if let Some(found) = grants::covering(&state.store, &wanted).await? {
@@ -219,6 +229,15 @@ pub async fn explain(
         }
     }
     Ok(told(&decision))
+}
+
+/// Why an agent cannot use a credential at all.
+async fn barred(state: &State, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
+    if agent.disabled_at.is_some() {
+        return Ok(Some("the agent is disabled"));
+    }
+    let assigned = agents::may_use(&state.store, agent.workspace_id, agent.id, credential).await?;
+    Ok((!assigned).then_some("the agent may not use this credential"))
 }
 
 fn refuse(rule: Rule, detail: String) -> Explanation {

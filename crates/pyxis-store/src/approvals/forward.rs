@@ -90,6 +90,27 @@ pub async fn finish(
     Ok(true)
 }
 
+/// What a node has on record as sent, without an end, over all workspaces.
+pub async fn sending(executor: impl Executor, node: NodeId) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
+    let query =
+        sql("SELECT workspace_id, txn_id FROM approvals WHERE forward_state = 'sending' AND claimed_by = $1");
+    executor.all(query.bind(node)).await
+}
+
+/// Ends one of these with the error `outcome_unknown`; whether it had no end yet.
+pub async fn lose(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    node: NodeId,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query =
+        sql("UPDATE approvals SET forward_state = 'done', finished_at = $1, error = 'outcome_unknown' \
+         WHERE workspace_id = $2 AND txn_id = $3 AND forward_state = 'sending' AND claimed_by = $4");
+    Ok(tx.execute(query.bind(now).bind(workspace).bind(txn).bind(node)).await? == 1)
+}
+
 /// Takes over from dead nodes, over all workspaces: what they were sending is done with the error
 /// `outcome_unknown` (and returned), what they had only claimed is free again. A node is dead when its
 /// last heartbeat is before `dead_before`; `None` means every node but this one.

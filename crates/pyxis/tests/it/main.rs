@@ -19,9 +19,11 @@ mod moments;
 mod openapi;
 mod people;
 mod races;
+mod rebinding;
 mod scoring;
 mod signer;
 mod support;
+mod unended;
 mod verify;
 
 use pyxis_testkit::postgres;

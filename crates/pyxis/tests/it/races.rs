@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use pyxis_core::grant::Surface;
 use pyxis_core::mode::{ApprovalState, ForwardState};
-use pyxis_gateway::approvals::decide::{Approver, Word, decide};
+use pyxis_gateway::approvals::decide::{Approver, GrantWish, Word, decide};
 use pyxis_gateway::{Error, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::{Page, grants};
 
 use world::{World, both_engines};
 
@@ -138,6 +139,19 @@ both_engines! {
             }
         }
         assert_eq!(world.upstream.requests().len(), approved);
+    }
+
+    async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(world: &World) {
+        let one = world.approver(0, Surface::Dashboard);
+        let wish = GrantWish { seconds: 900, agent_only: false, max_uses: None };
+        for round in 0..ROUNDS / 5 {
+            world.policy("{}").await;
+            let txn = world.pause(round).await;
+            let tightened = world.policy(r#"{"passkey_required": true}"#);
+            let (_, ()) = tokio::join!(speak(world, &one, txn, Word::Approve(Some(wish))), tightened);
+            let live = grants::list(&world.state.store, world.workspace, false, Page::first(10), world.clock_now()).await.unwrap();
+            assert!(live.is_empty(), "round {round}: {live:?}");
+        }
     }
 
     async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(world: &World) {

@@ -50,6 +50,16 @@ async fn several_headers_are_formatted_from_fields_of_the_secret() {
 }
 
 #[tokio::test]
+async fn no_other_spelling_of_the_credentials_header_arrives() {
+    let fields = json!({"auth": {"kind": "header", "name": "X-Api-Key"}, "secret": SECRET});
+    let received =
+        arrived(fields, "/", &[("x_api_key", "mine"), ("x.api.key", "mine"), ("x-api-keys", "other")]).await;
+    assert_eq!(received.header("x-api-key"), Some(SECRET));
+    assert_eq!((received.header("x_api_key"), received.header("x.api.key")), (None, None));
+    assert_eq!(received.header("x-api-keys"), Some("other"));
+}
+
+#[tokio::test]
 async fn basic_encodes_user_and_password() {
     let expected = format!("Basic {}", STANDARD.encode("user:pa:ss-canary"));
     for secret in [json!({"username": "user", "password": "pa:ss-canary"}), json!("user:pa:ss-canary")] {

@@ -48,6 +48,21 @@ both_engines! {
         assert!(approvals.count() >= 2, "decisions are records too: {kinds:?}");
     }
 
+    async fn a_request_refused_for_its_reason_or_its_size_has_a_record(setup: Setup) {
+        let world = World::with(setup.env("PX_PENDING_BODY_MAX_BYTES", "1000")).await;
+        world.forward("POST", "/large").body("x".repeat(1001)).send().await.problem(413, "body_too_large");
+        world.policy(&json!({"require_reason": true})).await;
+        world.forward("POST", "/mute").send().await.problem(400, "missing_header");
+        let seen = crate::support::until("both records", async || {
+            let forwards = world.forwards().await;
+            (forwards.len() == 2).then(|| {
+                let told = |record: &Value| (record["decision"].clone(), record["detail"]["rule"].clone());
+                forwards.iter().map(told).collect::<Vec<_>>()
+            })
+        });
+        assert_eq!(seen.await, [(json!("refused"), json!("body_too_large")), (json!("refused"), json!("missing_header"))]);
+    }
+
     async fn an_untouched_trail_is_in_order(setup: Setup) {
         let mut world = lively(setup).await;
         assert_eq!(verdict(&world, 0).await["ok"], true);

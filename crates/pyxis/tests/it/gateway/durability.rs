@@ -101,6 +101,24 @@ both_engines! {
         assert_eq!(records.iter().filter(unknown).count(), 1);
     }
 
+    async fn an_answer_that_cannot_be_stored_at_once_is_stored_later(setup: Setup) {
+        let world = World::with(setup).await;
+        let (reply, release) = Reply::ok("late").held();
+        world.upstream.reply(reply);
+        let txn = world.pause("/x").await;
+        world.owner.approve(&txn).await;
+        world.upstream.received(1).await;
+        world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
+        release.go();
+        crate::support::until("the first try", async || {
+            world.app.logs().contains("could not be stored yet").then_some(())
+        })
+        .await;
+        world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "late");
+        assert_eq!(world.upstream.requests().len(), 1);
+    }
+
     async fn without_the_audit_trail_nothing_is_sent(setup: Setup) {
         let world = World::with(setup).await;
         world.forward("GET", "/before").send().await.forwarded(200);

@@ -101,6 +101,49 @@ async fn an_answer_too_large_to_keep_still_reaches_the_agent_once() {
 }
 
 #[tokio::test]
+async fn an_answer_that_cannot_be_kept_reaches_the_agent_and_is_not_asked_for_again() {
+    let world = World::new().await;
+    let (reply, release) = Reply::ok("slow").held();
+    world.upstream.reply(reply);
+    let first = tokio::spawn(keyed(&world, "GET", "/x", "k").send());
+    world.upstream.received(1).await;
+    world.app.sql("ALTER TABLE idempotency RENAME TO idempotency_away");
+    release.go();
+    assert_eq!(first.await.unwrap().forwarded(200).text(), "slow");
+    world.app.sql("ALTER TABLE idempotency_away RENAME TO idempotency");
+    let again = crate::support::until("the key's end", async || {
+        let answer = keyed(&world, "GET", "/x", "k").send().await;
+        (answer.status != 409).then_some(answer)
+    });
+    again.await.problem(502, "outcome_unknown");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_agent_key_is_looked_at_before_the_body() {
+    let world = World::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;
+    let stranger = world.app.agent("px_agent_nobody");
+    let call = stranger.forward("api", "POST", &world.upstream.url("/x"));
+    let (call, _never_ends) = call.header("idempotency-key", "k").upload();
+    call.send().await.problem(401, "invalid_key");
+}
+
+#[tokio::test]
+async fn a_body_too_large_for_a_key_counts_against_the_limit() {
+    let world = World::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;
+    let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
+    let agent = world.owner.add_agent(&fields).await;
+    let agent = world.app.agent(agent["key"].as_str().unwrap());
+    let ask = || {
+        let call = agent.forward("api", "POST", &world.upstream.url("/x"));
+        call.header("idempotency-key", "k").body("x".repeat(1001)).send()
+    };
+    ask().await.problem(413, "body_too_large");
+    ask().await.problem(413, "body_too_large");
+    ask().await.problem(429, "rate_limited");
+}
+
+#[tokio::test]
 async fn another_spelling_of_a_request_is_the_same_request() {
     let world = World::new().await;
     keyed(&world, "GET", "/x", "k").send().await.forwarded(200);

@@ -383,6 +383,26 @@ async fn an_answer_over_the_cap_is_truncated_and_says_so() {
     assert_eq!(response["body"], "y".repeat(1000));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_over_the_cap_is_never_given_as_a_whole_one() {
+    let world = World::new_with_env("PX_RESPONSE_MAX_BYTES", "1000").await;
+    world.upstream.reply(pyxis_testkit::upstream::Reply::ok("y".repeat(5000)));
+    let ask = || world.forward("POST", "/").header("idempotency-key", "k").header("prefer", "wait=30");
+    let waiting = tokio::spawn(ask().send());
+    let txn = crate::support::until("the request", async || {
+        let list = world.owner.client.get("/approvals").send().await.expect(200).json();
+        list["approvals"][0]["txn_id"].as_str().map(str::to_owned)
+    })
+    .await;
+    world.owner.approve(&txn).await;
+    for answer in [waiting.await.unwrap(), ask().send().await] {
+        let problem = answer.problem(502, "upstream_error");
+        assert!(problem["detail"].as_str().unwrap().contains("too large to be kept"), "{problem}");
+    }
+    assert_eq!(world.agent.poll(&txn).await["response"]["body"], "y".repeat(1000));
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
 #[tokio::test]
 async fn a_body_too_large_to_wait_is_refused_but_may_pass_unasked() {
     let world = World::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;

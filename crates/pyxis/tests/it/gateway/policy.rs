@@ -145,6 +145,36 @@ async fn explain_refuses_what_forward_would_not_take() {
 }
 
 #[tokio::test]
+async fn explain_refuses_an_address_that_the_guard_refuses_without_a_look_up() {
+    let world = World::bare(Setup::new().without("PX_EGRESS_ALLOW")).await;
+    let hosts = ["169.254.169.254", "localhost", "intranet", "api.example.com:25"];
+    let fields = json!({"auth": {"kind": "bearer"}, "secret": "a-canary", "allowed_hosts": hosts});
+    world.credential("inner", &fields).await;
+    for host in hosts {
+        let url = format!("https://{host}/");
+        let explained = world.owner.explain("inner", "GET", &url).await;
+        let seen = (&explained["decision"], &explained["rule"]);
+        assert_eq!(seen, (&json!("refuse"), &json!("target")), "{host}");
+        world.agent.forward("inner", "GET", &url).send().await.problem(403, "target_not_allowed");
+    }
+}
+
+#[tokio::test]
+async fn explain_refuses_an_agent_that_cannot_use_the_credential() {
+    let world = World::new().await;
+    let explain = async |agent: &str| {
+        let body = json!({"method": "GET", "url": world.upstream.url("/x"), "agent": agent});
+        let answer = world.owner.client.post("/admin/policies/api/explain", &body).send().await.expect(200);
+        answer.json()["decision"].as_str().unwrap().to_owned()
+    };
+    world.owner.add_agent(&json!({"name": "narrow", "credentials": []})).await;
+    assert_eq!(explain("narrow").await, "refuse");
+    assert_eq!(explain("default-agent").await, "auto_approve");
+    world.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
+    assert_eq!(explain("default-agent").await, "refuse");
+}
+
+#[tokio::test]
 async fn explain_names_the_pattern_that_matched() {
     let world = World::new().await;
     world.policy(&json!({"require_approval_urls": ["/a", "/b/*"]})).await;

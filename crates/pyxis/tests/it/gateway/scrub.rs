@@ -61,6 +61,34 @@ async fn the_basic_pair_is_scrubbed_as_it_was_sent() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_the_user_name_of_a_basic_pair_is_scrubbed_by_itself() {
+    for secret in [
+        json!(format!("{SECRET}:")),
+        json!(format!("{SECRET}:x-oauth-basic")),
+        json!({"username": SECRET, "password": "pw-5512"}),
+    ] {
+        let world = World::bare(Setup::new()).await;
+        world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+        world.upstream.reply(Reply::ok(format!("your key is {SECRET}")));
+        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        clean(&answer);
+        assert_eq!(answer.text(), format!("your key is {MARK}"));
+    }
+}
+
+#[tokio::test]
+async fn a_user_name_that_is_a_word_stays_in_the_answer() {
+    for username in ["admin", "somebody@company.example"] {
+        let world = World::bare(Setup::new()).await;
+        let secret = json!({"username": username, "password": SECRET});
+        world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+        world.upstream.reply(Reply::ok(format!("you are {username}")));
+        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(answer.text(), format!("you are {username}"));
+    }
+}
+
+#[tokio::test]
 async fn a_secret_cut_at_any_chunk_boundary_is_found() {
     let world = World::new().await;
     for cut in 1..SECRET.len() {
