@@ -282,7 +282,7 @@ async fn send(
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
     match dispatch(state, outbound, body).await {
-        Ok(answer) => respond(asked.method, answer, outcome).await.map(Some),
+        Ok(answer) => respond(asked, answer, outcome).await.map(Some),
         Err(error) => {
             outcome.failed(&error);
             Err(error)
@@ -291,15 +291,16 @@ async fn send(
 }
 
 /// Turns an answer into the response to the agent, short ones with their length.
-async fn respond(method: Method, answer: Answer, mut outcome: Outcome) -> Result<Response> {
-    let Answer { status, headers, mut body } = answer;
+async fn respond(asked: &Asked<'_>, answer: Answer, mut outcome: Outcome) -> Result<Response> {
+    let Answer { status, headers, length, mut body } = answer;
     outcome.answered(status);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    if method == Method::Head {
-        if let Some(length) = body.announced_length() {
-            response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    if asked.method == Method::Head {
+        // Only an answer to a HEAD tells a length that nothing follows.
+        if let Some(length) = length.filter(|_| asked.head.method == http::Method::HEAD) {
+            response.headers_mut().insert(CONTENT_LENGTH, length);
         }
         return Ok(response);
     }

@@ -40,6 +40,8 @@ pub(crate) struct Outbound<'a> {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
+    /// The length that the upstream told, of a body as it is relayed. In an answer to HEAD it is all there is of it.
+    pub(crate) length: Option<HeaderValue>,
     pub(crate) body: ScrubbedBody,
 }
 
@@ -192,8 +194,9 @@ fn wrap(
     }
     let coding = content_coding(&parts.headers)?;
     let headers = answer_headers(&parts.headers, credential, &needles);
+    let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
     let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
-    Ok(Answer { status: parts.status, headers, body })
+    Ok(Answer { status: parts.status, headers, length, body })
 }
 
 /// How the body is coded, over every line that says so; `None` for a plain one.

@@ -167,7 +167,7 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
 
 /// Reads the answer for the agent that polls, up to what is kept.
 async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<StoredResponse> {
-    let Answer { status, headers, mut body } = answer;
+    let Answer { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
     let (mut kept, mut truncated) = (Vec::new(), false);
     while let Some(frame) = body.frame().await {

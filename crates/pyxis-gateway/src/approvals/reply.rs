@@ -28,11 +28,11 @@ const PX_TXN: HeaderName = HeaderName::from_static("px-txn");
 /// Seconds between polls.
 const POLL_AGAIN: HeaderValue = HeaderValue::from_static("2");
 
-/// The 202: a person is asked.
+/// The 202: a person is asked, or has said yes and the request is on its way.
 #[derive(Debug, Serialize)]
 pub struct Paused {
-    /// Always `pending`.
-    status: &'static str,
+    /// `pending` or `approved`.
+    status: ApprovalState,
     /// The transaction.
     txn_id: String,
     /// Where the agent asks for the outcome.
@@ -171,13 +171,21 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     let base = &state.config.base_url;
     let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
     let approval_url = format!("{base}/approve/{}", row.txn_id);
-    let body = Paused {
-        status: "pending",
-        txn_id: row.txn_id.to_string(),
-        agent_hint: format!(
+    let agent_hint = if row.state == ApprovalState::Approved {
+        format!(
+            "The {} request to {} is approved and under way. Poll for its answer",
+            row.method, row.target_host
+        )
+    } else {
+        format!(
             "A person must approve this {} request to {}. Ask them to open {approval_url}",
             row.method, row.target_host
-        ),
+        )
+    };
+    let body = Paused {
+        status: row.state,
+        txn_id: row.txn_id.to_string(),
+        agent_hint,
         approval_url,
         expires_at: row.expires_at.to_rfc3339(),
         expires_in: seconds_up(row.expires_at.since(state.now())),

@@ -354,6 +354,25 @@ async fn prefer_wait_without_a_decision_is_a_202() {
     assert_eq!(world.agent.poll(&answer.txn()).await["status"], "pending");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prefer_wait_that_ends_while_the_request_is_on_its_way_says_so() {
+    let world = World::new().await;
+    let (reply, release) = pyxis_testkit::upstream::Reply::ok("late").held();
+    world.upstream.reply(reply);
+    let waiting = tokio::spawn(world.forward("POST", "/").header("prefer", "wait=3").send());
+    let txn = crate::support::until("the request", async || {
+        let list = world.owner.client.get("/approvals").send().await.expect(200).json();
+        list["approvals"][0]["txn_id"].as_str().map(str::to_owned)
+    })
+    .await;
+    world.owner.approve(&txn).await;
+    world.upstream.received(1).await;
+    let told = waiting.await.unwrap().expect(202).json();
+    assert_eq!((&told["status"], &told["txn_id"]), (&json!("approved"), &json!(txn)));
+    release.go();
+    assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "late");
+}
+
 #[tokio::test]
 async fn a_poll_that_waits_returns_the_state_when_its_time_is_over() {
     let world = World::new().await;

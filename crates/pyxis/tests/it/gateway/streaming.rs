@@ -134,6 +134,18 @@ async fn head_brings_headers_and_no_body() {
     world.upstream.reply(Reply::ok("twelve bytes").header("etag", "\"e\""));
     let answer = world.forward("HEAD", "/").send().await.forwarded(200);
     assert_eq!((answer.header("etag"), answer.body.len()), (Some("\"e\""), 0));
+    // The agent's own request was a POST, whose answer has just the length that it tells.
+    assert_eq!(answer.header("content-length"), Some("0"));
+}
+
+#[tokio::test]
+async fn a_head_of_ones_own_tells_the_length_that_a_get_would_have() {
+    let world = World::new().await;
+    world.upstream.reply(Reply::ok("twelve bytes"));
+    let bearer = format!("Bearer {}", world.agent.key);
+    let call = world.app.anonymous().call("HEAD", "/p/api/x").header("authorization", &bearer);
+    let answer = call.send().await.forwarded(200);
+    assert_eq!((answer.header("content-length"), answer.body.len()), (Some("12"), 0));
 }
 
 #[tokio::test]
