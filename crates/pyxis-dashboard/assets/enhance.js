@@ -109,7 +109,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Requests: j and k move, a goes to Approve (Enter confirms), d opens Deny.
+// Requests: j and k move, a goes to Approve (Enter confirms) or to the page that has it, d opens Deny.
 const requests = [...document.querySelectorAll("[data-request]")];
 
 function current() {
@@ -129,6 +129,10 @@ function decide(selector, words) {
   const control = request?.querySelector(selector);
   if (!control) return;
   closePanels();
+  if (control.matches("a")) {
+    control.click();
+    return;
+  }
   if (control.matches("summary")) {
     control.parentElement.open = true;
     control.parentElement.querySelector("textarea").focus();
@@ -143,7 +147,7 @@ document.addEventListener("keydown", (event) => {
   const action = {
     j: () => move(1),
     k: () => move(-1),
-    a: () => decide("[data-approve]", "Press Enter to approve"),
+    a: () => decide("[data-approve], [data-read]", "Press Enter to approve"),
     d: () => decide("[data-deny]", "Deny"),
   }[event.key];
   if (!action || requests.length === 0) return;

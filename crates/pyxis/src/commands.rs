@@ -57,14 +57,9 @@ pub fn run(cli: Cli) -> ExitCode {
         .build();
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
     done.unwrap_or_else(|error| {
-        print_error(&error);
+        out::aside(format_args!("error: {error:#}"));
         ExitCode::FAILURE
     })
-}
-
-#[expect(clippy::print_stderr, reason = "a command tells its failure to the person who typed it")]
-fn print_error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
 }
 
 async fn command(cli: Cli) -> Result<ExitCode> {

@@ -132,21 +132,19 @@ async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<View>, Er
     Ok(all)
 }
 
-/// A waiting request with the head of its body. What is too large to open here cannot be decided here:
+/// A waiting request with the head of its body. Where that is not all of it, it cannot be approved here:
 /// nobody should approve what they could not see.
 async fn waiting_card(state: &State, cards: &Cards, view: View) -> Result<Card, Error> {
-    if view.row.body_bytes > MAX_OPENED {
-        let body = BodyView::absent(size(&view.row), "It is too large for this list.");
-        let mut card = cards.card(&view, body);
-        if matches!(card.state, CardState::Open { .. }) {
-            card.state =
-                CardState::Watching { why: "Open the request to read its body and to decide.".to_owned() };
-        }
-        return Ok(card);
+    let mut card = if view.row.body_bytes > MAX_OPENED {
+        cards.card(&view, BodyView::absent(size(&view.row), "It is too large for this list."))
+    } else {
+        let whole = view::one(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
+        cards.card(&whole, body(&whole, HEAD))
+    };
+    if card.body.has_more() && matches!(card.state, CardState::Open { .. }) {
+        card.state = CardState::Longer;
     }
-    let whole = view::one(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
-    let body = body(&whole, HEAD);
-    Ok(cards.card(&whole, body))
+    Ok(card)
 }
 
 pub(super) fn settled_card(cards: &Cards, view: &View) -> Card {

@@ -212,6 +212,9 @@ pub enum CardState {
         /// Whether approving opens a passkey ceremony.
         passkey: bool,
     },
+    /// Waits, and this person may decide, but not all of the body stands here: it is approved on its own
+    /// page, where all of it does, and denied here or there.
+    Longer,
     /// Waits for somebody else: this person has approved, or is not eligible.
     Watching {
         /// Why there are no buttons: `You approved 2 min ago. One more person must approve.`
@@ -278,7 +281,7 @@ impl Card {
     /// The badge.
     const fn outcome(&self) -> Outcome {
         match &self.state {
-            CardState::Open { .. } | CardState::Watching { .. } => Outcome::Pending,
+            CardState::Open { .. } | CardState::Longer | CardState::Watching { .. } => Outcome::Pending,
             CardState::Approved { failed: true, .. } => Outcome::Failed,
             CardState::Approved { .. } => Outcome::Approved,
             CardState::Denied { .. } => Outcome::Denied,
@@ -293,6 +296,6 @@ impl Card {
 
     /// Whether it still waits.
     pub const fn is_pending(&self) -> bool {
-        matches!(self.state, CardState::Open { .. } | CardState::Watching { .. })
+        matches!(self.state, CardState::Open { .. } | CardState::Longer | CardState::Watching { .. })
     }
 }

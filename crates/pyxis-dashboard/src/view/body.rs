@@ -97,9 +97,13 @@ impl BodyView {
         }
     }
 
-    /// Whether there is no more to read than the dump shows.
-    pub const fn is_binary(&self) -> bool {
-        matches!(self.shown, Shown::Binary { .. })
+    /// Whether the request's own page shows more of it. Of a binary body the dump is all there is to read.
+    pub const fn has_more(&self) -> bool {
+        match self.shown {
+            Shown::Absent { .. } => true,
+            Shown::Binary { .. } => false,
+            _ => self.cut.is_some(),
+        }
     }
 }
 

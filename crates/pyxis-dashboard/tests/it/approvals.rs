@@ -10,7 +10,7 @@ use pyxis_gateway::approvals::view;
 use pyxis_gateway::brand;
 use pyxis_gateway::service::{grants, policies};
 
-use crate::support::{Browser, Team, World};
+use crate::support::{Browser, Team, World, both_engines};
 
 async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
@@ -156,26 +156,27 @@ async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
 }
 
-#[tokio::test]
-async fn a_request_of_another_workspace_is_not_there() {
-    let world = World::new().await;
-    let (team, _) = world.with_owner().await;
-    let other = world.team("rival", "eve@example.com").await;
-    let mut eve = world.browser();
-    eve.use_link(&other.link).await;
-    let txn = world.ask(&team, "/v1/secret-project", "", "{}").await;
-    let unknown = "3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10";
-    for path in ["/app/approvals/", "/approve/"] {
-        let (theirs, none) =
-            (eve.get(&format!("{path}{txn}")).await, eve.get(&format!("{path}{unknown}")).await);
-        assert_eq!(theirs.status, StatusCode::NOT_FOUND);
-        assert_eq!(theirs.text, none.text);
+both_engines! {
+    async fn a_request_of_another_workspace_is_not_there() {
+        let world = World::new().await;
+        let (team, _) = world.with_owner().await;
+        let other = world.team("rival", "eve@example.com").await;
+        let mut eve = world.browser();
+        eve.use_link(&other.link).await;
+        let txn = world.ask(&team, "/v1/secret-project", "", "{}").await;
+        let unknown = "3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10";
+        for path in ["/app/approvals/", "/approve/"] {
+            let (theirs, none) =
+                (eve.get(&format!("{path}{txn}")).await, eve.get(&format!("{path}{unknown}")).await);
+            assert_eq!(theirs.status, StatusCode::NOT_FOUND);
+            assert_eq!(theirs.text, none.text);
+        }
+        let csrf = eve.get("/app/inbox").await;
+        assert!(!csrf.text.contains("secret-project"));
+        let to = format!("/app/approvals/{txn}/approve");
+        assert_eq!(eve.submit("/app/inbox", &to, &[("from", "inbox")]).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
     }
-    let csrf = eve.get("/app/inbox").await;
-    assert!(!csrf.text.contains("secret-project"));
-    let to = format!("/app/approvals/{txn}/approve");
-    assert_eq!(eve.submit("/app/inbox", &to, &[("from", "inbox")]).await.status, StatusCode::NOT_FOUND);
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
 }
 
 #[tokio::test]
@@ -193,13 +194,47 @@ async fn hostile_reasons_paths_and_bodies_are_text() {
 }
 
 #[tokio::test]
-async fn a_body_too_large_for_the_inbox_is_decided_on_its_own_page() {
+async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
     let world = World::new().await;
     let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/upload", "", &"x".repeat(300 * 1024)).await;
+    let whole = world.ask(&team, "/v1/short", "", &"x".repeat(8192)).await;
+    assert!(browser.get("/app/inbox").await.text.contains("data-approve"), "all of it stands here");
+    browser.submit("/app/inbox", &format!("/app/approvals/{whole}/deny"), &[("from", "inbox")]).await;
+
+    // A body of which the inbox shows the head, and one that it does not open.
+    for length in [8193, 300 * 1024] {
+        let body = format!("{}the end", "x".repeat(length - 7));
+        let (txn, other) =
+            (world.ask(&team, "/v1/a", "", &body).await, world.ask(&team, "/v1/b", "", &body).await);
+        let page = format!("/app/approvals/{txn}");
+        let inbox = browser.get("/app/inbox").await.text;
+        assert!(!inbox.contains("the end") && !inbox.contains("data-approve"), "{length}");
+        assert!(!inbox.contains("/approve\"") && !inbox.contains("grant_seconds"), "{length}");
+        assert!(inbox.contains(&format!("href=\"{page}\" data-read>Read all of it to approve")), "{length}");
+
+        let denied = browser.submit("/app/inbox", &format!("{page}/deny"), &[("from", "inbox")]).await;
+        assert_eq!(denied.location(), "/app/inbox");
+        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+
+        for page in [format!("/app/approvals/{other}"), format!("/approve/{other}")] {
+            let text = browser.get(&page).await.text;
+            assert!(text.contains("the end") && text.contains("data-approve"), "{length}");
+        }
+        approve(&mut browser, &format!("/app/approvals/{other}"), &other, &[("from", "approval")]).await;
+        assert_eq!(state(&world, &team, &other).await, ApprovalState::Approved);
+    }
+}
+
+#[tokio::test]
+async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
+    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = world.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;
     let inbox = browser.get("/app/inbox").await.text;
-    assert!(inbox.contains("Open the request to read its body") && !inbox.contains("data-approve"));
-    assert!(browser.get(&format!("/app/approvals/{txn}")).await.text.contains("data-approve"));
+    assert!(inbox.contains("You may not decide this") && !inbox.contains("data-deny"));
+    assert!(inbox.contains(&format!("<a href=\"/app/approvals/{txn}\">Read all of it</a>")));
 }
 
 #[tokio::test]

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use pyxis_core::id::ScorerId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::Actor;
 use pyxis_gateway::service::sessions::{self, Holder};
 use pyxis_gateway::service::workspaces;
+use pyxis_gateway::{Actor, Error};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_store::workspaces::WorkspaceRow;
@@ -36,20 +36,27 @@ pub(super) struct First {
 
 pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> {
     let app = open(global).await?;
-    if !workspaces::list(&app.gateway).await?.is_empty() {
+    let first = match workspaces::list(&app.gateway).await?.as_slice() {
+        [] => first_workspace(&app, owner_email).await?,
+        _ => None,
+    };
+    let Some(first) = first else {
         tracing::warn!("this database has a workspace already; nothing was changed");
         return Ok(ExitCode::from(NOTHING_TO_DO));
-    }
-    let first = first_workspace(&app, owner_email).await?;
+    };
     app.gateway.audit.stop().await?;
     print(global.json, &first);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the first workspace with its owner, keys and scorer.
-pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<First> {
+/// Makes the first workspace with its owner, keys and scorer; `None` where another process made it meanwhile.
+pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Option<First>> {
     let state = &app.gateway;
-    let made = workspaces::create(state, FIRST_WORKSPACE, ApprovalMode::Gated, Some(owner_email)).await?;
+    let made = match workspaces::create(state, FIRST_WORKSPACE, ApprovalMode::Gated, Some(owner_email)).await
+    {
+        Err(Error::NameTaken(_)) => return Ok(None),
+        made => made?,
+    };
     let (owner, owner_link) = made.owner.context("the workspace was made without an owner")?;
     let session = sessions::open(state, &owner, Holder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
@@ -58,7 +65,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Firs
     // It reads and writes Stamps; history is granted on request.
     let api_key = ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) };
     let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key).await?;
-    Ok(First {
+    Ok(Some(First {
         workspace: made.workspace,
         owner_email: owner.email,
         owner_session_token: session.token,
@@ -66,7 +73,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Firs
         agent_key: made.agent_key,
         scorer,
         api_key,
-    })
+    }))
 }
 
 fn print(as_json: bool, first: &First) {

@@ -1,4 +1,4 @@
-//! Standard output.
+//! What commands print: data to standard output, a word to the person beside it.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,6 +11,12 @@ pub(super) fn line(text: impl std::fmt::Display) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot write the output: {error}"),
         _ => {}
     }
+}
+
+/// A line for the person at the terminal where standard output is not for people: to standard error, past
+/// the log. Nobody needs to be there to read it.
+pub(super) fn aside(text: impl std::fmt::Display) {
+    drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
 /// One JSON value on a line.

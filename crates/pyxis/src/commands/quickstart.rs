@@ -76,6 +76,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
     let (workspace, agent_key, link) = match all.into_iter().next() {
         None => {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
+            let first = first.context("another process is making the first workspace; run this again")?;
             keep(&known, first.agent_key.expose())?;
             keep(&samples::key_path(app), first.api_key.expose())?;
             (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())

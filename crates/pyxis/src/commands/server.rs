@@ -6,7 +6,8 @@ use anyhow::Result;
 use pyxis_gateway::service::workspaces;
 use serde_json::json;
 
-use super::{bootstrap, out, serving_settings};
+use super::bootstrap::{self, First};
+use super::{out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
 use crate::serve::{self, Bound};
@@ -25,14 +26,21 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         pyxis_verify::heights::start(&app.verify).await?;
     }
     announce(global.json, &bound);
-    if workspaces::list(&app.gateway).await?.is_empty() {
-        let made = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?;
-        // The one thing without which nobody could ever sign in.
-        tracing::warn!("first start: sign in once at {}", made.owner_link.expose());
+    if workspaces::list(&app.gateway).await?.is_empty()
+        && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
+    {
+        welcome(global.json, &made);
     }
     serve::run(app, bound, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The one thing without which nobody could ever sign in. It is a secret, so that it is never logged.
+fn welcome(as_json: bool, made: &First) {
+    let told = format!("first start: sign in once at {}", made.owner_link.expose());
+    // Where standard output is for a program, that expects the address and nothing else.
+    if as_json { out::aside(told) } else { out::line(told) }
 }
 
 /// The first line of output: where the server listens.

@@ -3,6 +3,7 @@
 mod bootstrap;
 mod commands;
 mod dotenv;
+mod first_start;
 mod keys;
 mod readiness;
 mod server;

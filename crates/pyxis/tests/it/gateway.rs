@@ -1,5 +1,6 @@
 //! The proxy: what agents send, what people decide.
 
+mod agents;
 mod attach;
 mod audit;
 mod control;
@@ -17,9 +18,11 @@ mod pause;
 mod policy;
 mod rate;
 mod recheck;
+mod relay;
 mod renewal;
 mod scrub;
 mod sessions;
+mod settings;
 pub(crate) mod sign;
 mod sign_rules;
 mod sigv4;

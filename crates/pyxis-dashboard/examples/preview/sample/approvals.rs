@@ -208,7 +208,7 @@ impl Sample {
         };
         let text_body = Card {
             body: BodyView::new(Some("text/plain"), self.t(&"a line of text\n".repeat(900)).as_bytes(), 2048),
-            ..self.invoice(self.open())
+            ..self.invoice(CardState::Longer)
         };
         let mut settled = self.settled().into_iter();
         let mut next = || settled.next().expect("five settled cards");

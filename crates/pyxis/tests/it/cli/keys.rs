@@ -5,6 +5,7 @@ use std::fs;
 use pyxis_testkit::matrix::StandIn;
 use serde_json::json;
 
+use crate::postgres::Database;
 use crate::support::app::run;
 use crate::support::{App, SECRET, Setup, World, both_engines};
 
@@ -99,32 +100,37 @@ async fn doctor_signs_the_bots_in_and_looks_at_the_rooms_that_are_named() {
     assert!(ran.stdout.contains("WRONG Matrix bot"), "{ran:?}");
 }
 
-#[tokio::test]
-async fn a_backup_of_a_running_server_restores() {
-    let world = World::new().await;
-    let txn = world.pause("/x").await;
-    let file = world.app.directory().join("pyxis.backup");
-    let file = file.to_str().unwrap();
-    world.app.cli_json(&["backup", file]).await;
-    world.pause("/after-the-backup").await;
-    let refused = world.app.cli(&["backup", file]).await;
-    assert!(refused.code.is_some_and(|code| code != 0), "an existing file is not overwritten: {refused:?}");
+both_engines! {
+    async fn a_backup_of_a_running_server_restores(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = world.pause("/x").await;
+        let file = world.app.directory().join("pyxis.backup");
+        let file = file.to_str().unwrap();
+        world.app.cli_json(&["backup", file]).await;
+        world.pause("/after-the-backup").await;
+        let refused = world.app.cli(&["backup", file]).await;
+        assert!(refused.code.is_some_and(|code| code != 0), "an existing file is not overwritten: {refused:?}");
 
-    let mut copy = App::empty(Setup::new());
-    fs::create_dir(copy.data()).unwrap();
-    fs::copy(world.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
-    copy.cli(&["restore", file]).await.expect(0);
-    copy.bootstrap = world.app.bootstrap.clone();
-    copy.serve();
-    let inbox = copy.owner().client.get("/approvals").send().await.expect(200).json();
-    assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
-    copy.owner().approve(&txn).await;
-    assert_eq!(copy.default_agent().outcome(&txn).await["response"]["body"], "ok");
-    let sent = world.upstream.received(1).await;
-    assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
-    assert_eq!(copy.cli_json(&["audit", "verify"]).await["ok"], true);
-    let again = copy.cli(&["restore", file]).await;
-    assert!(again.code.is_some_and(|code| code != 0), "a database with data is not overwritten: {again:?}");
+        let mut copy = App::empty(if world.app.is_postgres() {
+            Setup::on(Database::create("a copy").await.unwrap())
+        } else {
+            Setup::new()
+        });
+        fs::create_dir(copy.data()).unwrap();
+        fs::copy(world.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
+        copy.cli(&["restore", file]).await.expect(0);
+        copy.bootstrap = world.app.bootstrap.clone();
+        copy.serve();
+        let inbox = copy.owner().client.get("/approvals").send().await.expect(200).json();
+        assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
+        copy.owner().approve(&txn).await;
+        assert_eq!(copy.default_agent().outcome(&txn).await["response"]["body"], "ok");
+        let sent = world.upstream.received(1).await;
+        assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+        assert_eq!(copy.cli_json(&["audit", "verify"]).await["ok"], true);
+        let again = copy.cli(&["restore", file]).await;
+        assert!(again.code.is_some_and(|code| code != 0), "a database with data is not overwritten: {again:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! Decisions, operations: health, readiness, metrics, shutdown, settings.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use pyxis_testkit::upstream::Reply;
 
 use crate::support::client::{Address, Client};
-use crate::support::{App, Setup, World, until};
+use crate::support::{App, SECRET, Setup, World, both_engines, until};
 
 #[tokio::test]
 async fn health_and_readiness_need_no_key() {
@@ -26,6 +27,40 @@ async fn metrics_are_on_a_listener_of_their_own() {
     let metrics = Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text();
     assert!(metrics.contains("# TYPE "), "{metrics}");
     assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
+}
+
+/// The numbers that the metrics have now, by name and labels.
+async fn numbers(metrics: &Client) -> BTreeMap<String, String> {
+    let text = metrics.get("/metrics").send().await.expect(200).text();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.filter_map(|line| line.rsplit_once(' '));
+    pairs.map(|(name, number)| (name.to_owned(), number.to_owned())).collect()
+}
+
+both_engines! {
+    async fn metrics_count_what_passed_what_paused_and_what_was_refused(setup: Setup) {
+        let world = World::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+        let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
+        let metrics = Client::new(Address::new(address));
+        let counted = |decision: &str| format!("pyxis_forward_requests_total{{decision=\"{decision}\"}}");
+        let names = [
+            counted("pass"), counted("pause"), counted("refuse"), "pyxis_upstream_seconds_count".to_owned(),
+            "pyxis_upstream_seconds_bucket{le=\"+Inf\"}".to_owned(), "pyxis_redactions_total".to_owned(),
+            "pyxis_upstream_failures_total".to_owned(),
+        ];
+        let seen = async || {
+            let numbers = numbers(&metrics).await;
+            names.each_ref().map(|name| numbers.get(name).map_or_else(|| "0".to_owned(), String::clone))
+        };
+        assert_eq!(seen().await, ["0"; 7]);
+
+        world.upstream.reply(Reply::ok(format!("you sent {SECRET}")));
+        world.forward("GET", "/").send().await.forwarded(200);
+        world.pause("/x").await;
+        world.agent.forward("api", "GET", "https://api.example.com/").send().await.problem(403, "host_not_allowed");
+        until("every number", async || (seen().await == ["1", "1", "1", "1", "1", "1", "0"]).then_some(())).await;
+        assert_ne!(numbers(&metrics).await["pyxis_upstream_seconds_sum"], "0");
+    }
 }
 
 #[tokio::test]

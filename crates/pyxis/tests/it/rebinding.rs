@@ -1,0 +1,62 @@
+//! A name whose address changes between the pause and the approved execution (decisions, Egress guard).
+
+use std::net::IpAddr;
+
+use http::StatusCode;
+use pyxis_core::grant::Surface;
+use pyxis_core::id::TxnId;
+use pyxis_core::mode::{ApprovalState, ForwardState};
+use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::workers;
+use pyxis_store::approvals;
+
+use crate::races::world::{World, both_engines};
+
+const PUBLIC: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
+const PRIVATE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+
+/// A request that was approved while its name was at a public address.
+async fn approved(world: &World) -> TxnId {
+    world.gate.moved_to(PUBLIC);
+    let (status, body) = world.ask("POST", "/x").await.unwrap();
+    assert_eq!(status, StatusCode::ACCEPTED, "{body}");
+    let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
+    decide(&world.state, &world.approver(0, Surface::Api), txn, Word::Approve(None)).await.unwrap();
+    txn
+}
+
+async fn is_refused(world: &World, txn: TxnId) {
+    let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+    assert_eq!((row.state, row.forward_state), (ApprovalState::Approved, ForwardState::Done));
+    assert_eq!(row.error.as_deref(), Some("no_longer_allowed"));
+    assert_eq!(world.poll(txn).await.body()["error"], "no_longer_allowed");
+    assert_eq!(world.upstream.connections(), 0);
+}
+
+both_engines! {
+    async fn a_name_that_became_private_after_the_pause_is_not_reached(world: &World) {
+        let txn = approved(world).await;
+        world.gate.moved_to(PRIVATE);
+        workers::send_all(&world.state).await.unwrap();
+        is_refused(world, txn).await;
+    }
+
+    async fn a_name_that_becomes_private_between_the_last_check_and_the_dial_is_not_reached(world: &World) {
+        let txn = approved(world).await;
+        let held = world.gate.hold();
+        let state = world.state.clone();
+        let sending = tokio::spawn(async move { workers::send_all(&state).await.unwrap() });
+        // The check has its answer, the dial will ask anew.
+        held.asked.await.unwrap();
+        world.gate.moved_to(PRIVATE);
+        drop(held.release);
+        sending.await.unwrap();
+        is_refused(world, txn).await;
+    }
+
+    async fn a_name_that_was_private_at_the_request_is_refused_without_a_pause(world: &World) {
+        world.gate.moved_to(PRIVATE);
+        let (status, body) = world.ask("POST", "/x").await.unwrap();
+        assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &"target_not_allowed".into()));
+    }
+}
