@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Requests a second, latency and CPU of POST /forward (auto-approved, audit on), side by side with
-# the upstream alone, nginx as a plain reverse proxy and a bare hyper proxy. Loopback only.
+# the upstream alone, nginx as a plain reverse proxy, a bare hyper proxy and the same with one line for each request
+# on the disk before it is sent. Loopback only.
 #
 #   bench/forward.sh
 #
@@ -43,6 +44,10 @@ start_all() {
 
     start bare "$tools/bare" 127.0.0.1:0
     server bare "http://$address/forward" "$pid"
+
+    # Where the record is the one thing that is added: what is left of the bare proxy on this disk.
+    start recording "$tools/bare" 127.0.0.1:0 "$work/recording.log"
+    server recording "http://$address/forward" "$pid"
 
     agent_key=none
     if [[ -n $pyxis ]]; then
@@ -94,5 +99,5 @@ build
 start_all
 check
 interleaved
-print_full bare nginx
+print_full bare recording nginx
 print_half
