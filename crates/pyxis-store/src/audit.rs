@@ -4,6 +4,7 @@
 //! ever changed or removed, and [`verify`] names the first record that was.
 
 mod append;
+mod appender;
 mod change;
 mod checkpoint;
 mod ordered;
@@ -21,7 +22,8 @@ use crate::StoreError;
 use crate::cipher::Keyring;
 use crate::db::{Bind, FromRow, Row, Value};
 
-pub use append::{Appender, append_in};
+pub use append::append_in;
+pub use appender::Appender;
 pub use change::commit_change;
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint};
 pub use ordered::AuditColumn;

@@ -146,7 +146,7 @@ contract! {
                     seqs.extend(audit::append_in(&mut tx, &keys, &records).await.unwrap());
                     tx.commit().await.unwrap();
                 }
-                appender.append_later(record.clone()).await.unwrap();
+                appender.append_detached(record.clone());
                 seqs.push(appender.append(record).await.unwrap());
                 seqs
             }
@@ -175,7 +175,7 @@ contract! {
     async fn a_stopped_appender_has_stored_everything_and_refuses_more(world: &World) {
         let appender = Appender::start(world.store.clone(), keys(world));
         for millis in 0..300 {
-            appender.append_later(record(world.ws, millis)).await.unwrap();
+            appender.append_detached(record(world.ws, millis));
         }
         appender.stop().await.unwrap();
         assert!(appender.append(record(world.ws, 1)).await.is_err());
