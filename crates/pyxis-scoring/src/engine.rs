@@ -1,8 +1,8 @@
 //! The transactions that keep Stamps, claims and scores in step. Where somebody wants to hear of a changed
 //! score, that is written down in the same transaction.
 //!
-//! Every one of them locks in the same order: digests, the address, all nullifiers at once. What a score is,
-//! [`pyxis_core::score::settle`] says; here it is only fed and stored.
+//! Every one of them locks in the same order: digests, the address (or several), all nullifiers at once. What a
+//! score is, [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
 mod ingest;
 mod live;
@@ -13,7 +13,7 @@ mod revoke;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::score::{Input, Record, Settled, Stamp, Weights, settle};
+use pyxis_core::score::{Input, Record, Settled, Stamp, Weights, settle, stored_to_json};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
@@ -34,22 +34,59 @@ pub use revoke::{Revocation, revoke};
 /// Attempts before a transaction that others keep disturbing is given up.
 pub(crate) const ATTEMPTS: usize = 8;
 
-/// Computes and stores a score; its record as JSON. `None`: the address never had a Stamp, and nothing is
-/// stored for it. With `answer` the score is about to be answered, and becomes history.
+/// Computes and stores a score, unless another did so meanwhile; its record as JSON. `None`: the address never
+/// had a Stamp, and nothing is stored for it. With `answer` the score is about to be answered, and becomes
+/// history.
 pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
-    for _ in 0..ATTEMPTS {
+    let Place { workspace, address, .. } = place;
+    undisturbed(|| async {
         let mut tx = books.begin().await?;
-        if !holders::lock(&mut tx, place.workspace, place.address).await? {
-            return Ok(None);
+        if !holders::lock(&mut tx, workspace, address).await? {
+            return Ok(Some(None));
         }
-        let live = Live::read(&mut tx, place.workspace, place.address, now).await?;
-        claims::lock(&mut tx, place.workspace, nullifiers(&live.stamps)).await?;
-        if let Some(body) = settle_in(books, &mut tx, place, &live, now, answer).await? {
+        if let Some(record) = found_in(&mut tx, place, now, answer).await? {
             tx.commit().await?;
-            return Ok(Some(body));
+            return Ok(Some(Some(record)));
+        }
+        let live = Live::read(&mut tx, workspace, address, now).await?;
+        claims::lock(&mut tx, workspace, nullifiers(&live.stamps)).await?;
+        let record = settle_in(books, &mut tx, place, &live, now, answer).await?;
+        if record.is_some() {
+            tx.commit().await?;
+        }
+        Ok(record.map(Some))
+    })
+    .await
+}
+
+/// What the first attempt comes to that no other transaction disturbs. `None` or [`Error::Busy`] says that one
+/// did: then what was done is rolled back.
+pub(crate) async fn undisturbed<T, W>(attempt: impl Fn() -> W) -> Result<T>
+where
+    W: Future<Output = Result<Option<T>>>,
+{
+    for _ in 0..ATTEMPTS {
+        match attempt().await {
+            Ok(Some(done)) => return Ok(done),
+            Ok(None) | Err(Error::Busy) => {}
+            Err(error) => return Err(error),
         }
     }
     Err(Error::Busy)
+}
+
+/// The record of a score that was computed while its address was waited for. One that is damaged does not
+/// count.
+async fn found_in(tx: &mut Tx, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
+    let Place { workspace, scorer, address } = place;
+    let Some(found) = scores::fresh(&mut *tx, workspace, scorer, address, now).await? else {
+        return Ok(None);
+    };
+    let Ok(record) = stored_to_json(address, found.body) else { return Ok(None) };
+    if answer && !found.in_history {
+        scores::mark_locked_in_history(tx, workspace, scorer, address, found.computed_at).await?;
+    }
+    Ok(Some(record))
 }
 
 /// The record of an address that never had a Stamp: no weight matters to it.

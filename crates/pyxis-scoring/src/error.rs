@@ -41,16 +41,15 @@ pub enum Error {
     /// A parameter is missing or malformed.
     #[error("invalid parameter: {}", .0.name)]
     Parameter(Parameter),
-    /// A body that is no JSON, too long, or of the wrong shape; or something else that is refused in words
-    /// of its own.
+    /// A body that is no JSON or too long; or something else that is refused in words of its own.
     #[error("invalid input: {detail}")]
     Body {
-        /// 400, 413 or 422.
+        /// 400 or 413.
         status: StatusCode,
         /// What is wrong with it.
         detail: String,
     },
-    /// A body that is JSON, but has not the members that were asked for.
+    /// A body that is JSON, but has not the members that were asked for, or too many of them.
     #[error("invalid body: {message}")]
     Shape {
         /// Where, from the outside in; empty for the whole of it.
@@ -97,20 +96,16 @@ impl From<DamagedRecord> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) => Self::Unavailable(error),
             // Another transaction was first.
             StoreError::Conflict { .. } => Self::Busy,
+            _ if error.is_contended() => Self::Busy,
+            StoreError::Unavailable(_) => Self::Unavailable(error),
             other => Self::Internal(Box::new(other)),
         }
     }
 }
 
 impl Error {
-    /// A body that is JSON, but not what was asked for.
-    pub(crate) fn unprocessable(detail: String) -> Self {
-        Self::Body { status: StatusCode::UNPROCESSABLE_ENTITY, detail }
-    }
-
     /// Not the name of one model.
     pub(crate) fn no_model(name: &str) -> Self {
         let detail = format!("Invalid model name(s): {name}. Must be one of {}", crate::models::names());

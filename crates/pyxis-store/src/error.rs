@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_postgres::error::SqlState;
+
 /// The driver's own error, shared because one failed commit answers many callers.
 pub(crate) type Source = Arc<dyn std::error::Error + Send + Sync>;
 
@@ -63,8 +65,20 @@ impl StoreError {
     /// was on its way, and nobody knows how far it came.
     pub fn may_have_happened(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
-        // There was no connection to send it by, or SQLite rolled it back.
-        !source.is::<deadpool_postgres::PoolError>() && !source.is::<rusqlite::Error>()
+        // There was no connection to send it by, or it was rolled back.
+        !source.is::<deadpool_postgres::PoolError>()
+            && !source.is::<rusqlite::Error>()
+            && !self.is_contended()
+    }
+
+    /// Whether the engine ended the transaction because another was in its way: nothing of it was stored, and it may
+    /// succeed as soon as it is begun again.
+    pub fn is_contended(&self) -> bool {
+        const CIRCLES: [&SqlState; 2] =
+            [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE];
+        let Self::Unavailable(source) = self else { return false };
+        let refusal = source.downcast_ref().and_then(tokio_postgres::Error::code);
+        refusal.is_some_and(|code| CIRCLES.contains(&code))
     }
 
     /// Whether a row with the same unique value was in the way.
@@ -97,5 +111,8 @@ mod tests {
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::refused(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::Aborted.may_have_happened());
+        for error in [StoreError::unavailable(Closed), StoreError::Aborted] {
+            assert!(!error.is_contended());
+        }
     }
 }

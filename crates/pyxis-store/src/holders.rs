@@ -31,6 +31,24 @@ pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> R
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 
+/// Those of some addresses that ever had a Stamp, locked until the transaction ends: at most a few thousand at once.
+pub async fn lock_known(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+) -> Result<Vec<EvmAddress>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = tx.engine();
+    let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
+    // In their order, in which everybody locks them.
+    let query = query.bind(workspace).and_in(engine, "address", addresses).then(" ORDER BY address");
+    let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
+    let found = tx.all(query).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
 /// Whether an address ever had a Stamp.
 pub async fn is_known(
     executor: impl Executor,

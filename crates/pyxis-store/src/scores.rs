@@ -123,6 +123,25 @@ pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore
     executor.execute(query).await.map(|_| ())
 }
 
+/// The stored score, if it still is the score at this moment, by the terms that its scorer has now.
+pub async fn fresh(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    now: UnixMillis,
+) -> Result<Option<Stored>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        stored_columns!(),
+        " FROM scores WHERE scorer_id = ",
+        own_scorer!(),
+        " AND address = $3 AND valid_until > $4 AND stale = $5 \
+         AND revision = (SELECT revision FROM scorers WHERE id = scorer_id)"
+    ));
+    executor.optional(query.bind(workspace).bind(scorer).bind(address).bind(now).bind(false)).await
+}
+
 /// Makes a stored score history, unless it is already or another has taken its place; whether it was
 /// this call that did.
 pub async fn mark_in_history(
@@ -132,15 +151,41 @@ pub async fn mark_in_history(
     address: EvmAddress,
     computed_at: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let keep = sql("INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) \
-         SELECT scorer_id, address, computed_at, workspace_id, body FROM scores WHERE workspace_id = $1 \
-         AND scorer_id = $2 AND address = $3 AND computed_at = $4 AND in_history = $5 ON CONFLICT DO NOTHING");
+    let touched = store.execute_all(make_history(workspace, scorer, address, computed_at)).await?;
+    Ok(touched.first() == Some(&1))
+}
+
+/// The same of a score whose address is locked.
+pub async fn mark_locked_in_history(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    computed_at: UnixMillis,
+) -> Result<(), StoreError> {
+    for query in make_history(workspace, scorer, address, computed_at) {
+        tx.execute(query).await?;
+    }
+    Ok(())
+}
+
+/// Whoever replaces a score writes both tables too, and the score first. Of two that were computed at the same moment
+/// the later one is history, as in [`crate::score_history::insert`].
+fn make_history(
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    computed_at: UnixMillis,
+) -> Vec<Query> {
     let mark = sql("UPDATE scores SET in_history = $1 WHERE workspace_id = $2 AND scorer_id = $3 \
          AND address = $4 AND computed_at = $5 AND in_history = $6");
-    let keep = keep.bind(workspace).bind(scorer).bind(address).bind(computed_at).bind(false);
+    let keep = sql("INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) \
+         SELECT scorer_id, address, computed_at, workspace_id, body FROM scores WHERE workspace_id = $1 \
+         AND scorer_id = $2 AND address = $3 AND computed_at = $4 AND in_history = $5 \
+         ON CONFLICT (scorer_id, address, computed_at) DO UPDATE SET body = excluded.body");
     let mark = mark.bind(true).bind(workspace).bind(scorer).bind(address).bind(computed_at).bind(false);
-    let touched = store.execute_all(vec![keep, mark]).await?;
-    Ok(touched.last() == Some(&1))
+    let keep = keep.bind(workspace).bind(scorer).bind(address).bind(computed_at).bind(true);
+    vec![mark, keep]
 }
 
 /// Notes that something changed which scores of some addresses depend on, in every scorer.

@@ -9,7 +9,7 @@ use crate::{Executor, StoreError};
 row! {
     /// A sign-in link. The token itself is not stored.
     pub SignInLinkRow: "sign_in_links", link_columns {
-        /// SHA-256 of the token, hex.
+        /// SHA-256 of the token, hex; of a link that was used, of the session that it opened.
         token_hash: String,
         /// Workspace.
         workspace_id: WorkspaceId,
@@ -70,6 +70,30 @@ pub async fn consume(
     Ok(executor.returning(query.bind(now).bind(token_hash)).await?.pop())
 }
 
+/// Notes which session a used link opened: from then on its row tells that, for as long as the session lasts.
+pub async fn note_session(
+    executor: impl Executor,
+    used: &SignInLinkRow,
+    session_hash: &str,
+    session_ends: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE sign_in_links SET token_hash = $1, expires_at = $2 \
+         WHERE token_hash = $3 AND used_at IS NOT NULL");
+    let query = query.bind(session_hash).bind(session_ends).bind(&used.token_hash);
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Whether a link opened the session.
+pub async fn opened(executor: impl Executor, session_hash: &str) -> Result<bool, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        link_columns!(),
+        " FROM sign_in_links WHERE token_hash = $1 AND used_at IS NOT NULL"
+    ));
+    let found: Option<SignInLinkRow> = executor.optional(query.bind(session_hash)).await?;
+    Ok(found.is_some())
+}
+
 /// The links of a workspace that can still be used, oldest first.
 pub async fn list_open(
     executor: impl Executor,
@@ -84,7 +108,7 @@ pub async fn list_open(
     executor.all(query.bind(workspace).bind(now)).await
 }
 
-/// Forgets links that can no longer be used; how many.
+/// Forgets links that can no longer be used, nor tell of a session; how many.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM sign_in_links WHERE expires_at <= $1").bind(now)).await
 }

@@ -34,7 +34,7 @@ row! {
         last_sign_in_at: Option<UnixMillis>,
         /// Whose link last opened the account after its first sign-in: they had it in their hands.
         opened_by: Option<UserId>,
-        /// When that was.
+        /// When such a link first did, since the person last showed that the account is theirs.
         opened_at: Option<UnixMillis>,
     }
 }
@@ -186,17 +186,39 @@ pub async fn record_success(
     Ok(executor.execute(query.bind(now).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Notes whose link opened the account again; `None` takes the note away, once the person has shown
-/// that it is theirs.
+/// Notes whose link opened the account again; `None` takes the note away. While one stands, its moment
+/// stays the first one, and nobody else's takes its place: whether it says what was asked for.
 pub async fn set_opened(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: UserId,
     opened: Option<(UserId, UnixMillis)>,
 ) -> Result<bool, StoreError> {
-    let (by, at) = opened.unzip();
-    let query = sql("UPDATE users SET opened_by = $1, opened_at = $2 WHERE workspace_id = $3 AND id = $4");
-    Ok(executor.execute(query.bind(by).bind(at).bind(workspace).bind(id)).await? == 1)
+    let query = match opened {
+        Some((by, at)) => sql("UPDATE users SET opened_by = $1, opened_at = COALESCE(opened_at, $2) \
+             WHERE workspace_id = $3 AND id = $4 AND (opened_by IS NULL OR opened_by = $1)")
+        .bind(by)
+        .bind(at)
+        .bind(workspace)
+        .bind(id),
+        None => sql("UPDATE users SET opened_by = NULL, opened_at = NULL WHERE workspace_id = $1 AND id = $2")
+            .bind(workspace)
+            .bind(id),
+    };
+    Ok(executor.execute(query).await? == 1)
+}
+
+/// Takes the note away for somebody who shows what they had `since` before the account was opened;
+/// whether there was one to take.
+pub async fn reclaim(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: UserId,
+    since: UnixMillis,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE users SET opened_by = NULL, opened_at = NULL \
+         WHERE workspace_id = $1 AND id = $2 AND opened_at > $3");
+    Ok(executor.execute(query.bind(workspace).bind(id).bind(since)).await? == 1)
 }
 
 /// Removes a person who has never signed in; whether there was one.

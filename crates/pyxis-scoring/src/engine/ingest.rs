@@ -9,7 +9,7 @@ use pyxis_store::stamps::{NewStamp, StampRow};
 use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::live::Live;
-use super::{ATTEMPTS, Place, nullifiers, settle_in};
+use super::{Place, nullifiers, settle_in, undisturbed};
 use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
@@ -38,17 +38,18 @@ pub async fn ingest(
     credentials: &[Verified],
     now: UnixMillis,
 ) -> Result<Vec<Outcome>> {
-    for _ in 0..ATTEMPTS {
+    undisturbed(|| async {
         let mut tx = books.begin().await?;
-        if let Some(outcomes) = ingest_in(books, &mut tx, workspace, address, credentials, now).await? {
+        let outcomes = ingest_in(books, &mut tx, workspace, address, credentials, now).await?;
+        if outcomes.is_some() {
             tx.commit().await?;
-            return Ok(outcomes);
         }
-    }
-    Err(Error::Busy)
+        Ok(outcomes)
+    })
+    .await
 }
 
-pub(super) async fn ingest_in(
+async fn ingest_in(
     books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -57,43 +58,81 @@ pub(super) async fn ingest_in(
     now: UnixMillis,
 ) -> Result<Option<Vec<Outcome>>> {
     let digests: Vec<_> = credentials.iter().map(|credential| credential.digest).collect();
-    if credentials.is_empty() {
-        return Ok(Some(Vec::new()));
-    }
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
+    let good: Vec<&Verified> =
+        credentials.iter().filter(|credential| !revoked.contains(&credential.digest)).collect();
+    // Then the address may be one that never had a Stamp.
+    if good.is_empty() {
+        return Ok(Some(vec![Outcome::Revoked; credentials.len()]));
+    }
     holders::ensure(tx, workspace, address, now).await?;
-    let stamps::Readable { stamps: mut stored, damaged } =
-        stamps::all_of(&mut *tx, workspace, address).await?;
-    let touched = touched_nullifiers(&stored, credentials);
-    claims::lock(tx, workspace, &touched).await?;
-    let mut outcomes = Vec::with_capacity(credentials.len());
-    for credential in credentials {
-        let outcome = if revoked.contains(&credential.digest) {
+    let arrival = Arrival::read(tx, workspace, address, good).await?;
+    claims::lock(tx, workspace, arrival.nullifiers()).await?;
+    let Some(outcomes) = arrival.store(books, tx, now).await? else { return Ok(None) };
+    let mut outcomes = outcomes.into_iter();
+    let outcome = |digest| {
+        if revoked.contains(digest) {
             Outcome::Revoked
         } else {
+            outcomes.next().expect("an outcome of each that is not revoked")
+        }
+    };
+    Ok(Some(digests.iter().map(outcome).collect()))
+}
+
+/// Credentials, none of them revoked, that come to an address which is locked.
+pub(super) struct Arrival<'a> {
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    credentials: Vec<&'a Verified>,
+    there: stamps::Readable,
+}
+
+impl<'a> Arrival<'a> {
+    /// Reads what is there.
+    pub(super) async fn read(
+        tx: &mut Tx,
+        workspace: WorkspaceId,
+        address: EvmAddress,
+        credentials: Vec<&'a Verified>,
+    ) -> Result<Self> {
+        let there = stamps::all_of(&mut *tx, workspace, address).await?;
+        Ok(Self { workspace, address, credentials, there })
+    }
+
+    /// Those of what is there and of what comes: the claims on all of them are settled, so they must be locked.
+    pub(super) fn nullifiers(&self) -> impl Iterator<Item = &Nullifier> {
+        let there = self.there.stamps.iter().flat_map(|stamp| &stamp.nullifiers);
+        there.chain(self.credentials.iter().flat_map(|credential| &credential.nullifiers))
+    }
+
+    /// Stores and settles; what became of each. `None`: begin again.
+    pub(super) async fn store(
+        self,
+        books: &Books,
+        tx: &mut Tx,
+        now: UnixMillis,
+    ) -> Result<Option<Vec<Outcome>>> {
+        let Self { workspace, address, credentials, there } = self;
+        let stamps::Readable { stamps: mut stored, damaged } = there;
+        let mut outcomes = Vec::with_capacity(credentials.len());
+        for credential in &credentials {
             if !damaged.is_empty() && !stored.iter().any(|stamp| stamp.provider == credential.provider) {
                 // If one of this name, or this one by another name, is there, it is one that cannot be read.
                 stamps::discard(tx, workspace, address, &credential.provider).await?;
                 stamps::discard_damaged(tx, workspace, &credential.digest).await?;
             }
-            place_one(tx, workspace, &mut stored, credential, now).await?
-        };
-        outcomes.push(outcome);
-    }
-    if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced)) {
-        let brought: Vec<Nullifier> =
-            credentials.iter().flat_map(|credential| credential.nullifiers.clone()).collect();
-        if !settle_known(books, tx, workspace, address, &brought, now).await? {
-            return Ok(None);
+            outcomes.push(place_one(tx, workspace, &mut stored, credential, now).await?);
         }
+        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced)) {
+            let brought: Vec<Nullifier> =
+                credentials.iter().flat_map(|credential| credential.nullifiers.clone()).collect();
+            if !settle_known(books, tx, workspace, address, &brought, now).await? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(outcomes))
     }
-    Ok(Some(outcomes))
-}
-
-/// Nullifiers of what is there and of what comes: the claims on all of them are settled.
-fn touched_nullifiers(stored: &[StampRow], credentials: &[Verified]) -> Vec<Nullifier> {
-    let there = stored.iter().flat_map(|stamp| &stamp.nullifiers);
-    there.chain(credentials.iter().flat_map(|credential| &credential.nullifiers)).cloned().collect()
 }
 
 async fn place_one(
@@ -186,10 +225,10 @@ pub async fn remove(
     provider: &StampName,
     now: UnixMillis,
 ) -> Result<bool> {
-    for _ in 0..ATTEMPTS {
+    undisturbed(|| async {
         let mut tx = books.begin().await?;
         if !holders::lock(&mut tx, workspace, address).await? {
-            return Ok(false);
+            return Ok(Some(false));
         }
         let stamps::Readable { stamps: stored, .. } = stamps::all_of(&mut tx, workspace, address).await?;
         let all: Vec<Stamp> = stored.iter().cloned().map(Stamp::from).collect();
@@ -201,13 +240,14 @@ pub async fn remove(
             None => stamps::discard(&mut tx, workspace, address, provider).await?,
         };
         if !was_there {
-            return Ok(false);
+            return Ok(Some(false));
         }
         let changed = stamp.map_or_else(Vec::new, |stamp| stamp.nullifiers);
-        if settle_known(books, &mut tx, workspace, address, &changed, now).await? {
-            tx.commit().await?;
-            return Ok(true);
+        if !settle_known(books, &mut tx, workspace, address, &changed, now).await? {
+            return Ok(None);
         }
-    }
-    Err(Error::Busy)
+        tx.commit().await?;
+        Ok(Some(true))
+    })
+    .await
 }

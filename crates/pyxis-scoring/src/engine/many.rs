@@ -6,12 +6,12 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
-use pyxis_core::stamp::StampName;
+use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::stamps::Many;
-use pyxis_store::{Committing, Tx, holders, revocations, stamps};
+use pyxis_store::{Committing, Tx, claims, holders, revocations, stamps};
 
 use super::ATTEMPTS;
-use super::ingest::{Outcome, ingest_in, new_stamp};
+use super::ingest::{Arrival, Outcome, new_stamp};
 use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ pub async fn ingest_many(
                 let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Unchanged));
                 return Ok((outcomes.collect(), tx.commit_ahead().await?));
             }
-            // One of the addresses became known meanwhile.
+            // One of the addresses became known meanwhile, or another transaction was in the way.
             Ok(None) | Err(Error::Busy) => {}
             Err(error) => return Err(error),
         }
@@ -103,7 +103,7 @@ pub async fn ingest_many(
 
 async fn all_in(books: &Books, tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Option<Outcomes>> {
     let revoked = revocations::revoked_among(tx, batch.workspace, &batch.digests).await?;
-    let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
+    let known = holders::lock_known(tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
     let all_new = batch.all_new.take();
     if revoked.is_empty()
@@ -117,7 +117,7 @@ async fn all_in(books: &Books, tx: &mut Tx, batch: &mut Batch, now: UnixMillis) 
     some_in(books, tx, batch, &revoked, &known, now).await
 }
 
-/// The same where some are revoked, or of addresses that are known.
+/// The same where some are revoked, or of addresses that are known, which are locked.
 async fn some_in(
     books: &Books,
     tx: &mut Tx,
@@ -138,16 +138,24 @@ async fn some_in(
     let new: Vec<usize> = new.into_iter().flat_map(|(_, indexes)| indexes).collect();
     let New { stamps, mut outcomes } = batch.as_new(&new, outcomes);
     stamps::insert_many(tx, stamps).await?;
+    let mut arrivals = Vec::with_capacity(known.len());
     for (address, indexes) in known {
-        let theirs: Vec<Verified> = indexes.iter().map(|index| credentials[*index].clone()).collect();
-        let Some(found) = ingest_in(books, tx, batch.workspace, address, &theirs, now).await? else {
-            return Ok(None);
-        };
+        let theirs = indexes.iter().map(|index| &credentials[*index]).collect();
+        arrivals.push((indexes, Arrival::read(tx, batch.workspace, address, theirs).await?));
+    }
+    claims::lock(tx, batch.workspace, touched(&arrivals)).await?;
+    for (indexes, arrival) in arrivals {
+        let Some(found) = arrival.store(books, tx, now).await? else { return Ok(None) };
         for (index, outcome) in indexes.into_iter().zip(found) {
             outcomes[index] = Some(outcome);
         }
     }
     Ok(Some(outcomes))
+}
+
+/// All nullifiers on which something depends.
+fn touched<'a>(arrivals: &'a [(Vec<usize>, Arrival<'_>)]) -> Vec<&'a Nullifier> {
+    arrivals.iter().flat_map(|(_, arrival)| arrival.nullifiers()).collect()
 }
 
 /// Those of which it is not known yet what becomes of them.

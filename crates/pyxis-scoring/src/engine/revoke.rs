@@ -10,9 +10,9 @@ use pyxis_store::stamps::StampRow;
 use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::ingest::settle_known;
-use super::{ATTEMPTS, nullifiers};
+use super::{nullifiers, undisturbed};
 use crate::books::Books;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// What a revocation did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,15 @@ pub struct Revocation {
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
 /// nullifier takes them again.
 pub async fn revoke(books: &Books, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
-    for _ in 0..ATTEMPTS {
+    undisturbed(|| async {
         let mut tx = books.begin().await?;
-        if let Some(done) = revoke_in(books, &mut tx, workspace, revocation).await? {
+        let done = revoke_in(books, &mut tx, workspace, revocation).await?;
+        if done.is_some() {
             tx.commit().await?;
-            return Ok(done);
         }
-    }
-    Err(Error::Busy)
+        Ok(done)
+    })
+    .await
 }
 
 /// The same in a transaction of the caller; `None`: roll back and begin again.

@@ -109,10 +109,18 @@ async fn answered(
     let Ok(record) = stored_to_json(address, stored.body) else {
         return computed(state, place, terms, now).await;
     };
-    if !stored.in_history {
-        scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?;
+    if stored.in_history
+        || scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?
+    {
+        return Ok(record);
     }
-    Ok(record)
+    // Another request was first, or another score has taken its place, which then is the answer.
+    let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
+    let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
+    match record {
+        Some(Ok(record)) => Ok(record),
+        Some(Err(_)) | None => computed(state, place, terms, now).await,
+    }
 }
 
 /// Computes the score and answers it. For an address that never had a Stamp nothing is stored.

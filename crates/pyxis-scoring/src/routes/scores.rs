@@ -43,7 +43,8 @@ pub(crate) async fn list_scores(
         }
         let asked: Asked = read_object(body, 64 * 1024).await?;
         if asked.addresses.len() > MOST {
-            return Err(Error::unprocessable(format!("addresses: at most {MOST}")));
+            let message = format!("at most {MOST} addresses in one request");
+            return Err(Error::Shape { path: vec!["addresses".to_owned()], message });
         }
         if !caller.can_read {
             return Err(Error::Forbidden);

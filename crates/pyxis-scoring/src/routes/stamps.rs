@@ -88,7 +88,7 @@ pub(crate) async fn list_stamps(
 }
 
 fn cursor(state: &State, caller: &Caller, address: EvmAddress, token: Option<&str>) -> Result<Cursor> {
-    let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Cursor::First) };
+    let Some(token) = token else { return Ok(Cursor::First) };
     token::read(&state.token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
 }
 

@@ -51,7 +51,8 @@ pub(crate) async fn add_stamps(
     respond(&state, &headers, async |caller| {
         let texts: Vec<Box<RawValue>> = read_json(body, MAX_BODY).await?;
         if texts.len() > MOST {
-            return Err(Error::unprocessable(format!("at most {MOST} credentials in one request")));
+            let message = format!("at most {MOST} credentials in one request");
+            return Err(Error::Shape { path: Vec::new(), message });
         }
         if !caller.can_write {
             return Err(Error::Forbidden);

@@ -59,6 +59,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Text => Self::field("text", "must not hold the NUL character"),
+            _ if error.is_contended() => Self::Busy,
             StoreError::Unavailable(_) => Self::Unavailable(error),
             other => Self::Internal(Box::new(other)),
         }

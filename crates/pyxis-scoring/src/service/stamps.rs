@@ -164,18 +164,26 @@ pub async fn revoke(
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
     let row = RevocationRow { digest, revoked_at, revoked_by, reason };
     for _ in 0..ATTEMPTS {
-        let mut change = Change::begin(state, actor).await?;
-        let Some(done) = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, &row).await? else {
-            continue;
-        };
-        if done.new || done.removed {
-            let detail =
-                json!({ "digest": hex::encode(&digest), "reason": row.reason, "removed": done.removed });
-            change.commit("stamp.revoke", detail).await?;
+        match revoke_once(state, actor, &row).await {
+            Ok(Some(done)) => return Ok((digest, done)),
+            Ok(None) | Err(Error::Busy) => {}
+            Err(error) => return Err(error),
         }
-        return Ok((digest, done));
     }
     Err(Error::Busy)
+}
+
+/// `None`: another transaction was in the way.
+async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Result<Option<Revocation>> {
+    let mut change = Change::begin(state, actor).await?;
+    let done = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, row).await?;
+    if let Some(Revocation { new, removed }) = done
+        && (new || removed)
+    {
+        let detail = json!({ "digest": hex::encode(&row.digest), "reason": row.reason, "removed": removed });
+        change.commit("stamp.revoke", detail).await?;
+    }
+    Ok(done)
 }
 
 /// Reads a signing digest: 64 hexadecimal digits in any case, with or without `0x`.

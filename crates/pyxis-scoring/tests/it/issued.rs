@@ -82,6 +82,31 @@ fn only_trusted_issuers_count() {
 }
 
 #[test]
+fn an_issuer_may_be_an_account_of_any_chain() {
+    for chain in [1, 10, 8453] {
+        let issuer = Eip712Issuer::of_chain(chain, &SeededEntropy::new(3));
+        let did = issuer.did();
+        assert!(did.starts_with(&format!("did:pkh:eip155:{chain}:0x")), "{did}");
+        for text in [issuer.issue(&claim()), issuer.issue_older_form(&claim())] {
+            let verified = parse_and_verify(&text, HOLDER, NOW, |trusted| trusted == did).unwrap();
+            assert_eq!((verified.issuer.as_str(), verified.provider.as_str()), (did.as_str(), "Discord"));
+            // Another chain is another issuer, and so is another way to name the same key.
+            for other in [format!("did:pkh:eip155:{chain}0:"), "did:ethr:".to_owned()] {
+                let prefix = format!("did:pkh:eip155:{chain}:");
+                let renamed = text
+                    .replace(&format!("\"{prefix}0x"), &format!("\"{other}0x"))
+                    .replace(&format!("\"{other}{HOLDER}"), &format!("\"{prefix}{HOLDER}"));
+                let refused = |trusted: &dyn Fn(&str) -> bool| {
+                    parse_and_verify(&renamed, HOLDER, NOW, trusted).unwrap_err().code()
+                };
+                assert_eq!(refused(&|trusted| trusted == did), "unknown_issuer");
+                assert_eq!(refused(&|_| true), "signature_mismatch");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_stranger_cannot_sign_in_the_name_of_an_issuer() {
     let stranger = Eip712Issuer::new(&SeededEntropy::new(99));
     let text = stranger.issue(&claim());

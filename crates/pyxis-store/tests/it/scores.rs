@@ -130,6 +130,29 @@ contract! {
         assert!(again.is_fresh(1, NOW) && again.body == "{}");
     }
 
+    async fn a_fresh_score_is_found_by_the_terms_and_the_moment_of_now(world: &World) {
+        let (store, scorer) = (&world.store, add_scorer(world, "s").await);
+        let fresh = async |millis| {
+            scores::fresh(store, world.ws, scorer, address(1), at(millis)).await.unwrap().is_some()
+        };
+        assert!(!fresh(0).await);
+        put(world, &new_score(scorer, 1)).await;
+        assert!(fresh(999).await && !fresh(1000).await);
+        let other = add_workspace(store, "other").await;
+        assert_eq!(scores::fresh(store, other, scorer, address(1), NOW).await.unwrap(), None);
+        let mut tx = store.begin().await.unwrap();
+        scores::mark_stale(&mut tx, world.ws, &[address(1)]).await.unwrap();
+        assert_eq!(scores::fresh(&mut tx, world.ws, scorer, address(1), NOW).await.unwrap(), None);
+        drop(tx);
+        assert!(fresh(0).await);
+        let terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
+        let terms = scorers::Terms { threshold: Decimal::from_units(7), ..terms };
+        let mut tx = store.begin().await.unwrap();
+        scorers::set_terms(&mut tx, world.ws, scorer, &terms).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(!fresh(0).await);
+    }
+
     async fn an_address_is_stale_in_every_scorer_of_its_workspace(world: &World) {
         let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
         for (scorer, number) in [(one, 1), (two, 1), (two, 2)] {
@@ -167,6 +190,21 @@ contract! {
         assert_eq!(history(world, scorer, 99).await.as_deref(), Some("{\"of\":1}"));
         let other = add_workspace(&world.store, "other").await;
         assert!(!scores::mark_in_history(&world.store, other, scorer, address(1), at(5)).await.unwrap());
+    }
+
+    async fn of_two_scores_of_the_same_moment_the_one_that_was_answered_last_is_history(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        for body in ["first", "second"] {
+            put(world, &NewScore { body: body.to_owned(), ..new_score(scorer, 1) }).await;
+            assert!(scores::mark_in_history(&world.store, world.ws, scorer, address(1), NOW).await.unwrap());
+            assert_eq!(history(world, scorer, 99).await.as_deref(), Some(body));
+        }
+        put(world, &NewScore { body: "third".to_owned(), ..new_score(scorer, 1) }).await;
+        let mut tx = world.store.begin().await.unwrap();
+        scores::mark_locked_in_history(&mut tx, world.ws, scorer, address(1), NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(stored(world, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(world, scorer, 99).await.as_deref(), Some("third"));
     }
 
     async fn history_answers_the_latest_strictly_before(world: &World) {

@@ -34,6 +34,12 @@ contract! {
         holders::ensure(&mut tx, ws, address(1), at(1)).await.unwrap();
         assert!(holders::lock(&mut tx, ws, address(1)).await.unwrap());
         tx.commit().await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        for some in [&[address(2), address(1)][..], &[]] {
+            let known: Vec<_> = some.iter().copied().filter(|one| *one == address(1)).collect();
+            assert_eq!(holders::lock_known(&mut tx, ws, some).await.unwrap(), known);
+        }
+        drop(tx);
         let known = holders::known(store, ws, &[address(2), address(1)]).await.unwrap();
         assert_eq!(known, [address(1)]);
         let other = add_workspace(store, "other").await;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pyxis_store::{Engine, Event, Store, StoreError, meta};
+use pyxis_store::{Engine, Event, Store, StoreError, holders, meta};
 
-use crate::support::{at_once, contract};
+use crate::support::{NOW, address, at_once, contract};
 
 async fn next(events: &mut tokio::sync::broadcast::Receiver<Event>) -> Event {
     tokio::time::timeout(Duration::from_secs(20), events.recv()).await.expect("an event comes").unwrap()
@@ -65,6 +65,27 @@ contract! {
         assert!(matches!(failed, Err(StoreError::Reference)));
         assert!(matches!(tx.commit().await, Err(StoreError::Aborted)));
         assert_eq!(meta::get(&world.store, "a").await.unwrap(), None);
+    }
+
+    async fn of_two_transactions_that_wait_for_each_other_one_is_told_to_begin_again(world: &World) {
+        // On SQLite the second one waits before it has begun.
+        if world.store.engine() == Engine::Sqlite {
+            return;
+        }
+        let mut transactions = Vec::new();
+        for number in [1, 2] {
+            let mut tx = world.store.begin().await.unwrap();
+            holders::ensure(&mut tx, world.ws, address(number), NOW).await.unwrap();
+            transactions.push(tx);
+        }
+        let (mut one, mut two) = (transactions.remove(0), transactions.remove(0));
+        let (one, two) = tokio::join!(
+            holders::ensure(&mut one, world.ws, address(2), NOW),
+            holders::ensure(&mut two, world.ws, address(1), NOW),
+        );
+        let told: Vec<StoreError> = [one, two].into_iter().filter_map(Result::err).collect();
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert!(told.is_contended() && !told.may_have_happened(), "{told:?}");
     }
 
     async fn concurrent_single_writes_all_take_effect(world: &World) {

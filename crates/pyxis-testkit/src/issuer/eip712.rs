@@ -24,7 +24,7 @@ const TEXT: &str = "https://schema.org/Text";
 /// An issuer with a secp256k1 key.
 pub struct Eip712Issuer {
     key: SigningKey,
-    address: EvmAddress,
+    did: String,
 }
 
 /// How the two forms of credentials carry nullifiers.
@@ -41,19 +41,28 @@ struct Form {
 }
 
 impl Eip712Issuer {
-    /// An issuer with a new key.
+    /// An issuer with a new key: `did:ethr:0x…`
     pub fn new(entropy: &dyn Entropy) -> Self {
+        Self::named("did:ethr:", entropy)
+    }
+
+    /// An issuer that is an account of a chain: `did:pkh:eip155:<chain>:0x…`
+    pub fn of_chain(chain: u64, entropy: &dyn Entropy) -> Self {
+        Self::named(&format!("did:pkh:eip155:{chain}:"), entropy)
+    }
+
+    fn named(prefix: &str, entropy: &dyn Entropy) -> Self {
         let key =
             SigningKey::from_slice(&entropy::bytes::<32>(entropy)).expect("nearly every number is a key");
         let point = key.verifying_key().to_sec1_point(false);
         let hash = keccak(&point.as_bytes()[1..]);
         let address = EvmAddress(hash[12..].try_into().expect("20 of 32 bytes"));
-        Self { key, address }
+        Self { key, did: format!("{prefix}{address}") }
     }
 
-    /// `did:ethr:0x…`
+    /// Its DID.
     pub fn did(&self) -> String {
-        format!("did:ethr:{}", self.address)
+        self.did.clone()
     }
 
     /// A credential with `nullifiers`.

@@ -1,7 +1,8 @@
 //! `pyxis stamps import`: resumable by a small file that says how far it got.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_core::clock::SystemClock;
+use pyxis_core::digest::sha256_hex;
 use pyxis_scoring::import::{self, Options, Progress};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,10 +19,16 @@ use serde_json::json;
 use super::{NOTHING_TO_DO, open, out, workspace};
 use crate::cli::{Global, Import};
 
+/// Bytes at either end of what was read by which another file of the same name is told.
+const MARK: u64 = 1024;
+
 /// How far an import got, as it is kept beside the file.
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     progress: Progress,
+    /// What was read by then ([`mark`]); empty in notes of earlier versions.
+    #[serde(default)]
+    mark: String,
     /// Length of the rejects file by then.
     rejects_bytes: u64,
 }
@@ -29,7 +37,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let app = open(global).await?;
     app.store.will_write_much().await?;
     let options = Options { workspace: workspace(&app, global).await?.id, threads: threads(wanted.threads) };
-    let place = Place::of(&wanted);
+    let place = Place::of(&wanted)?;
     let begun = if wanted.restart { None } else { place.checkpoint()? };
     if let Some(begun) = &begun {
         tracing::warn!(
@@ -98,36 +106,53 @@ fn tell(as_json: bool, done: &Progress, rejects: &Path) {
 /// The files of an import.
 struct Place {
     /// `None`: standard input, which cannot be resumed.
-    file: Option<PathBuf>,
+    file: Option<(PathBuf, File)>,
     rejects: PathBuf,
 }
 
 impl Place {
-    fn of(wanted: &Import) -> Self {
-        let file = (wanted.file != Path::new("-")).then(|| wanted.file.clone());
+    fn of(wanted: &Import) -> Result<Self> {
+        let path = (wanted.file != Path::new("-")).then(|| wanted.file.clone());
         let beside = |end: &str| {
-            PathBuf::from(format!("{}{end}", file.as_deref().unwrap_or(Path::new("stamps")).display()))
+            PathBuf::from(format!("{}{end}", path.as_deref().unwrap_or(Path::new("stamps")).display()))
         };
         let rejects = wanted.rejects.clone().unwrap_or_else(|| beside(".rejects.jsonl"));
-        Self { file, rejects }
+        let open = |path: PathBuf| -> Result<_> {
+            let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ok((path, file))
+        };
+        Ok(Self { file: path.map(open).transpose()?, rejects })
     }
 
     fn note(&self) -> Option<PathBuf> {
-        self.file.as_ref().map(|file| PathBuf::from(format!("{}.import.json", file.display())))
+        self.file.as_ref().map(|(path, _)| PathBuf::from(format!("{}.import.json", path.display())))
     }
 
+    /// How far an earlier run got with this file.
     fn checkpoint(&self) -> Result<Option<Checkpoint>> {
-        let Some(note) = self.note().filter(|note| note.exists()) else { return Ok(None) };
+        let (Some((path, file)), Some(note)) = (&self.file, self.note()) else { return Ok(None) };
+        if !note.exists() {
+            return Ok(None);
+        }
         let text = fs::read(&note)?;
         let damaged = || format!("{} is damaged; --restart begins anew", note.display());
-        serde_json::from_slice(&text).with_context(damaged).map(Some)
+        let left: Checkpoint = serde_json::from_slice(&text).with_context(damaged)?;
+        let is_same = mark(file, left.progress.bytes).is_ok_and(|found| found == left.mark);
+        if !is_same {
+            tracing::warn!(
+                file = %path.display(),
+                "this is not the file whose import was interrupted; it is read from its beginning"
+            );
+        }
+        Ok(is_same.then_some(left))
     }
 
     /// Replaces the note in one step, so that it is never half written.
     fn keep(&self, progress: &Progress, rejects_bytes: u64) -> Result<()> {
-        let Some(note) = self.note() else { return Ok(()) };
+        let (Some((_, file)), Some(note)) = (&self.file, self.note()) else { return Ok(()) };
         let new = note.with_extension("json.new");
-        fs::write(&new, serde_json::to_vec(&Checkpoint { progress: *progress, rejects_bytes })?)?;
+        let mark = mark(file, progress.bytes)?;
+        fs::write(&new, serde_json::to_vec(&Checkpoint { progress: *progress, mark, rejects_bytes })?)?;
         fs::rename(new, note)?;
         Ok(())
     }
@@ -143,15 +168,26 @@ impl Place {
     }
 
     fn source(&self, from: u64) -> Result<Box<dyn BufRead + Send>> {
-        let Some(path) = &self.file else { return Ok(Box::new(BufReader::new(std::io::stdin()))) };
-        let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let Some((_, file)) = &self.file else { return Ok(Box::new(BufReader::new(io::stdin()))) };
+        let mut file = file.try_clone()?;
         file.seek(SeekFrom::Start(from))?;
         Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
     }
 
     fn length(&self) -> u64 {
-        self.file.as_ref().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len())
+        self.file.as_ref().and_then(|(_, file)| file.metadata().ok()).map_or(0, |file| file.len())
     }
+}
+
+/// A hash of the first and the last bytes of so many at the beginning of a file: cheap for any length, and another
+/// file hardly has the same credentials at both ends. An error where the file is shorter.
+fn mark(file: &File, bytes: u64) -> io::Result<String> {
+    let mut ends = vec![0; usize::try_from(2 * MARK.min(bytes)).map_err(io::Error::other)?];
+    let half = ends.len() / 2;
+    let (first, last) = ends.split_at_mut(half);
+    file.read_exact_at(first, 0)?;
+    file.read_exact_at(last, bytes - MARK.min(bytes))?;
+    Ok(sha256_hex(&ends))
 }
 
 /// The rejects file, cut to where the import stands.

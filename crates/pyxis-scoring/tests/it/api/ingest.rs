@@ -43,10 +43,11 @@ both_engines! {
             assert_eq!(post(body).await.status.as_u16(), status, "{body:?}");
         }
         assert_eq!(post("[]").await.text, r#"{"items":[]}"#);
-        assert_eq!(
-            post(&format!("[{}]", vec!["1"; 201].join(","))).await.status,
-            StatusCode::UNPROCESSABLE_ENTITY
-        );
+        let many = post(&format!("[{}]", vec!["1"; 201].join(","))).await;
+        let wrong = json!({"detail": [{
+            "type": "value_error", "loc": ["body"], "msg": "at most 200 credentials in one request"
+        }]});
+        assert_eq!((many.status, many.json()), (StatusCode::UNPROCESSABLE_ENTITY, wrong));
         assert_eq!(world.count("holders").await, 0);
     }
 
@@ -64,6 +65,24 @@ both_engines! {
         for table in ["holders", "stamps", "stamp_credentials", "stamp_nullifiers"] {
             assert_eq!(world.count(table).await, 0, "{table}");
         }
+    }
+
+    async fn a_revoked_credential_leaves_no_trace_of_an_address_that_never_had_a_stamp(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1")]).await;
+        let both = ["A", "B"].map(|name| world.credential(wallet(1), name, "n:1", 9));
+        for credential in &both {
+            world.revoke(wallet(1), credential).await;
+        }
+        assert_eq!(world.bring(wallet(1), &both[..1]).await, ["revoked"]);
+        assert_eq!(world.bring(wallet(1), &both).await, ["revoked"; 2]);
+        world.score(scorer, wallet(1)).await;
+        for table in ["holders", "stamps", "stamp_nullifiers", "claims", "scores", "score_history"] {
+            assert_eq!(world.count(table).await, 0, "{table}");
+        }
+        let [first, second] = both;
+        let good = world.credential(wallet(1), "C", "n:2", 9);
+        assert_eq!(world.bring(wallet(1), &[first, good, second]).await, ["revoked", "accepted", "revoked"]);
+        assert_eq!((world.count("holders").await, world.count("stamps").await), (1, 1));
     }
 
     async fn the_application_of_the_holder_removes_stamps_by_name(world: &World) {

@@ -160,6 +160,7 @@ both_engines! {
         flipped[3] = if flipped[3] == b'A' { b'B' } else { b'A' };
         let flipped = String::from_utf8(flipped).unwrap();
         for bad in [
+            "",
             &flipped,
             &token[1..],
             &format!("{token}A"),

@@ -1,19 +1,42 @@
 //! Races for claims, and between everything that changes a score (decisions, Deduplication).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{Entropy, SeededEntropy};
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Settled;
-use pyxis_scoring::engine::{Place, preview, score};
+use pyxis_scoring::credential::parse_and_verify;
+use pyxis_scoring::engine::{Batch, Outcome, Place, ingest_many, preview, score};
+use pyxis_store::holders;
 use serde_json::Value;
 
-use super::world::{World, both_engines, request, revocation, score_path, send, shown, wallet};
+use super::world::{World, both_engines, day, request, revocation, score_path, send, shown, wallet};
 
 /// Rounds of the race for an expired claim.
 const ROUNDS: u64 = 500;
 const ADDRESSES: u64 = 64;
+/// Rounds of the races with an import, and wallets that it brings something for.
+const IMPORTS: u64 = 25;
+const IMPORTED: u64 = 12;
+
+/// A block of an import: a credential for each of some wallets.
+fn batch(world: &World, credentials: Vec<(u64, String)>) -> Batch {
+    let now = world.state.now();
+    let verified = credentials
+        .into_iter()
+        .map(|(number, text)| parse_and_verify(&text, wallet(number), now, |_| true).unwrap());
+    Batch::of(world.workspace, verified.collect(), now)
+}
+
+/// Stores a block as an import does.
+async fn import(state: pyxis_scoring::State, batch: Batch) -> Vec<Outcome> {
+    let (outcomes, committing) = ingest_many(&state.books, batch, state.now()).await.unwrap();
+    committing.await.unwrap();
+    outcomes
+}
 
 /// The record of every address, computed at once as requests do it.
 async fn records(world: &World, scorer: ScorerId) -> Vec<Value> {
@@ -68,6 +91,101 @@ both_engines! {
         }
         // It was a race.
         assert!(winners.len() > 1, "{winners:?}");
+    }
+
+    async fn race_of_imports_scores_and_arrivals_that_share_nullifiers_disturbs_nobody(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1"), ("B", "2")]).await;
+        let credential = |number: u64, name: &str, round: u64| {
+            let marks = format!("m:{} k:{}", (number + round) % 4, (number * 3 + round) % 5);
+            let now = world.state.now();
+            world.credential_from(wallet(number), name, &marks, now, now.plus(Duration::from_hours(3)))
+        };
+        for number in 0..IMPORTED {
+            world.bring(wallet(number), &[credential(number, "A", 0)]).await;
+            world.score(scorer, wallet(number)).await;
+        }
+        for round in 1..=IMPORTS {
+            world.clock.advance(Duration::from_hours(1));
+            let mut working = tokio::task::JoinSet::new();
+            // Two imports of the same wallets, each with new ones among them.
+            for (part, name) in [(0, "A"), (1, "B")] {
+                let new = 1000 + round * 10 + part;
+                let numbers = (0..IMPORTED).chain([new]);
+                let block = numbers.map(|number| (number, credential(number, name, round))).collect();
+                let (state, block) = (world.state.clone(), batch(world, block));
+                working.spawn(async move {
+                    let outcomes = import(state, block).await;
+                    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Accepted | Outcome::Replaced)));
+                    StatusCode::OK
+                });
+            }
+            for number in 0..IMPORTED {
+                let text = credential(number, "C", round);
+                for (method, path, body) in [
+                    (Method::GET, score_path(scorer, wallet(number)), String::new()),
+                    (Method::POST, format!("/v2/stamps/{}", wallet(number)), format!("[{text}]")),
+                ] {
+                    let (router, asked) = (world.router(), request(method, &path, &world.key, body));
+                    working.spawn(async move { send(&router, asked).await.status });
+                }
+            }
+            while let Some(status) = working.join_next().await {
+                assert_eq!(status.unwrap(), StatusCode::OK, "round {round}");
+            }
+        }
+    }
+
+    async fn race_of_readers_of_an_outdated_score_makes_one_row_of_history(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1"), ("B", "2")]).await;
+        world.verify(wallet(1), "A", "n:1", 2).await;
+        world.verify(wallet(1), "B", "n:2", 9).await;
+        world.score(scorer, wallet(1)).await;
+        assert_eq!(world.count("score_history").await, 1);
+        world.on_day(2);
+        let mut reading = tokio::task::JoinSet::new();
+        for millis in 0..64 {
+            let (books, now) = (world.state.books.clone(), UnixMillis(day(2).0 + millis));
+            let place = Place { workspace: world.workspace, scorer, address: wallet(1) };
+            reading.spawn(async move { score(&books, place, now, true).await.unwrap().unwrap() });
+        }
+        let answered: BTreeSet<String> = reading.join_all().await.into_iter().collect();
+        assert_eq!(answered.len(), 1);
+        assert_eq!(world.count("score_history").await, 2);
+        // One that nobody was answered yet becomes history.
+        world.clock.set(day(3));
+        world.delete(wallet(1), "A").await;
+        world.verify(wallet(1), "B", "n:3", 10).await;
+        let place = Place { workspace: world.workspace, scorer, address: wallet(1) };
+        score(&world.state.books, place, UnixMillis(day(3).0 + 1), true).await.unwrap();
+        assert_eq!(world.count("score_history").await, 3);
+    }
+
+    async fn whatever_score_is_answered_is_history_though_another_takes_its_place(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1")]).await;
+        world.verify(wallet(1), "A", "n:1", 90).await;
+        world.score(scorer, wallet(1)).await;
+        let removed = format!("/v2/stamps/{}?provider=B", wallet(1));
+        let mut answered = BTreeSet::new();
+        for round in 0..200 {
+            // A score that nobody was answered yet, and another a moment later.
+            world.clock.advance(Duration::from_millis(1));
+            world.verify(wallet(1), "B", &format!("b:{round}"), 90).await;
+            world.clock.advance(Duration::from_millis(1));
+            let mut working = tokio::task::JoinSet::new();
+            for (method, path) in std::iter::once((Method::DELETE, removed.clone()))
+                .chain((0..4).map(|_| (Method::GET, score_path(scorer, wallet(1)))))
+            {
+                let (router, asked) = (world.router(), request(method, &path, &world.key, String::new()));
+                working.spawn(async move { send(&router, asked).await });
+            }
+            for answer in working.join_all().await {
+                assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+                answered.extend(answer.json()["last_score_timestamp"].as_str().map(str::to_owned));
+            }
+        }
+        let kept = world.sql("SELECT CAST(computed_at AS TEXT) FROM score_history").await;
+        let kept: BTreeSet<String> = kept.iter().map(|at| shown(UnixMillis(at.parse().unwrap()))).collect();
+        assert_eq!(answered.difference(&kept).collect::<Vec<_>>(), Vec::<&String>::new());
     }
 
     async fn race_of_ingest_score_revoke_and_removal_leaves_what_a_fresh_computation_finds(world: &World) {
@@ -133,6 +251,30 @@ both_engines! {
             }
         }
     }
+}
+
+/// On SQLite the one writer is the lock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_locks_no_nullifier_before_it_has_all_addresses() {
+    let Some(world) = World::on_postgres("import_order").await else { return };
+    for number in [1, 2] {
+        world.verify(wallet(number), "A", "n:1", 9).await;
+    }
+    let mut other = world.state.store.begin().await.unwrap();
+    assert!(holders::lock(&mut other, world.workspace, wallet(2)).await.unwrap());
+    let block = [1, 2].map(|number| (number, world.credential(wallet(number), "B", "n:1", 9)));
+    let importing = tokio::spawn(import(world.state.clone(), batch(&world, block.into())));
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' \
+         AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
+    while world.sql(waiting).await != ["1"] {
+        tokio::task::yield_now().await;
+    }
+    let held = "SELECT count(*) FROM pg_locks WHERE granted AND locktype = 'advisory' \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    assert_eq!(world.sql(held).await, ["2"], "the digests");
+    drop(other);
+    assert_eq!(importing.await.unwrap(), [Outcome::Accepted; 2]);
+    world.remove().await;
 }
 
 /// What is stored and what is answered is what a computation finds that stores nothing.

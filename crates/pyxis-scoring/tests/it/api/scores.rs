@@ -204,6 +204,10 @@ both_engines! {
             assert_eq!(answer.status.as_u16(), status, "{:.60}: {}", body, answer.text);
             assert!(!answer.json()["detail"].is_null());
         }
+        let wrong = json!([{
+            "type": "value_error", "loc": ["body", "addresses"], "msg": "at most 1000 addresses in one request"
+        }]);
+        assert_eq!(post(json!({"addresses": many}).to_string()).await.json()["detail"], wrong);
         post(format!("{{\"addresses\":[\"{}\"]}}", &wallet(1).to_string()[2..]))
             .await
             .refuses(400, "Invalid address.");

@@ -15,10 +15,8 @@ use crate::support::{Answer, App, Call, Client, Setup, both_engines, until};
 const LIMITED: &str = r#"{"detail":"You have been rate limited!"}"#;
 /// 125 requests in a window.
 const NEAR: [&str; 2] = ["--tier", "1"];
-/// So far from the limit that requests are reserved in blocks.
-const FAR: [&str; 4] = ["--tier", "4", "--limit", "100000"];
-/// Most that a process holds in reserve.
-const BLOCK: i64 = 2_000;
+/// So far from the limit that nothing but what was let in bounds the blocks in which requests are reserved.
+const FAR: [&str; 4] = ["--tier", "4", "--limit", "1000000"];
 
 /// What `work` says of a new key of this tier. A window may end at any moment, and the next one has a budget
 /// of its own: then it is done once more, with another key.
@@ -107,10 +105,12 @@ async fn ask_on(node: Client, key: String, answered: Arc<AtomicUsize>) -> Vec<i6
 }
 
 /// Whether a window goes on where it stood when a process was killed that had told what is left: all that was
-/// answered is counted, and besides at most a block and what was on its way.
+/// answered is counted, and besides at most what was on its way and what was reserved, which is half of what was let
+/// in.
 fn assert_goes_on(told: &[i64], left: i64) {
-    let most = 99_999 - i64::try_from(told.len()).unwrap();
-    assert!((most - BLOCK - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
+    let answered = i64::try_from(told.len()).unwrap();
+    let (most, let_in) = (999_999 - answered, answered + Load::CLIENTS);
+    assert!((most - let_in / 2 - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
 }
 
 both_engines! {
@@ -158,8 +158,8 @@ both_engines! {
             (told, ask(&[app.anonymous()], key, 1).await)
         })
         .await;
-        let all = 100_000 - i64::try_from(told.len()).unwrap();
-        assert_eq!((told, left), (numbers(all, 100_000), vec![all - 1]));
+        let all = 1_000_000 - i64::try_from(told.len()).unwrap();
+        assert_eq!((told, left), (numbers(all, 1_000_000), vec![all - 1]));
     }
 }
 
@@ -184,7 +184,7 @@ async fn two_processes_on_one_database_have_one_window() {
         let known = ask(&[node.anonymous()], key, 1).await;
         (admitted, known, ask(&[app.anonymous()], key, 1).await)
     });
-    assert_eq!(left.await, (400, vec![99_599], vec![99_598]));
+    assert_eq!(left.await, (400, vec![999_599], vec![999_598]));
 
     let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
         let node = app.another_node();
