@@ -4,13 +4,36 @@
 //! then still names a record that is gone.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use pyxis_store::audit::Checkpoint;
 
 use crate::error::{Error, Result};
+use crate::state::State;
+
+/// The newest head that this process signed, in case the file goes.
+#[derive(Default)]
+pub(crate) struct Anchor(Mutex<Option<Checkpoint>>);
+
+/// The newest signed head that is known of outside the database.
+pub(crate) async fn newest(state: &State) -> Result<Option<Checkpoint>> {
+    let known = state.anchor.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match (&known, &state.config.anchor) {
+        (None, Some(path)) => read(path).await,
+        _ => Ok(known),
+    }
+}
+
+/// Keeps a head that was just signed.
+pub(crate) async fn keep(state: &State, checkpoint: Checkpoint) {
+    if let Some(path) = &state.config.anchor {
+        write(path, &checkpoint).await;
+    }
+    *state.anchor.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint);
+}
 
 /// Replaces the file in one step. A failure is logged: the database has the same checkpoint.
-pub(crate) async fn write(path: &Path, checkpoint: &Checkpoint) {
+async fn write(path: &Path, checkpoint: &Checkpoint) {
     let next = path.with_extension("new");
     let line = format!("{checkpoint}\n");
     let written = async {

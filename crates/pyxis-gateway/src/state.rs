@@ -9,6 +9,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::Keyring;
 
+use crate::anchor::Anchor;
 use crate::config::Config;
 use crate::held_tokens::Tokens;
 use crate::identities::Identities;
@@ -74,6 +75,7 @@ pub struct Inner {
     pub(crate) tokens: Tokens,
     pub(crate) identities: Identities,
     pub(crate) strangers: Strangers,
+    pub(crate) anchor: Anchor,
     meters: OnceLock<Meters>,
 }
 
@@ -99,6 +101,7 @@ impl State {
             tokens: Tokens::default(),
             identities: Identities::default(),
             strangers: Strangers::default(),
+            anchor: Anchor::default(),
             meters: OnceLock::new(),
         }))
     }

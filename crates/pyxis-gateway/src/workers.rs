@@ -220,12 +220,25 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
 /// Writes last-use times and signs the head of the audit trail.
 pub async fn bookkeeping_tick(state: &State) -> Result<()> {
     state.touched.write(&state.store).await?;
+    sign_head(state).await
+}
+
+/// Signs the head of the audit trail, unless records are gone that a head of before names: signed anew, what was cut
+/// off would be forgotten.
+async fn sign_head(state: &State) -> Result<()> {
+    if let Some(before) = crate::anchor::newest(state).await?
+        && !audit::holds(&state.store, &state.audit_keys, &before).await?
+    {
+        tracing::error!(
+            seq = before.seq,
+            "the audit trail no longer has a record that a signed head names; run pyxis audit verify"
+        );
+        return Ok(());
+    }
     let mut tx = state.store.begin().await?;
     let checkpoint = audit::checkpoint(&mut tx, &state.audit_keys, state.now()).await?;
     tx.commit().await?;
-    if let Some(path) = &state.config.anchor {
-        crate::anchor::write(path, &checkpoint).await;
-    }
+    crate::anchor::keep(state, checkpoint).await;
     Ok(())
 }
 

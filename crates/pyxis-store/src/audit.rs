@@ -25,7 +25,7 @@ use crate::db::{Bind, FromRow, Row, Value};
 pub use append::append_in;
 pub use appender::Appender;
 pub use change::commit_change;
-pub use checkpoint::{Checkpoint, CheckpointError, checkpoint};
+pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
 pub use ordered::AuditColumn;
 pub use search::{
     AuditFilter, Entry, Tally, decisions_over_time, entries, recent_forwards, requests_over_time, search,

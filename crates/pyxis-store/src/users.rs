@@ -201,9 +201,11 @@ pub async fn set_opened(
         .bind(at)
         .bind(workspace)
         .bind(id),
-        None => sql("UPDATE users SET opened_by = NULL, opened_at = NULL WHERE workspace_id = $1 AND id = $2")
-            .bind(workspace)
-            .bind(id),
+        None => {
+            sql("UPDATE users SET opened_by = NULL, opened_at = NULL WHERE workspace_id = $1 AND id = $2")
+                .bind(workspace)
+                .bind(id)
+        }
     };
     Ok(executor.execute(query).await? == 1)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::id::NodeId;
 use pyxis_gateway as gateway;
@@ -44,10 +44,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let store = open_store(&config).await?;
-    let master = master_key(&config, &*entropy)?;
-    let keyring = Keyring::load(&store, &master, &*entropy, clock.now())
-        .await
-        .context("the master key does not open this database; is it the right key?")?;
+    let keyring = keyring(&config, &store, &*entropy, clock.now()).await?;
     let audit_keys = AuditKeys::new(&keyring);
     let audit = Appender::start(store.clone(), audit_keys.clone());
     let node = NodeId::new(clock.now(), &*entropy);
@@ -156,6 +153,36 @@ pub fn master_key(config: &Config, entropy: &dyn Entropy) -> Result<MasterKey> {
     let key = MasterKey::generate(entropy);
     write_key(&path, &key)?;
     Ok(key)
+}
+
+/// Where the next generated master key stands until the data keys are wrapped with it.
+pub fn next_key_path(config: &Config) -> PathBuf {
+    config.data_dir.join("master.key.new")
+}
+
+/// Opens the data keys. Where a rotation of the generated key was cut short after they had been wrapped with the
+/// next one, it is finished here.
+pub async fn keyring(
+    config: &Config,
+    store: &Store,
+    entropy: &dyn Entropy,
+    now: UnixMillis,
+) -> Result<Keyring> {
+    let master = master_key(config, entropy)?;
+    let wrong = match Keyring::load(store, &master, entropy, now).await {
+        Ok(keyring) => return Ok(keyring),
+        Err(wrong) => wrong,
+    };
+    if config.encryption_key.is_none()
+        && let Ok(text) = read_secret(&next_key_path(config))
+        && let Ok(next) = MasterKey::parse(text.expose())
+        && let Ok(keyring) = Keyring::load(store, &next, entropy, now).await
+    {
+        fs::rename(next_key_path(config), key_path(config)).context("cannot replace the master key")?;
+        tracing::warn!("the master key's rotation had been cut short and is finished now");
+        return Ok(keyring);
+    }
+    Err(wrong).context("the master key does not open this database; is it the right key?")
 }
 
 /// Writes a master key that only this user can read. Never replaces one.

@@ -1,6 +1,6 @@
 //! A policy made ready for evaluation.
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 
 use super::method::MethodSet;
 use super::{Decision, Method, Policy, Rule, Verdict};
@@ -18,7 +18,7 @@ pub struct CompiledPolicy {
     require_methods: MethodSet,
     deny: PatternList,
     require: PatternList,
-    auto: PatternList,
+    auto: PermitList,
 }
 
 impl Policy {
@@ -33,7 +33,7 @@ impl Policy {
             require_methods: self.require_approval_methods.iter().collect(),
             deny: PatternList::protecting(&self.deny_urls),
             require: PatternList::protecting(&self.require_approval_urls),
-            auto: PatternList::permitting(&self.auto_approve_urls),
+            auto: PermitList::of(&self.auto_approve_urls),
         }
     }
 }
@@ -44,10 +44,11 @@ impl CompiledPolicy {
         if self.deny_methods.contains(method) {
             return Decision::new(Verdict::Deny, Rule::Deny);
         }
-        if let Some(decision) = self.protected(target) {
+        let path = Path::new(target.path().as_bytes());
+        if let Some(decision) = self.protected(target, &path) {
             return decision;
         }
-        if let Some(pattern) = self.auto.permits(target) {
+        if let Some(pattern) = self.auto.permits(target, &path) {
             return Decision { pattern: Some(pattern), ..Decision::new(Verdict::AutoApprove, Rule::AutoUrl) };
         }
         if self.auto_methods.contains(method) {
@@ -60,8 +61,7 @@ impl CompiledPolicy {
     }
 
     /// `deny_urls`, then rule 1, each on every plausible reading of the path.
-    fn protected(&self, target: &Target) -> Option<Decision<'_>> {
-        let path = LazyCell::new(|| PathReadings::of(target.path().as_bytes()));
+    fn protected(&self, target: &Target, path: &Path<'_>) -> Option<Decision<'_>> {
         let deny = (&self.deny, Decision::new(Verdict::Deny, Rule::Deny));
         let require = (&self.require, Decision::new(Verdict::RequireApproval, Rule::RequireUrl));
         [deny, require].into_iter().find_map(|(list, decision)| {
@@ -69,8 +69,8 @@ impl CompiledPolicy {
             if here.is_empty() {
                 return None;
             }
-            match &*path {
-                PathReadings::One(path) => here.find(path),
+            match path.readings() {
+                PathReadings::One => here.find(path.text),
                 PathReadings::Several(paths) => paths.iter().filter_map(|path| here.find(path)).min(),
                 PathReadings::TooMany => return Some(decision),
             }
@@ -79,19 +79,31 @@ impl CompiledPolicy {
     }
 }
 
-/// The readings of a path; the usual path has one, and it is not copied.
-enum PathReadings<'a> {
-    One(&'a [u8]),
+/// A path, and how else it can be read: found out when it matters.
+struct Path<'a> {
+    text: &'a [u8],
+    readings: OnceCell<PathReadings>,
+}
+
+/// The readings of a path; the usual path has itself only.
+enum PathReadings {
+    One,
     Several(Vec<Vec<u8>>),
     TooMany,
 }
 
-impl<'a> PathReadings<'a> {
-    fn of(path: &'a [u8]) -> Self {
-        if is_unambiguous(path) {
-            return Self::One(path);
-        }
-        readings(path).map_or(Self::TooMany, Self::Several)
+impl<'a> Path<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, readings: OnceCell::new() }
+    }
+
+    fn readings(&self) -> &PathReadings {
+        self.readings.get_or_init(|| {
+            if is_unambiguous(self.text) {
+                return PathReadings::One;
+            }
+            readings(self.text).map_or(PathReadings::TooMany, PathReadings::Several)
+        })
     }
 }
 
@@ -117,27 +129,48 @@ impl PatternList {
         Self::new(index, texts)
     }
 
-    /// A list that lets pass: canonical paths only, to the letter.
-    fn permitting(texts: &[String]) -> Self {
-        let mut index = PatternIndex::default();
-        for (position, text) in texts.iter().enumerate() {
-            if let Ok(pattern) = Pattern::parse(text) {
-                index.insert(&pattern, position);
-            }
-        }
-        Self::new(index, texts)
-    }
-
     fn new(index: PatternIndex, texts: &[String]) -> Self {
         Self { index, texts: texts.iter().map(|text| text.as_str().into()).collect() }
     }
 
-    fn permits(&self, target: &Target) -> Option<&str> {
-        let here = self.index.on(target.host(), target.port());
-        here.find(target.path().as_bytes()).and_then(|position| self.text(position))
-    }
-
     fn text(&self, position: usize) -> Option<&str> {
         self.texts.get(position).map(AsRef::as_ref)
+    }
+}
+
+/// The patterns that let pass.
+#[derive(Debug)]
+struct PermitList {
+    /// Canonical paths, to the letter.
+    exact: PatternList,
+    /// The same as [`PatternList::protecting`] has them: where a request stays that may pass.
+    area: PatternIndex,
+}
+
+impl PermitList {
+    fn of(texts: &[String]) -> Self {
+        let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
+        for (position, text) in texts.iter().enumerate() {
+            if let Ok(pattern) = Pattern::parse(text) {
+                exact.insert(&pattern, position);
+                pattern.protecting_forms().iter().for_each(|form| area.insert(form, position));
+            }
+        }
+        Self { exact: PatternList::new(exact, texts), area }
+    }
+
+    /// The pattern that the path itself matches. However else the host may read the path, it must find one there,
+    /// too: no request leaves what may pass by way of `..;` or an escaped slash.
+    fn permits(&self, target: &Target, path: &Path<'_>) -> Option<&str> {
+        let position = self.exact.index.on(target.host(), target.port()).find(path.text)?;
+        let stays = match path.readings() {
+            PathReadings::One => true,
+            PathReadings::Several(paths) => {
+                let area = self.area.on(target.host(), target.port());
+                paths.iter().all(|path| area.find(path).is_some())
+            }
+            PathReadings::TooMany => false,
+        };
+        stays.then(|| self.exact.text(position)).flatten()
     }
 }

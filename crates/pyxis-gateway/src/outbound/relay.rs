@@ -98,9 +98,12 @@ impl ScrubbedBody {
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         while self.ready.is_empty() && !self.ended {
+            if self.decode()? {
+                continue;
+            }
             match ready!(Pin::new(&mut self.upstream).poll_frame(context)) {
                 None => self.end()?,
-                Some(Ok(frame)) => self.take(frame)?,
+                Some(Ok(frame)) => self.take(frame),
                 Some(Err(error)) => {
                     self.ended = true;
                     return Poll::Ready(Err(Broken::Upstream(error)));
@@ -119,28 +122,31 @@ impl ScrubbedBody {
         Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
     }
 
-    fn take(&mut self, frame: Frame<Bytes>) -> Result<(), Broken> {
+    fn take(&mut self, frame: Frame<Bytes>) {
         match frame.into_data() {
             Ok(data) => self.push(data),
             Err(frame) => {
                 if let Ok(trailers) = frame.into_trailers() {
                     self.trailers = Some(clean_trailers(&trailers, &self.needles));
                 }
-                Ok(())
             }
         }
     }
 
-    fn push(&mut self, data: Bytes) -> Result<(), Broken> {
-        let Some(decoder) = &mut self.decoder else {
-            self.ready.extend(self.scrubber.push(data));
-            return Ok(());
-        };
-        decoder.push(data);
-        while let Some(plain) = decoder.pull().map_err(Broken::Coding)? {
-            self.ready.extend(self.scrubber.push(plain));
+    fn push(&mut self, data: Bytes) {
+        match &mut self.decoder {
+            Some(decoder) => decoder.push(data),
+            None => self.ready.extend(self.scrubber.push(data)),
         }
-        Ok(())
+    }
+
+    /// Decodes one piece of what came; `false` where there is none left. Only one at a time, when it is asked for: a
+    /// few bytes can stand for gigabytes.
+    fn decode(&mut self) -> Result<bool, Broken> {
+        let Some(decoder) = &mut self.decoder else { return Ok(false) };
+        let Some(plain) = decoder.pull().map_err(Broken::Coding)? else { return Ok(false) };
+        self.ready.extend(self.scrubber.push(plain));
+        Ok(true)
     }
 
     fn end(&mut self) -> Result<(), Broken> {

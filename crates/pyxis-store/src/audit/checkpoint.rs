@@ -81,6 +81,25 @@ pub async fn checkpoint(tx: &mut Tx, keys: &AuditKeys, now: UnixMillis) -> Resul
     Ok(Checkpoint { seq, mac, signed_at: now, signature })
 }
 
+/// Whether a head that was signed before is still in the chain: its record is there, as it was. One that these keys
+/// did not sign never is.
+pub async fn holds(
+    executor: impl Executor,
+    keys: &AuditKeys,
+    before: &Checkpoint,
+) -> Result<bool, StoreError> {
+    if !before.is_genuine(keys) {
+        return Ok(false);
+    }
+    // The chain begins before its first record.
+    if before.seq == 0 {
+        return Ok(true);
+    }
+    let query = sql("SELECT mac FROM audit_records WHERE seq = $1");
+    let found: Option<(Vec<u8>,)> = executor.optional(query.bind(before.seq)).await?;
+    Ok(found.is_some_and(|(mac,)| mac == before.mac))
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

@@ -164,6 +164,19 @@ contract! {
         assert_eq!((verdict.records, verdict.damage), (64 * 3 + 8 * 2, None));
     }
 
+    async fn a_signed_head_holds_while_its_record_is_as_it_was(world: &World) {
+        ten(world).await;
+        let mut tx = world.store.begin().await.unwrap();
+        let head = audit::checkpoint(&mut tx, &keys(world), NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        let holds = async |head: &Checkpoint| audit::holds(&world.store, &keys(world), head).await.unwrap();
+        append(world, &[record(world.ws, 11)]).await;
+        assert!(holds(&head).await);
+        assert!(!holds(&Checkpoint { seq: 9, ..head.clone() }).await, "nobody signed that");
+        tamper(world, "DELETE FROM audit_records WHERE seq = 10").await;
+        assert!(!holds(&head).await);
+    }
+
     async fn a_rolled_back_append_leaves_no_gap(world: &World) {
         let mut tx = world.store.begin().await.unwrap();
         assert_eq!(audit::append_in(&mut tx, &keys(world), &[record(world.ws, 1)]).await.unwrap(), [1]);

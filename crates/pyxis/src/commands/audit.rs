@@ -27,7 +27,8 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
 async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     let anchor = match std::fs::read_to_string(app::anchor_path(&app.config)) {
         Ok(line) => Some(line.trim().parse::<Checkpoint>().context("audit-head.json is damaged")?),
-        Err(_) => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context("audit-head.json cannot be read"),
     };
     let bar = out::progress("checking records");
     let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
@@ -41,6 +42,7 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
             "ok": damage.is_none(),
             "records": verdict.records,
             "checkpoints": verdict.checkpoints,
+            "anchored": anchor.is_some(),
             "damaged_seq": damage.map(|damage| damage.seq),
             "damage": damage.map(|damage| damage.kind.to_string()),
         }));
@@ -51,6 +53,11 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
                 verdict.records, verdict.checkpoints
             )),
             Some(damage) => out::line(format_args!("DAMAGED at record {}: {}", damage.seq, damage.kind)),
+        }
+        if anchor.is_none() {
+            out::line(
+                "audit-head.json is not there: whether records and heads were cut off together cannot be told",
+            );
         }
     }
     Ok(if damage.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

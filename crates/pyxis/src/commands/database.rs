@@ -63,6 +63,12 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     let shown = bar.clone();
     store_backup::restore(&store, file, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
+    // It names the head of the trail that was here before.
+    let head = app::anchor_path(&config);
+    if head.exists() {
+        let aside = head.with_extension("json.before-restore");
+        std::fs::rename(&head, &aside).with_context(|| format!("cannot move {}", head.display()))?;
+    }
     if global.json {
         out::json(&json!({ "restored": file }));
     } else {

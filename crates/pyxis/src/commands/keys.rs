@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail};
+use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_store::cipher::{Keyring, MasterKey};
 use serde_json::json;
@@ -31,6 +32,8 @@ pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
 async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     let config = settings(&super::quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
+    // An earlier rotation that was cut short comes to its end first.
+    app::keyring(&config, &store, &OsEntropy, SystemClock.now()).await?;
     let old = app::master_key(&config, &OsEntropy)?;
     let told = match new_key {
         Some(source) => {
@@ -56,8 +59,11 @@ async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKe
             "the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME"
         );
     }
-    let path = app::key_path(config);
-    let next = path.with_extension("key.new");
+    let (path, next) = (app::key_path(config), app::next_key_path(config));
+    // Of a rotation that ended before anything was wrapped with it.
+    if next.exists() {
+        fs::remove_file(&next).with_context(|| format!("cannot remove {}", next.display()))?;
+    }
     let new = MasterKey::generate(&OsEntropy);
     app::write_key(&next, &new)?;
     Keyring::rotate_master(store, old, &new, &OsEntropy).await?;

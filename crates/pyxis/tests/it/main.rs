@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod anchored;
 mod cli;
 mod clock;
 mod crash;

@@ -27,7 +27,7 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     }
     let auto =
         policy.auto_approve_urls.iter().find(|pattern| matches(pattern, false, &target, target.path()));
-    if let Some(pattern) = auto {
+    if let Some(pattern) = auto.filter(|_| stays(policy, &target)) {
         return (Verdict::AutoApprove, Rule::AutoUrl, Some(pattern.clone()));
     }
     if policy.auto_approve_methods.contains(&asked) {
@@ -36,6 +36,15 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     let rule =
         if policy.require_approval_methods.contains(&asked) { Rule::RequireMethod } else { Rule::Default };
     (Verdict::RequireApproval, rule, None)
+}
+
+/// Whether the host finds what may pass, however it reads the path.
+fn stays(policy: &Policy, target: &Target) -> bool {
+    let paths = readings(target.path().as_bytes()).expect("few readings");
+    paths.iter().all(|path| {
+        let path = String::from_utf8_lossy(path);
+        policy.auto_approve_urls.iter().any(|pattern| matches(pattern, true, target, &path))
+    })
 }
 
 fn matches(pattern: &str, protecting: bool, target: &Target, path: &str) -> bool {

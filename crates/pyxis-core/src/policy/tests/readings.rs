@@ -101,7 +101,36 @@ fn a_path_with_too_many_readings_is_treated_as_if_a_protecting_pattern_matched()
     let deny = Policy { deny_urls: vec!["/never".to_owned()], ..require.clone() };
     assert_eq!(decide(&deny, Method::Get, &url), (Verdict::Deny, Rule::Deny, None));
     let elsewhere = guarded("other.example.com/never".to_owned());
-    assert_eq!(rule(&elsewhere, Method::Get, &url), Rule::AutoUrl);
+    assert_eq!(rule(&elsewhere, Method::Get, &url), Rule::Default);
+}
+
+#[test]
+fn an_auto_pattern_lets_nothing_pass_that_the_host_may_find_elsewhere() {
+    let policy = Policy {
+        auto_approve_urls: vec!["/v1/public".to_owned(), "/v1/*/read".to_owned()],
+        ..Policy::default()
+    };
+    let rule_of = |path: &str| rule(&policy, Method::Post, &format!("https://api.example.com{path}"));
+    for path in [
+        "/v1/public/..;/admin/users",
+        "/v1/public/..%2Fadmin",
+        "/v1/public/..%2F..%2Fadmin",
+        "/v1/public/%252e%252e/admin",
+        "/v1/public/..%5Cadmin",
+        "/v1/a%2F..%2Fadmin/read",
+    ] {
+        assert_eq!(rule_of(path), Rule::Default, "{path}");
+    }
+    for path in [
+        "/v1/public",
+        "/v1/public/a%20b",
+        "/v1/public/a%2Fb",
+        "/v1/public/a;v=1",
+        "/v1/public//x",
+        "/v1/a%20b/read",
+    ] {
+        assert_eq!(rule_of(path), Rule::AutoUrl, "{path}");
+    }
 }
 
 #[test]

@@ -28,6 +28,25 @@ both_engines! {
         assert_eq!(refused.code, Some(1), "{refused:?}");
     }
 
+    async fn a_rotation_that_was_cut_short_is_finished_by_the_next_start_or_rotation(setup: Setup) {
+        let mut world = World::with(setup).await;
+        let (key, next) = (world.app.data().join("master.key"), world.app.data().join("master.key.new"));
+        for arguments in [&["agent", "list"][..], &["key", "rotate"]] {
+            let old = fs::read(&key).unwrap();
+            world.app.cli(&["key", "rotate"]).await.expect(0);
+            // As it would stand there if the machine had gone down before the file was renamed.
+            fs::rename(&key, &next).unwrap();
+            fs::write(&key, &old).unwrap();
+            world.app.cli(arguments).await.expect(0);
+            assert!(!next.exists() && fs::read(&key).unwrap() != old, "{arguments:?}");
+        }
+        // And if it had gone down before anything was wrapped with the new key.
+        fs::write(&next, "half a k").unwrap();
+        world.app.cli(&["key", "rotate"]).await.expect(0);
+        world.app.restart().await;
+        world.forward("GET", "/").send().await.forwarded(200);
+    }
+
     async fn the_master_key_is_taken_from_where_it_is_said_to_be(setup: Setup) {
         let key = App::empty(Setup::new()).cli(&["key", "generate"]).await.expect(0).stdout;
         let key = key.trim();
@@ -118,7 +137,9 @@ both_engines! {
         });
         fs::create_dir(copy.data()).unwrap();
         fs::copy(world.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
+        fs::write(copy.data().join("audit-head.json"), "of the trail that was here before").unwrap();
         copy.cli(&["restore", file]).await.expect(0);
+        assert!(copy.data().join("audit-head.json.before-restore").exists());
         copy.bootstrap = world.app.bootstrap.clone();
         copy.serve();
         let inbox = copy.owner().client.get("/approvals").send().await.expect(200).json();

@@ -97,6 +97,16 @@ both_engines! {
         world.app.sql("DELETE FROM audit_records WHERE seq = (SELECT MAX(seq) FROM audit_records)");
         assert_eq!(verdict(&world, 1).await["ok"], false);
     }
+
+    async fn that_no_head_is_kept_beside_the_database_is_told(setup: Setup) {
+        let mut world = lively(setup).await;
+        world.app.stop().await;
+        assert_eq!(verdict(&world, 0).await["anchored"], true);
+        std::fs::remove_file(world.app.data().join("audit-head.json")).unwrap();
+        assert_eq!(verdict(&world, 0).await["anchored"], false);
+        let told = world.app.cli(&["audit", "verify"]).await.expect(0).stdout;
+        assert!(told.contains("audit-head.json is not there"), "{told}");
+    }
 }
 
 /// Every row of every table, where the tables are no file that is searched as one.

@@ -88,6 +88,31 @@ async fn a_user_name_that_is_a_word_stays_in_the_answer() {
     }
 }
 
+/// A Zstandard frame (RFC 8878) of 512 MiB in 16 KiB: blocks that say one byte 131,072 times.
+fn bomb() -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
+    for block in 0..4096_u32 {
+        let header = u32::from(block == 4095) | (1 << 1) | (131_072 << 3);
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.push(b'x');
+    }
+    frame
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_few_bytes_stand_for_is_decoded_only_as_it_is_read() {
+    let world = World::new().await;
+    world.upstream.reply(Reply::new(200).encoded("zstd", bomb()));
+    let before = world.app.resident_kib();
+    let mut answer = world.forward("GET", "/").open().await;
+    let mut seen = 0;
+    while seen < 32 << 20 {
+        seen += answer.chunk().await.expect("more of it").len();
+    }
+    let grown = world.app.resident_kib().saturating_sub(before);
+    assert!(grown < 128 << 10, "{grown} KiB for an answer of 16 KiB");
+}
+
 #[tokio::test]
 async fn a_secret_cut_at_any_chunk_boundary_is_found() {
     let world = World::new().await;

@@ -1,0 +1,35 @@
+//! Decisions, Audit: a cut tail is noticed, also where the server goes on after the cut.
+
+use pyxis_gateway::{Config, workers};
+use pyxis_store::DatabaseUrl;
+use pyxis_testkit::sqlite;
+
+use crate::races::world::World;
+
+/// Takes away what was recorded after `seq`, with every trace that the database has of it.
+const CUT: &str = "DELETE FROM audit_records WHERE seq > 1; DELETE FROM audit_checkpoints WHERE seq > 1; \
+     UPDATE audit_head SET seq = 1, mac = (SELECT mac FROM audit_records WHERE seq = 1)";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tail_that_was_cut_under_a_running_server_is_not_signed_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, head) = (dir.path().join("own.db"), dir.path().join("audit-head.json"));
+    let config = Config { anchor: Some(head.clone()), ..Config::default() };
+    let world = World::with_config(DatabaseUrl::sqlite(&file), config).await;
+    workers::bookkeeping_tick(&world.state).await.unwrap();
+    world.pause(0).await;
+    workers::bookkeeping_tick(&world.state).await.unwrap();
+    let signed = std::fs::read_to_string(&head).unwrap();
+
+    sqlite::run(&file, CUT);
+    // Whoever cuts the database may be able to remove the file as well; the server has not forgotten.
+    std::fs::remove_file(&head).unwrap();
+    for round in 1..3 {
+        world.pause(round).await;
+        workers::bookkeeping_tick(&world.state).await.unwrap();
+    }
+    assert!(!head.exists());
+    std::fs::write(&head, signed).unwrap();
+    let verdict = pyxis_gateway::service::audit::verify(&world.state).await.unwrap();
+    assert!(verdict.damage.is_some());
+}
