@@ -9,27 +9,28 @@ use std::sync::{Mutex, PoisonError};
 use pyxis_store::audit::Checkpoint;
 
 use crate::error::{Error, Result};
-use crate::state::State;
 
 /// The newest head that this process signed, in case the file goes.
 #[derive(Default)]
 pub(crate) struct Anchor(Mutex<Option<Checkpoint>>);
 
-/// The newest signed head that is known of outside the database.
-pub(crate) async fn newest(state: &State) -> Result<Option<Checkpoint>> {
-    let known = state.anchor.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match (&known, &state.config.anchor) {
-        (None, Some(path)) => read(path).await,
-        _ => Ok(known),
+impl Anchor {
+    /// The newest signed head that is known of outside the database. `path` is where its file is, if it has one.
+    pub(crate) async fn newest(&self, path: Option<&Path>) -> Result<Option<Checkpoint>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match (&known, path) {
+            (None, Some(path)) => read(path).await,
+            _ => Ok(known),
+        }
     }
-}
 
-/// Keeps a head that was just signed.
-pub(crate) async fn keep(state: &State, checkpoint: Checkpoint) {
-    if let Some(path) = &state.config.anchor {
-        write(path, &checkpoint).await;
+    /// Keeps a head that was just signed.
+    pub(crate) async fn keep(&self, path: Option<&Path>, checkpoint: Checkpoint) {
+        if let Some(path) = path {
+            write(path, &checkpoint).await;
+        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint);
     }
-    *state.anchor.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint);
 }
 
 /// Replaces the file in one step. A failure is logged: the database has the same checkpoint.

@@ -19,6 +19,7 @@ use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_http::problem::PX_ERROR;
 use pyxis_scrub::{Decoder, Needles};
+use pyxis_store::workspaces;
 use zeroize::Zeroizing;
 
 use self::relay::ScrubbedBody;
@@ -88,10 +89,7 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
     }
     let opened = credential.open(&state.keyring)?;
     let request = prepare(outbound, opened.as_deref().map(Opened::secret), body)?;
-    let client = match credential.row.connector {
-        Connector::Direct => &state.net,
-        Connector::Sidecar => &state.net_private,
-    };
+    let client = client(state, credential).await?;
     let response = client.send(request, state.config.forward_timeout).await?;
     if credential.row.connector == Connector::Sidecar {
         refuse_failed(response.headers())?;
@@ -104,6 +102,16 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
         None => Arc::new(needles(credential, std::iter::empty())),
     };
     wrap(state, credential, response, needles)
+}
+
+/// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
+/// need not be the operator, and must not reach these by naming one.
+async fn client<'a>(state: &'a State, credential: &Credential) -> Result<&'a pyxis_net::Client> {
+    let is_sidecar = credential.row.connector == Connector::Sidecar;
+    if is_sidecar && workspaces::is_first(&state.store, credential.row.workspace_id).await? {
+        return Ok(&state.net_private);
+    }
+    Ok(&state.net)
 }
 
 /// Looks for `secrets` of `credential`.

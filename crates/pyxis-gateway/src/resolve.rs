@@ -28,6 +28,8 @@ use crate::secret_value::SecretValue;
 
 /// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
 const MAX_ENTRIES: usize = 10_000;
+/// Longest name of a credential, in bytes.
+pub(crate) const MAX_NAME: usize = 64;
 
 /// SHA-256 of an agent key.
 pub(crate) type KeyHash = [u8; 32];
@@ -230,6 +232,10 @@ impl Agent {
     pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {
         if let Some(found) = self.known(name) {
             return found.ok_or(Error::CredentialNotFound);
+        }
+        // None has such a name, and what is not there is remembered.
+        if name.len() > MAX_NAME {
+            return Err(Error::CredentialNotFound);
         }
         let found = self.load(store, name).await?;
         let mut known = self.credentials.write().unwrap_or_else(PoisonError::into_inner);

@@ -226,7 +226,8 @@ pub async fn bookkeeping_tick(state: &State) -> Result<()> {
 /// Signs the head of the audit trail, unless records are gone that a head of before names: signed anew, what was cut
 /// off would be forgotten.
 async fn sign_head(state: &State) -> Result<()> {
-    if let Some(before) = crate::anchor::newest(state).await?
+    let path = state.config.anchor.as_deref();
+    if let Some(before) = state.anchor.newest(path).await?
         && !audit::holds(&state.store, &state.audit_keys, &before).await?
     {
         tracing::error!(
@@ -238,7 +239,7 @@ async fn sign_head(state: &State) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let checkpoint = audit::checkpoint(&mut tx, &state.audit_keys, state.now()).await?;
     tx.commit().await?;
-    crate::anchor::keep(state, checkpoint).await;
+    state.anchor.keep(path, checkpoint).await;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use crate::error::{Error, NO_NUL, Result};
 use crate::judge;
 use crate::outbound::inject;
 use crate::outbound::{Outbound, dispatch};
-use crate::resolve::{Credential, CredentialOptions};
+use crate::resolve::{Credential, CredentialOptions, MAX_NAME};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;
 use crate::state::State;
@@ -253,7 +253,8 @@ pub fn probe(row: &CredentialRow) -> Option<String> {
 /// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.
 pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let fits = name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let fits =
+        name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if starts && fits {
         return Ok(());
     }

@@ -26,6 +26,22 @@ async fn second(world: &World) -> Second {
     Second { owner, agent }
 }
 
+#[tokio::test]
+async fn only_the_first_workspace_names_a_sidecar_on_a_private_network() {
+    let world = World::bare(Setup::new().without("PX_EGRESS_ALLOW")).await;
+    let fields = json!({
+        "name": "signed", "connector": "sidecar", "api_base": world.upstream.url(""),
+        "allowed_hosts": ["api.example.com"],
+    });
+    world.owner.add_credential(&fields).await;
+    let other = second(&world).await;
+    other.owner.add_credential(&fields).await;
+    let ask = |agent: &Agent| agent.forward("signed", "GET", "https://api.example.com/x").send();
+    ask(&world.agent).await.forwarded(200);
+    ask(&other.agent).await.problem(403, "target_not_allowed");
+    assert_eq!(world.upstream.requests().len(), 1);
+}
+
 both_engines! {
     async fn each_agent_gets_its_own_workspaces_secret(setup: Setup) {
         let world = World::with(setup).await;
