@@ -17,13 +17,14 @@ use pyxis_gateway::service::{rights, sessions};
 use pyxis_store::Event as News;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::cookies::Cookie;
 use crate::form::Asked;
 use crate::pages::inbox;
 use crate::session::SignedIn;
+use crate::streams::Open;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -45,8 +46,7 @@ pub(crate) async fn stream(
         let row = view::row(&state.gateway, who.person.workspace(), txn).await?;
         who.require_approve(row.credential_id)?;
     }
-    let permit = std::sync::Arc::clone(&state.streams).try_acquire_owned();
-    let permit = permit.map_err(|_| Error::TooManyStreams)?;
+    let open = state.streams.open(who.person.user.id).ok_or(Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
     let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -59,7 +59,7 @@ pub(crate) async fn stream(
         token: pyxis_core::secret::SecretString::new(token),
         beat,
         said: None,
-        _permit: permit,
+        _open: open,
     };
     Ok(Sse::new(messages(watcher)).into_response())
 }
@@ -75,7 +75,7 @@ struct Watcher {
     beat: Interval,
     /// What was sent last.
     said: Option<Standing>,
-    _permit: OwnedSemaphorePermit,
+    _open: Open,
 }
 
 fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {

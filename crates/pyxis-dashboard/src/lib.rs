@@ -23,6 +23,7 @@ mod notice;
 mod pages;
 mod router;
 mod session;
+mod streams;
 pub mod text;
 mod upload;
 pub mod view;
@@ -32,13 +33,10 @@ use std::sync::{Arc, OnceLock};
 use pyxis_gateway as gateway;
 use pyxis_scoring as scoring;
 use pyxis_verify as verify;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 pub use error::Error;
 pub use router::router;
-
-/// Open event streams in one process; more are refused, and those inboxes are reloaded by hand.
-const MAX_STREAMS: usize = 1024;
 
 /// What every page shares. A cheap clone.
 #[derive(Clone)]
@@ -51,7 +49,7 @@ pub struct Inner {
     verify: OnceLock<verify::State>,
     cookies: cookies::Cookies,
     health: health::AuditCheck,
-    streams: Arc<Semaphore>,
+    streams: streams::Streams,
     stopping: watch::Receiver<bool>,
 }
 
@@ -70,7 +68,7 @@ impl State {
             verify: OnceLock::new(),
             cookies,
             health: health::AuditCheck::default(),
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            streams: streams::Streams::default(),
             stopping,
         }))
     }

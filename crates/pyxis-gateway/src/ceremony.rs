@@ -267,9 +267,6 @@ async fn whose(state: &State, answer: &Answer, user: Option<UserId>) -> Result<O
 
 /// A passkey from before somebody else's link opened the account shows that its person has it again.
 async fn reclaim(state: &State, row: &PasskeyRow) -> Result<()> {
-    let user = users::find(&state.store, row.workspace_id, row.user_id).await?;
-    if user.and_then(|user| user.opened_at).is_some_and(|opened| row.created_at < opened) {
-        users::set_opened(&state.store, row.workspace_id, row.user_id, None).await?;
-    }
+    users::reclaim(&state.store, row.workspace_id, row.user_id, row.created_at).await?;
     Ok(())
 }

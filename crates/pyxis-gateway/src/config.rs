@@ -22,6 +22,8 @@ pub struct Config {
     pub pending_body_max: usize,
     /// Largest answer that is kept for polling, in bytes.
     pub response_max: usize,
+    /// How long an answer is read to be kept for polling: what has come by then is kept.
+    pub response_time: Duration,
     /// How long bodies and answers are kept after the decision.
     pub retention: Duration,
     /// Whether this process is the only one on its database, so that after a start no other can
@@ -45,6 +47,7 @@ impl Default for Config {
             idle_timeout: Duration::from_mins(5),
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
+            response_time: Duration::from_mins(10),
             retention: Duration::from_hours(24),
             sole_node: true,
             anchor: None,

@@ -124,6 +124,8 @@ impl From<Error> for Refusal {
 
 /// Checks and applies one statement.
 pub async fn submit(state: &State, signed: &Signed) -> Result<Outcome, Refusal> {
+    // Anybody may send one, so that it costs no node a question, and no other writer its turn, until it is a good one.
+    apply::check(&state.store, signed, state.now(), state.networks()).await?;
     let outcomes = submit_all(state, std::slice::from_ref(signed)).await?;
     outcomes.into_iter().next().unwrap_or(Err(Refusal::NotFound))
 }

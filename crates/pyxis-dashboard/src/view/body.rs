@@ -3,14 +3,17 @@
 //! What is shown must be what is sent. JSON is therefore indented token by token, never parsed and
 //! written again: duplicate keys, number spellings and escapes stay as the agent wrote them.
 
+use std::fmt::Write;
+
 use percent_encoding::percent_decode;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
 use crate::text;
 
-/// How much of a binary body the dump shows.
-const DUMP: usize = 1024;
+/// A body of which at most one byte of so many is not UTF-8 is read as text: one in an old encoding, or one
+/// that should not look like text to a program.
+const MOSTLY: usize = 8;
 
 /// A body, its size and its fingerprint.
 #[derive(Clone, Debug)]
@@ -58,7 +61,14 @@ pub enum Shown {
         /// A sentence; may be empty.
         why: String,
     },
-    /// Not UTF-8: the head as a hex dump.
+    /// Text but for a few bytes that are not UTF-8.
+    NearText {
+        /// The text, with those bytes as `\xe9`.
+        text: String,
+        /// As sent: what `\xe9` stands for is plain here.
+        dump: String,
+    },
+    /// Anything else.
     Binary {
         /// Offset, bytes and printable text.
         dump: String,
@@ -66,8 +76,8 @@ pub enum Shown {
 }
 
 impl BodyView {
-    /// The view of `bytes`. At most `limit` bytes of text are shown (a card in the inbox shows the
-    /// head; the approval page passes `usize::MAX`); a cut body is shown as sent, not indented.
+    /// The view of `bytes`. At most `limit` bytes are shown, whatever they are (a card in the inbox shows
+    /// the head; the approval page passes `usize::MAX`); a cut body is shown as sent, not indented.
     pub fn new(content_type: Option<&str>, bytes: &[u8], limit: usize) -> Self {
         let digest = text::hex(&Sha256::digest(bytes));
         let size = text::size(bytes.len() as u64);
@@ -97,13 +107,9 @@ impl BodyView {
         }
     }
 
-    /// Whether the request's own page shows more of it. Of a binary body the dump is all there is to read.
+    /// Whether there is more of it than is shown, whatever it is.
     pub const fn has_more(&self) -> bool {
-        match self.shown {
-            Shown::Absent { .. } => true,
-            Shown::Binary { .. } => false,
-            _ => self.cut.is_some(),
-        }
+        matches!(self.shown, Shown::Absent { .. }) || self.cut.is_some()
     }
 }
 
@@ -114,8 +120,7 @@ impl Shown {
             return (Self::Empty, 0);
         }
         let Ok(raw) = std::str::from_utf8(bytes) else {
-            let head = &bytes[..bytes.len().min(DUMP)];
-            return (Self::Binary { dump: text::hex_dump(head) }, head.len());
+            return Self::not_utf8(bytes, limit);
         };
         if raw.len() > limit {
             let head = &raw[..raw.floor_char_boundary(limit)];
@@ -132,6 +137,30 @@ impl Shown {
         };
         (shown, bytes.len())
     }
+
+    fn not_utf8(bytes: &[u8], limit: usize) -> (Self, usize) {
+        let head = &bytes[..bytes.len().min(limit)];
+        let dump = text::hex_dump(head);
+        let odd: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+        let shown = if odd <= bytes.len() / MOSTLY {
+            Self::NearText { text: near_text(head), dump }
+        } else {
+            Self::Binary { dump }
+        };
+        (shown, head.len())
+    }
+}
+
+/// Every byte that is no part of a character stands there as `\xe9`: nothing is left out or guessed.
+fn near_text(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _infallible = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
 }
 
 /// Names and values in order; bytes that are not UTF-8 become U+FFFD (the raw form is beside it).
@@ -231,10 +260,31 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_become_a_dump_of_the_head() {
-        let body = BodyView::new(None, &[0xff; 4096], usize::MAX);
-        assert!(matches!(&body.shown, Shown::Binary { dump } if dump.lines().count() == 64));
-        assert_eq!(body.cut.as_deref(), Some("the first 1 KiB of 4 KiB"));
+    fn bytes_that_are_not_text_are_dumped_whole_and_cut_only_where_text_would_be() {
+        let whole = BodyView::new(None, &[0xff; 4096], usize::MAX);
+        assert!(matches!(&whole.shown, Shown::Binary { dump } if dump.lines().count() == 256));
+        assert!(whole.cut.is_none() && !whole.has_more());
+        let head = BodyView::new(None, &[0xff; 4096], 1024);
+        assert!(matches!(&head.shown, Shown::Binary { dump } if dump.lines().count() == 64));
+        assert_eq!(head.cut.as_deref(), Some("the first 1 KiB of 4 KiB"));
+        assert!(head.has_more());
+    }
+
+    #[test]
+    fn text_with_a_few_other_bytes_is_text_in_which_they_show() {
+        let Shown::NearText { text, dump } = shown("text/plain", b"caf\xe9 and cr\xc3\xa8me") else {
+            panic!("not near to text")
+        };
+        assert_eq!(text, "caf\\xe9 and crème");
+        assert!(dump.starts_with("00000000  63 61 66 e9 "), "{dump}");
+        // One byte in eight at most, anywhere; more of them are no text.
+        for (bytes, near) in [(&b"1234567\xff"[..], true), (b"123456\xff", false), (b"123456\xff\xff", false)]
+        {
+            assert_eq!(matches!(shown("text/plain", bytes), Shown::NearText { .. }), near, "{bytes:?}");
+        }
+        let head = BodyView::new(None, b"\xffpadding, and behind it amount=5", 8);
+        assert!(matches!(&head.shown, Shown::NearText { text, .. } if text == "\\xffpadding"));
+        assert_eq!(head.cut.as_deref(), Some("the first 8 bytes of 32 bytes"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Deciding in the browser.
 
-use http::StatusCode;
+use axum::body::Body;
+use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
-use pyxis_gateway::approvals::view;
+use pyxis_gateway::approvals::view::{self, Filter};
 use pyxis_gateway::brand;
 use pyxis_gateway::service::{grants, policies};
 
@@ -225,6 +226,84 @@ async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
     }
 }
 
+/// An agent's POST of any bytes, with headers of its own, which waits; its transaction.
+async fn ask_with(world: &World, team: &Team, headers: &[(&'static str, &[u8])], body: Vec<u8>) -> String {
+    let mut request = team.request("billing", "POST", "http://127.0.0.1:9/v1/upload");
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, HeaderValue::from_bytes(value).unwrap());
+    }
+    *request.body_mut() = Body::from(body);
+    assert_eq!(world.send(request).await, StatusCode::ACCEPTED);
+    let waits = Filter { state: Some(ApprovalState::Pending), limit: 2, ..Filter::default() };
+    let waiting = view::list(&world.gateway, team.id, &waits).await.unwrap();
+    assert_eq!(waiting.len(), 1, "the only one");
+    waiting[0].row.txn_id.to_string()
+}
+
+#[tokio::test]
+async fn one_byte_that_is_no_text_hides_nothing_of_a_body() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let mut near = b"note=caf\xe9&pad=".to_vec();
+    near.resize(9000, b'x');
+    let mut binary = vec![0xff; 9000];
+    for body in [&mut near, &mut binary] {
+        body.extend(b"&to=eve");
+        let form = [("content-type", &b"application/x-www-form-urlencoded"[..])];
+        let txn = ask_with(&world, &team, &form, body.clone()).await;
+        let inbox = browser.get("/app/inbox").await.text;
+        assert!(!inbox.contains("to=eve") && !inbox.contains("data-approve"), "{inbox}");
+        assert!(inbox.contains("Read all of it to approve"));
+        for page in [format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
+            let text = browser.get(&page).await.text;
+            assert!(text.contains("to=eve") && text.contains("data-approve"), "{page}");
+            assert!(!text.contains("You see the first"), "{page}");
+        }
+        let deny = format!("/app/approvals/{txn}/deny");
+        browser.submit("/app/inbox", &deny, &[("from", "inbox")]).await;
+    }
+    let txn = ask_with(&world, &team, &[], b"note=caf\xe9&to=eve".to_vec()).await;
+    let inbox = browser.get("/app/inbox").await.text;
+    assert!(
+        inbox.contains(r"note=caf\xe9&amp;to=eve") && inbox.contains("data-approve"),
+        "all of it stands here"
+    );
+    assert!(
+        browser
+            .get(&format!("/approve/{txn}"))
+            .await
+            .text
+            .contains("00000000  6e 6f 74 65 3d 63 61 66  e9 26")
+    );
+}
+
+#[tokio::test]
+async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let headers = [
+        ("accept", &b"text/usual"[..]),
+        ("accept-language", b"x-usual"),
+        ("accept-profile", b"payroll"),
+        ("sec-fetch-mode", b"x-usual"),
+        ("sec-fetch-schema", b"hr"),
+        ("x-auth-token", b"of-nobody"),
+    ];
+    let txn = ask_with(&world, &team, &headers, Vec::new()).await;
+    for page in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
+        let text = browser.get(&page).await.text;
+        for (name, value) in
+            [("accept-profile", "payroll"), ("sec-fetch-schema", "hr"), ("x-auth-token", "… (length 9)")]
+        {
+            assert!(text.contains(&format!("{name}</th><td>{value}</td>")), "{page}: {name}");
+        }
+        assert!(
+            !text.contains("text/usual") && !text.contains("x-usual") && !text.contains("of-nobody"),
+            "{page}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
     let world = World::new().await;
@@ -254,6 +333,24 @@ async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
     browser.submit("/app/inbox", "/sign-out", &[]).await;
     world.ask(&team, "/v1/after", "", "{}").await;
     assert_eq!(next().await, None);
+}
+
+#[tokio::test]
+async fn one_person_cannot_take_the_event_streams_of_the_others() {
+    let world = World::new().await;
+    let (team, mut browser) = world.with_owner().await;
+    let mut other = world.with_person(&team, "bo@example.com", Role::Member).await;
+    let mut open = Vec::new();
+    for _ in 0..16 {
+        open.push(browser.open("/app/events").await);
+    }
+    assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));
+    let refused = browser.get("/app/events").await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.text.contains("Reload this one by hand"));
+    assert_eq!(other.open("/app/events").await.status(), StatusCode::OK);
+    open.pop();
+    assert_eq!(browser.open("/app/events").await.status(), StatusCode::OK, "one that was closed makes room");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod empty;
 mod everywhere;
 mod isolation;
 mod kinds;
+mod links;
 mod lists;
 mod matrix;
 mod members;

@@ -18,14 +18,14 @@ use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engi
 const ACCOUNT: &str = "/app/account";
 
 /// Asks for a challenge; what the script would read.
-async fn begin(browser: &mut Browser, form: &str, to: &str, fields: &[(&str, &str)]) -> Value {
+pub(crate) async fn begin(browser: &mut Browser, form: &str, to: &str, fields: &[(&str, &str)]) -> Value {
     let page = browser.submit(form, to, fields).await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
     serde_json::from_str(&page.text).unwrap()
 }
 
 /// Sends the form with an answer.
-async fn finish(
+pub(crate) async fn finish(
     browser: &mut Browser,
     form: &str,
     to: &str,
@@ -39,7 +39,7 @@ async fn finish(
     browser.submit(form, to, &all).await
 }
 
-async fn register(browser: &mut Browser, key: &mut Authenticator, name: &str) -> Page {
+pub(crate) async fn register(browser: &mut Browser, key: &mut Authenticator, name: &str) -> Page {
     let begun = begin(browser, ACCOUNT, "/app/account/passkeys/begin", &[("name", name)]).await;
     let made = key.create(&begun["options"]);
     finish(browser, ACCOUNT, "/app/account/passkeys", &begun, &made, &[("name", name)]).await
@@ -117,12 +117,12 @@ impl Scene {
     }
 }
 
-async fn set_policy(world: &World, team: &Team, document: &str) {
+pub(crate) async fn set_policy(world: &World, team: &Team, document: &str) {
     let policy = Policy::from_json(document.as_bytes()).unwrap();
     policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
 }
 
-async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
+pub(crate) async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
     view::one(&world.gateway, team.id, txn).await.unwrap().row.state
 }
@@ -135,6 +135,8 @@ both_engines! {
         assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
         // They are listed in the order in which they came.
         world.later(Duration::from_secs(1));
+        let mut owner = world.browser();
+        owner.sign_in("ana@example.com", PASSWORD).await;
         register(&mut owner, &mut phone, "phone").await;
         let page = owner.get(ACCOUNT).await.text;
         assert!(page.contains("value=\"laptop\"") && page.contains("value=\"phone\""), "{page}");

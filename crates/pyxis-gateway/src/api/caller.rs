@@ -37,6 +37,10 @@ pub struct Editing {
 /// An owner or admin with a session, or their token with `px:admin`.
 pub struct Manager(pub Caller);
 
+/// An owner or admin with a live session. Whoever has a sign-in link in their hands can be whom it is for, and
+/// approve as them: no token makes one, since `px:admin` does not include `px:approve`.
+pub(super) struct ManagerInPerson(pub Caller);
+
 /// The token after `Bearer`.
 fn bearer(headers: &HeaderMap) -> Result<&str> {
     let header = headers.get(AUTHORIZATION).ok_or(Error::Unauthenticated)?;
@@ -77,6 +81,16 @@ impl FromRequestParts<State> for SignedIn {
             return Err(Error::Forbidden("for a session only: sign in with POST /session"));
         }
         sessions::find(state, text).await.map(Self)
+    }
+}
+
+impl FromRequestParts<State> for ManagerInPerson {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
+        let SignedIn(person) = SignedIn::from_request_parts(parts, state).await?;
+        person.require_manager()?;
+        Ok(Self(person.into_caller()))
     }
 }
 

@@ -12,6 +12,7 @@ use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
 
 use super::Manager;
+use super::caller::ManagerInPerson;
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
 use crate::service::rights::{self, Right};
@@ -159,7 +160,7 @@ pub(super) async fn show(
 
 pub(super) async fn add(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    ManagerInPerson(person): ManagerInPerson,
     Json(input): Json<Add>,
 ) -> Result<(StatusCode, Json<Shown>)> {
     let role = input.role.unwrap_or(Role::Admin);
@@ -202,7 +203,7 @@ pub(super) async fn update(
 
 pub(super) async fn link(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    ManagerInPerson(person): ManagerInPerson,
     Path(user): Path<String>,
 ) -> Result<(StatusCode, Json<Link>)> {
     let user = changeable(&state, &person, &user).await?;

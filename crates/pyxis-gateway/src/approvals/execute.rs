@@ -12,7 +12,7 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
 use pyxis_store::{Event, agents, audit, credentials, generations, policies, workspaces};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
@@ -165,12 +165,22 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
     seqs.first().copied().map(Begun::Recorded).ok_or(Error::OutcomeUnknown)
 }
 
-/// Reads the answer for the agent that polls, up to what is kept.
+/// Reads the answer for the agent that polls, up to what is kept. A host that never ends must not hold the place of
+/// another request for good.
 async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<StoredResponse> {
     let Answer { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
+    let end = Instant::now() + state.config.response_time;
     let (mut kept, mut truncated) = (Vec::new(), false);
-    while let Some(frame) = body.frame().await {
+    loop {
+        let frame = match timeout_at(end, body.frame()).await {
+            Ok(None) => break,
+            Ok(Some(frame)) => frame,
+            Err(_) => {
+                truncated = true;
+                break;
+            }
+        };
         let frame = frame.map_err(|_| Error::Upstream("the host broke off its answer"))?;
         let Ok(data) = frame.into_data() else { continue };
         if kept.len() + data.len() > max {

@@ -52,23 +52,39 @@ pub struct Filter {
     pub limit: u32,
 }
 
-/// Whether a header says which client sends rather than what is asked, or is shown with the body.
+/// Whether a header says which client sends rather than what is asked, or is shown with the body. Whole names
+/// only: what begins like one of these can select what the request acts on (`Accept-Profile` does).
 fn is_usual(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    name.starts_with("accept")
-        || name.starts_with("sec-fetch-")
-        || matches!(name, "cache-control" | "content-length" | "content-type" | "pragma" | "user-agent")
+    matches!(
+        name.as_str(),
+        "accept"
+            | "accept-charset"
+            | "accept-encoding"
+            | "accept-language"
+            | "cache-control"
+            | "content-length"
+            | "content-type"
+            | "pragma"
+            | "sec-fetch-dest"
+            | "sec-fetch-mode"
+            | "sec-fetch-site"
+            | "sec-fetch-user"
+            | "user-agent"
+    )
 }
 
 impl View {
-    /// The headers of the agent that say something about this request, in order; the value of one that is a
-    /// secret by its name is left out. Empty once purged.
+    /// The headers of the agent that say something about this request, in order; of one that is a secret by
+    /// its name only how long it is, in bytes. Empty once purged.
     pub fn telling_headers(&self) -> Vec<(String, String)> {
         let told = self.headers.iter().flatten().filter(|(name, _)| !is_usual(name));
         told.map(|(name, value)| {
-            let hidden = is_sensitive(name.as_str());
-            let text = if hidden { "…".into() } else { String::from_utf8_lossy(value.as_bytes()) };
-            (name.as_str().to_owned(), text.into_owned())
+            let text = if is_sensitive(name.as_str()) {
+                format!("… (length {})", value.len())
+            } else {
+                String::from_utf8_lossy(value.as_bytes()).into_owned()
+            };
+            (name.as_str().to_owned(), text)
         })
         .collect()
     }

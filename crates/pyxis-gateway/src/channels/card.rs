@@ -28,6 +28,8 @@ use crate::voters;
 
 /// Longest single-line field, in characters.
 const LINE: usize = 700;
+/// Room for headers, marks and ends of lines included, in UTF-16 units as platforms count.
+const HEADERS: usize = 500;
 
 /// One message.
 #[derive(Clone, Debug)]
@@ -188,23 +190,50 @@ fn asked(seen: &View, brand: &Brand) -> (Vec<String>, bool) {
     (lines, enough)
 }
 
-/// What is asked for, and whether that is enough to approve by. Of a request that is forwarded the beginning
-/// is; a signature stands for all that was signed.
+/// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
 fn content(seen: &View) -> (Vec<String>, bool) {
-    let body = seen.body.as_deref();
-    match seen.row.kind {
-        ApprovalKind::Sign => {
-            let Some(shown) = body.and_then(signing::shown) else { return (Vec::new(), false) };
-            let (lines, enough) = payload::told(&shown);
-            (lines, enough && seen.row.reason.as_deref().is_none_or(fits))
+    let (lines, whole) = match seen.row.kind {
+        ApprovalKind::Sign => match seen.body.as_deref().and_then(signing::shown) {
+            Some(shown) => payload::told(&shown),
+            None => (Vec::new(), false),
+        },
+        ApprovalKind::Forward => forwarded(seen),
+    };
+    (lines, whole && seen.row.reason.as_deref().is_none_or(fits))
+}
+
+/// Headers and body of a request, and whether the message shows all of it, its address included.
+fn forwarded(seen: &View) -> (Vec<String>, bool) {
+    let Some(body) = seen.body.as_deref() else { return (Vec::new(), false) };
+    let (mut lines, all_headers) = headers(seen);
+    let shown = preview(body);
+    let all_body = body.is_empty() || shown.as_ref().is_some_and(|shown| shown.as_bytes() == body);
+    match &shown {
+        Some(text) => {
+            lines.push("Body:".to_owned());
+            lines.extend(text.lines().map(|line| format!("{}{line}", payload::MARK)));
         }
-        ApprovalKind::Forward => {
-            let body = body.and_then(preview).unwrap_or_default();
-            let lines = body.lines().map(|line| format!("{}{line}", payload::MARK));
-            let head = (!body.is_empty()).then(|| "Body:".to_owned());
-            (head.into_iter().chain(lines).collect(), true)
-        }
+        None if body.is_empty() => {}
+        None => lines.push(format!("Body: not shown here, {} bytes", body.len())),
     }
+    (lines, all_headers && all_body && one_line(&seen.target) == seen.target)
+}
+
+/// The headers that say something, all or none, and whether they are shown as they are.
+fn headers(seen: &View) -> (Vec<String>, bool) {
+    let headers = seen.telling_headers();
+    if headers.is_empty() {
+        return (Vec::new(), true);
+    }
+    let texts: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let marked = |text: &String| format!("{}{}", payload::MARK, one_line(text));
+    let mut lines = vec!["Headers:".to_owned()];
+    lines.extend(texts.iter().map(marked));
+    if lines.join("\n").encode_utf16().count() > HEADERS {
+        return (vec![format!("Headers: not shown here, {} of them", texts.len())], false);
+    }
+    let whole = texts.iter().all(|text| one_line(text) == *text);
+    (lines, whole)
 }
 
 /// How many have approved, where several must: those whose word would count now.

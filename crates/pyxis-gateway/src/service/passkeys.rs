@@ -2,7 +2,6 @@
 //! (Web Authentication Level 2, sections 7.1 and 7.2; the checks are the library's).
 
 use std::str::FromStr;
-use std::time::Duration;
 
 use pyxis_core::id::{PasskeyId, StagedPolicyId};
 use pyxis_store::ceremonies::Purpose;
@@ -26,30 +25,18 @@ pub use crate::ceremony::{Answer, Challenge, LIFETIME, Verified};
 
 /// Most passkeys of one person.
 const MAX: usize = 20;
-/// How long after signing in the passkeys of an account that has some can be changed.
-const FRESH: Duration = Duration::from_mins(10);
-
-/// Refuses a session that was not opened lately: whoever holds a stolen one must not be able to bring an
-/// authenticator of their own, which would then approve. Signing in takes the password or a passkey.
-fn check_fresh(state: &State, person: &Person) -> Result<()> {
-    if person.session.created_at.plus(FRESH) > state.now() {
-        return Ok(());
-    }
-    Err(Error::Conflict("sign out and sign in again first: passkeys are changed within ten minutes of that"))
-}
-
 /// The passkeys of a person, oldest first.
 pub async fn list(state: &State, user: &UserRow) -> Result<Vec<PasskeyRow>> {
     Ok(passkeys::list(&state.store, user.workspace_id, user.id).await?)
 }
 
 /// A challenge for a new passkey. User verification is required, so that it can approve. The first needs
-/// a session, further ones need a fresh one.
+/// a session, further ones need a fresh one: [`sessions::check_fresh`].
 pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge> {
     let user = &person.user;
     let known = list(state, user).await?;
     if !known.is_empty() {
-        check_fresh(state, person)?;
+        sessions::check_fresh(state, person).await?;
     }
     if known.len() >= MAX {
         return Err(Error::Conflict("20 passkeys are enough for one person; remove some first"));
@@ -119,7 +106,7 @@ pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -
 
 /// Removes a passkey of the person, which needs a fresh session: without any, the next would be the first.
 pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()> {
-    check_fresh(state, person)?;
+    sessions::check_fresh(state, person).await?;
     let actor = person.actor();
     let mut change = Change::begin(state, &actor).await?;
     if !passkeys::remove(&mut change.tx, person.workspace(), person.user.id, id).await? {

@@ -22,6 +22,10 @@ use crate::state::State;
 /// How long a sign-in link works.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
 
+/// Why a link is not made, or not opened.
+pub(super) const OPENED_BY_ANOTHER: &str = "the account was opened with a link that somebody else made; they make \
+     the next one, or the command line does";
+
 /// A credential's name and what a member may do with it.
 pub type Grant = (String, Right);
 
@@ -115,9 +119,21 @@ pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Re
     change.commit("user.invitation_withdrawn", None, json!({ "email": user.email })).await
 }
 
-/// A new sign-in link for a person.
+/// A new sign-in link for a person. Nobody makes one for themselves, by which a session or a token would
+/// become another session; and for an account that one person's link opened no other person makes the next:
+/// the account remembers one.
 pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretString> {
     let user = get(state, actor.workspace, id).await?;
+    if let Some(maker) = actor.user_id() {
+        if maker == id {
+            return Err(Error::Forbidden(
+                "another owner or admin makes your sign-in link, or the command line",
+            ));
+        }
+        if user.opened_by.is_some_and(|by| by != maker) {
+            return Err(Error::Conflict(OPENED_BY_ANOTHER));
+        }
+    }
     let mut change = Change::begin(state, actor).await?;
     let link = insert_link(&mut change, id).await?;
     change.commit("user.link_created", None, json!({ "email": user.email })).await?;

@@ -12,21 +12,29 @@ use pyxis_core::secret::SecretString;
 use pyxis_store::audit::Record;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::{Executor, sign_in_links};
+use pyxis_store::{Executor, passkeys, sign_in_links};
+use tokio::sync::Semaphore;
 
 use super::callers::Caller;
+use super::people;
 use crate::error::{Error, Result};
 use crate::resolve::key_hash;
 use crate::state::State;
 
 /// How long a session lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(24);
+/// How long after signing in an account with passkeys lets its means of signing in be changed.
+const FRESH: Duration = Duration::from_mins(10);
 /// Failures before a lock.
 const MAX_FAILURES: u32 = 5;
 /// How long a lock holds.
 const LOCK: Duration = Duration::from_mins(15);
 /// Password lengths, in characters.
 pub const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
+/// Most passwords that are hashed at a time, by the process: each takes 19 MiB, and strangers can ask.
+const HASHES: usize = 4;
+
+static HASHING: Semaphore = Semaphore::const_new(HASHES);
 
 /// A signed-in person.
 #[derive(Clone, Debug)]
@@ -145,20 +153,27 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
 
 /// Signs in with a one-time link's token. Where somebody else made the link for an account that was in
 /// use, the account is theirs as much as its owner's: from then on both count as one approver, until
-/// its owner signs in with a passkey from before, or another link is made on the command line.
+/// its owner signs in with a passkey from before, or another link is made on the command line. A link
+/// that the account itself made says nothing about who holds it.
 pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(Opened, UserRow)> {
     let hash = hex::encode(&key_hash(token));
     let now = state.now();
-    let link = sign_in_links::consume(&state.store, &hash, now).await?;
+    let mut tx = state.store.begin().await?;
+    let link = sign_in_links::consume(&mut tx, &hash, now).await?;
     let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
-    let user = users::find(&state.store, link.workspace_id, link.user_id).await?;
+    let user = users::find(&mut tx, link.workspace_id, link.user_id).await?;
     let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::NotFound("user"))?;
-    if user.last_sign_in_at.is_some() {
-        let maker = link.made_by.filter(|maker| *maker != user.id);
-        let opened = maker.map(|maker| (maker, now));
-        users::set_opened(&state.store, user.workspace_id, user.id, opened).await?;
+    if user.last_sign_in_at.is_some() && link.made_by != Some(user.id) {
+        let opened = link.made_by.map(|maker| (maker, now));
+        if !users::set_opened(&mut tx, user.workspace_id, user.id, opened).await? {
+            return Err(Error::Conflict(people::OPENED_BY_ANOTHER));
+        }
     }
-    Ok((open(state, &user, holder, SESSION_LIFETIME).await?, user))
+    tx.commit().await?;
+    let opened = open(state, &user, holder, SESSION_LIFETIME).await?;
+    let session = &opened.session;
+    sign_in_links::note_session(&state.store, &link, &session.token_hash, session.expires_at).await?;
+    Ok((opened, user))
 }
 
 /// Whose link this is, without using it up.
@@ -166,6 +181,27 @@ pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
     let hash = hex::encode(&key_hash(token));
     let Some(link) = sign_in_links::peek(&state.store, &hash, state.now()).await? else { return Ok(None) };
     Ok(users::find(&state.store, link.workspace_id, link.user_id).await?)
+}
+
+/// Refuses a session that the password or a passkey did not open lately, where the account has a passkey:
+/// whoever holds a stolen session, or a link, must not be able to bring an authenticator of their own, which
+/// would then approve. While somebody else's link has the account open, its password may be theirs too.
+pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
+    let user = users::find(&state.store, person.workspace(), person.user.id).await?;
+    if user.is_none_or(|user| user.opened_by.is_some()) {
+        return Err(Error::Conflict(
+            "the account was opened with a link that somebody else made; sign in with a passkey from before, or have \
+             a link made on the command line",
+        ));
+    }
+    let old = person.session.created_at.plus(FRESH) <= state.now();
+    if old || sign_in_links::opened(&state.store, &person.session.token_hash).await? {
+        return Err(Error::Conflict(
+            "sign out and sign in again first, with the password or a passkey: passkeys are changed within ten \
+             minutes of that",
+        ));
+    }
+    Ok(())
 }
 
 /// Opens a session for somebody who has proved who they are.
@@ -214,10 +250,11 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
 }
 
 /// Changes the person's own password, after the present one where there is one. A wrong one counts like one
-/// at the door, so that a session somebody left open is no place to try passwords at.
+/// at the door, so that a session somebody left open is no place to try passwords at. A first one takes a
+/// fresh session where there are passkeys, which it would otherwise let in.
 ///
 /// # Errors
-/// `WrongPassword`, `Locked`, `InvalidField` for a new one of the wrong length, or the same again.
+/// `WrongPassword`, `Locked`, `Conflict`, `InvalidField` for a new one of the wrong length, or the same again.
 pub async fn change_password(
     state: &State,
     person: &Person,
@@ -238,6 +275,8 @@ pub async fn change_password(
         if present.matches(new.expose().as_bytes()) {
             return Err(Error::field("password", "the same as before"));
         }
+    } else if !passkeys::list(&state.store, user.workspace_id, user.id).await?.is_empty() {
+        check_fresh(state, person).await?;
     }
     set_password(state, person, new).await
 }
@@ -290,6 +329,51 @@ async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> 
     .await
 }
 
+/// Off the async threads, a few at a time; the others wait in line. The place is the work's own, so that who
+/// does not wait for the end does not make room before it.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let place = HASHING.acquire().await.map_err(|error| Error::Internal(error.into()))?;
+    let work = move || {
+        let _place = place;
+        work()
+    };
     tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn however_many_sign_in_at_once_only_a_few_passwords_are_hashed_at_a_time() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(HASHES + 1).build();
+        runtime.unwrap().block_on(async {
+            let (started, starts) = mpsc::channel();
+            let (ends, waiting): (Vec<_>, Vec<_>) = (0..3 * HASHES).map(|_| mpsc::channel::<()>()).unzip();
+            let work = |end: mpsc::Receiver<()>| {
+                let started = started.clone();
+                tokio::spawn(blocking(move || {
+                    started.send(()).unwrap();
+                    let _ = end.recv();
+                }))
+            };
+            let all: Vec<_> = waiting.into_iter().map(work).collect();
+            // Everybody has asked. The thread that is left would take one more, and this could not come by.
+            tokio::task::yield_now().await;
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            // Who stopped waiting makes no room while the work goes on.
+            all[0].abort();
+            tokio::task::yield_now().await;
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            (0..HASHES).for_each(|_| starts.recv().unwrap());
+            assert!(starts.try_recv().is_err());
+            drop(ends);
+            for one in all.into_iter().skip(1) {
+                one.await.unwrap().unwrap();
+            }
+            assert_eq!(starts.try_iter().count(), 2 * HASHES);
+        });
+    }
 }

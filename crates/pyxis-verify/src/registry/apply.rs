@@ -10,7 +10,7 @@ use pyxis_core::proof::{
 use pyxis_store::block_clocks::{self, ClockRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, NewProof, ProofRow};
-use pyxis_store::{Tx, proof_issuers};
+use pyxis_store::{Executor, Tx, proof_issuers};
 
 use super::{Issuer, Outcome, Refusal, Signed};
 use crate::heights::{self, Heads};
@@ -56,15 +56,9 @@ impl<'a> Register<'a> {
 
     /// Checks a statement and lets it take effect, unless it did before.
     async fn apply(&mut self, signed: &Signed) -> Applied {
-        let Signed { statement, issuer, signature } = signed;
-        check_fields(statement, self.now, self.networks)?;
+        check(&mut self.tx, signed, self.now, self.networks).await?;
+        let Signed { statement, issuer, .. } = signed;
         let by = issuer.to_string();
-        if !proof_issuers::is_listed(&mut self.tx, statement.kind(), &by).await? {
-            return Err(Refusal::IssuerNotAllowed);
-        }
-        if !issuer.signed(statement, signature) {
-            return Err(Refusal::BadSignature);
-        }
         let digest = statement.digest(&by);
         if let Some(known) = proof_log::find_statement(&mut self.tx, &digest).await? {
             return self.again(statement, &known).await;
@@ -351,6 +345,21 @@ impl End<'_> {
 
 const fn millis(seconds: i64) -> UnixMillis {
     UnixMillis(seconds.saturating_mul(1000))
+}
+
+/// Whether a statement is one that a listed issuer signed, and can be true.
+pub(super) async fn check(
+    executor: impl Executor,
+    signed: &Signed,
+    now: UnixMillis,
+    networks: &Networks,
+) -> Result<(), Refusal> {
+    let Signed { statement, issuer, signature } = signed;
+    check_fields(statement, now, networks)?;
+    if !proof_issuers::is_listed(executor, statement.kind(), &issuer.to_string()).await? {
+        return Err(Refusal::IssuerNotAllowed);
+    }
+    if issuer.signed(statement, signature) { Ok(()) } else { Err(Refusal::BadSignature) }
 }
 
 fn check_fields(statement: &Statement, now: UnixMillis, networks: &Networks) -> Result<(), Refusal> {

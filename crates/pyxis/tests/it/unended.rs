@@ -2,12 +2,15 @@
 //!
 //! The proxy runs in this process, so that a test can leave an attempt on record as a failing store would.
 
+use std::time::Duration;
+
 use pyxis_core::grant::Surface;
 use pyxis_core::mode::ForwardState;
 use pyxis_gateway::approvals::decide::{Word, decide};
-use pyxis_gateway::workers;
+use pyxis_gateway::{Config, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_testkit::upstream::Reply;
+use serde_json::json;
 
 use crate::races::world::{World, both_engines};
 
@@ -25,7 +28,7 @@ both_engines! {
     async fn what_this_process_began_and_does_not_carry_out_becomes_unknown(world: &World) {
         let txn = approved(world, 0).await;
         let (store, workspace, node, now) = (&world.state.store, world.workspace, world.state.node, world.clock_now());
-        let until = now.plus(std::time::Duration::from_secs(30));
+        let until = now.plus(Duration::from_secs(30));
         assert!(approvals::claim(store, workspace, txn, node, now, until).await.unwrap());
         assert!(approvals::begin_attempt(store, workspace, txn, node, now).await.unwrap());
         workers::give_up_tick(&world.state).await.unwrap();
@@ -34,7 +37,24 @@ both_engines! {
         workers::send_all(&world.state).await.unwrap();
         assert_eq!(world.upstream.requests().len(), 0);
     }
+}
 
+both_engines! {
+    async fn an_answer_that_never_ends_is_kept_as_far_as_it_came(url: DatabaseUrl) {
+        let config = Config { response_time: Duration::from_millis(200), ..Config::default() };
+        let world = World::with_config(url, config).await;
+        let (reply, chunks) = Reply::streaming();
+        world.upstream.reply(reply);
+        chunks.send("one, two");
+        let txn = approved(&world, 0).await;
+        workers::send_all(&world.state).await.unwrap();
+        let told = world.poll(txn).await.into_body();
+        assert_eq!((&told["response"]["body"], &told["response"]["truncated"]), (&json!("one, two"), &json!(true)));
+        drop(chunks);
+    }
+}
+
+both_engines! {
     async fn what_is_carried_out_is_left_alone(world: &World) {
         let (reply, release) = Reply::ok("late").held();
         world.upstream.reply(reply);

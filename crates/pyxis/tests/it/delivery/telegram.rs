@@ -49,6 +49,7 @@ macro_rules! both_engines {
     };
 }
 
+mod parts;
 mod signatures;
 
 impl Scene {
@@ -136,6 +137,14 @@ impl Scene {
         let asks =
             |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&text));
         (txn, self.telegram.until(asks).await)
+    }
+
+    /// The message that asks about a transaction.
+    async fn asks(&self, txn: TxnId) -> Shown {
+        let link = format!("https://px.example.com/approve/{txn}");
+        let asks =
+            |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&link));
+        self.telegram.until(asks).await
     }
 
     async fn state(&self, txn: TxnId) -> ApprovalState {

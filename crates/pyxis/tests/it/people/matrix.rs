@@ -42,6 +42,8 @@ enum Door {
     Editing,
     /// Owners and admins: sessions and tokens with `px:admin`.
     Managers,
+    /// Owners and admins: sessions only.
+    ManagersInPerson,
     /// Sessions only, of whatever role.
     Session,
     /// Not a matter of people.
@@ -53,6 +55,9 @@ fn door(method: &str, path: &str) -> Door {
         (_, path) if path.starts_with("/approvals") => Door::Approving,
         ("DELETE", "/session") => Door::Session,
         (_, path) if path.starts_with("/admin/tokens") => Door::Session,
+        ("POST", "/admin/invitations" | "/admin/members" | "/admin/members/{id}/link") => {
+            Door::ManagersInPerson
+        }
         ("DELETE", "/admin/policies/{credential}") => Door::Managers,
         (_, path) if path.starts_with("/admin/policies/") => Door::Editing,
         (_, path) if path.starts_with("/admin/") => Door::Managers,
@@ -69,8 +74,8 @@ fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
             Some((403, "insufficient_scope"))
         }
         // Names of nothing are 404 for members, too; of `api` they need the grant.
-        (Door::Session, C::ApproveToken | C::AdminToken)
-        | (Door::Managers, C::Person(Who::Member | Who::Approver | Who::Editor))
+        (Door::Session | Door::ManagersInPerson, C::ApproveToken | C::AdminToken)
+        | (Door::Managers | Door::ManagersInPerson, C::Person(Who::Member | Who::Approver | Who::Editor))
         | (Door::Editing, C::Person(Who::Member | Who::Approver)) => Some((403, "forbidden")),
         _ => None,
     }

@@ -58,6 +58,34 @@ both_engines! {
         both.approve(&txn).await;
     }
 
+    async fn no_token_makes_a_sign_in_link_and_a_session_does(setup: Setup) {
+        let world = World::with(setup).await;
+        let both = ["px:admin", "px:approve"];
+        let program = bearer(&world.app, &token(&world.owner, "a", &both).await);
+        world.app.admin("bo@people.example").await;
+        let members = program.client.get("/admin/members").send().await.expect(200).json();
+        let members = members["members"].as_array().unwrap();
+        for member in members {
+            let path = format!("/admin/members/{}/link", member["id"].as_str().unwrap());
+            let refused = program.client.post(&path, &json!({})).send().await.problem(403, "forbidden");
+            assert!(refused["detail"].as_str().unwrap().contains("session"), "{refused}");
+            // Of a session it makes none for itself.
+            let answer = world.owner.client.post(&path, &json!({})).send().await;
+            if member["email"] == "bo@people.example" {
+                assert!(answer.expect(201).json()["link"].as_str().unwrap().contains("/link/"));
+            } else {
+                answer.problem(403, "forbidden");
+            }
+        }
+        for role in ["member", "admin"] {
+            let body = json!({"email": format!("{role}@people.example"), "role": role});
+            for path in ["/admin/members", "/admin/invitations"] {
+                program.client.post(path, &body).send().await.problem(403, "forbidden");
+            }
+            world.owner.client.post("/admin/invitations", &body).send().await.expect(201);
+        }
+    }
+
     async fn a_token_dies_with_its_revocation_its_person_and_their_role(setup: Setup) {
         let world = World::with(setup).await;
         let bo = world.app.admin("bo@people.example").await;

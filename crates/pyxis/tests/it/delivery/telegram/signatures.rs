@@ -3,16 +3,6 @@
 use super::*;
 use crate::delivery::payloads;
 
-impl Scene {
-    /// The message that asks about a request for a signature.
-    async fn asks(&self, txn: TxnId) -> Shown {
-        let link = format!("https://px.example.com/approve/{txn}");
-        let asks =
-            |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&link));
-        self.telegram.until(asks).await
-    }
-}
-
 both_engines! {
     async fn a_signature_is_approved_by_button_where_the_message_shows_every_field(scene: &mut Scene) {
         scene.link(ADA).await;

@@ -1,0 +1,80 @@
+//! How many event streams are open: so many in all, and so many of each person, so that nobody takes them all.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyxis_core::id::UserId;
+
+/// Open event streams in one process; more are refused, and those inboxes are reloaded by hand.
+const MAX: usize = 1024;
+/// Of these, of one person.
+const MAX_OF_ONE: usize = 16;
+
+/// The open streams of each person who has any. A cheap clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streams(Arc<Mutex<HashMap<UserId, usize>>>);
+
+/// One open stream; it counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Open {
+    streams: Streams,
+    person: UserId,
+}
+
+impl Streams {
+    /// One more stream of a person; `None` when there are enough.
+    pub(crate) fn open(&self, person: UserId) -> Option<Open> {
+        self.counted(|of| {
+            let (all, theirs) = (of.values().sum::<usize>(), of.get(&person).copied().unwrap_or(0));
+            (all < MAX && theirs < MAX_OF_ONE).then(|| of.insert(person, theirs + 1))
+        })?;
+        Some(Open { streams: self.clone(), person })
+    }
+
+    fn counted<T>(&self, change: impl FnOnce(&mut HashMap<UserId, usize>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.streams.counted(|of| {
+            if let Some(theirs) = of.get_mut(&self.person) {
+                *theirs -= 1;
+            }
+            of.retain(|_, theirs| *theirs > 0);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn people() -> impl Iterator<Item = UserId> {
+        (0..).map(|n| format!("00000000-0000-7000-8000-{n:012}").parse().unwrap())
+    }
+
+    #[test]
+    fn one_person_has_so_many_streams_and_another_has_theirs() {
+        let streams = Streams::default();
+        let [ada, bo] = [0, 1].map(|n| people().nth(n).unwrap());
+        let mut open: Vec<Open> = (0..MAX_OF_ONE).map(|_| streams.open(ada).unwrap()).collect();
+        assert!(streams.open(ada).is_none());
+        assert!(streams.open(bo).is_some());
+        open.pop();
+        assert!(streams.open(ada).is_some(), "one that ended makes room");
+        drop(open);
+        assert!(streams.0.lock().unwrap().is_empty(), "who has none is not remembered");
+    }
+
+    #[test]
+    fn all_people_together_have_so_many() {
+        let streams = Streams::default();
+        let open: Vec<Open> = people().take(MAX).map(|person| streams.open(person).unwrap()).collect();
+        let next = people().nth(MAX).unwrap();
+        assert!(streams.open(next).is_none());
+        drop(open);
+        assert!(streams.open(next).is_some());
+    }
+}

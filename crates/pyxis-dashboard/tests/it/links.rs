@@ -1,0 +1,225 @@
+//! What a sign-in link proves, and what it does not: decision 8.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::UserId;
+use pyxis_core::mode::{ApprovalState, Role};
+use pyxis_core::secret::SecretString;
+use pyxis_gateway::service::people;
+use pyxis_gateway::service::sessions::{self, Holder};
+use pyxis_gateway::{Actor, Error};
+use pyxis_store::sign_in_links::{self, SignInLinkRow};
+use pyxis_testkit::authenticator::Authenticator;
+use sha2::{Digest, Sha256};
+
+use crate::passkeys::{begin, finish, register, set_policy, state};
+use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engines};
+
+const ACCOUNT: &str = "/app/account";
+const ANA: &str = "ana@example.com";
+const BO: &str = "bo@example.com";
+
+/// A team of an owner, Ana, and an admin, Bo, whose credential asks for two approvers.
+struct Scene {
+    world: World,
+    team: Team,
+    ana: Browser,
+    bo: Browser,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::new().await;
+        let (team, ana) = world.with_owner().await;
+        let bo = world.with_person(&team, BO, Role::Admin).await;
+        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
+        world.later(Duration::from_secs(1));
+        Self { world, team, ana, bo }
+    }
+
+    async fn id(&self, email: &str) -> UserId {
+        people::by_email(&self.world.gateway, self.team.id, email).await.unwrap().id
+    }
+
+    async fn actor(&self, email: &str) -> Actor {
+        Actor::user(self.team.id, self.id(email).await, email)
+    }
+
+    /// A link for Bo's account, by `actor`.
+    async fn link(&self, actor: &Actor) -> String {
+        let link = people::link(&self.world.gateway, actor, self.id(BO).await).await.unwrap();
+        link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned()
+    }
+
+    /// Opens a link, in a browser of its own and a second after whatever was before.
+    async fn open(&self, link: &str) -> (Browser, Page) {
+        self.world.later(Duration::from_secs(1));
+        let mut browser = self.world.browser();
+        let page = browser.submit(link, link, &[]).await;
+        (browser, page)
+    }
+
+    /// Who opened Bo's account, and when first.
+    async fn opened(&self) -> (Option<UserId>, Option<UnixMillis>) {
+        let bo = people::by_email(&self.world.gateway, self.team.id, BO).await.unwrap();
+        (bo.opened_by, bo.opened_at)
+    }
+
+    /// What becomes of a request that Ana and somebody in Bo's account approve.
+    async fn both_approve(&mut self, other: &mut Browser) -> ApprovalState {
+        let txn = self.world.ask(&self.team, "/v1/pay", "", "{}").await;
+        let to = format!("/app/approvals/{txn}/approve");
+        self.ana.submit(ACCOUNT, &to, &[]).await;
+        other.submit(ACCOUNT, &to, &[]).await;
+        state(&self.world, &self.team, &txn).await
+    }
+
+    async fn sign_in_with(&self, key: &mut Authenticator) -> Browser {
+        let mut browser = self.world.browser();
+        let begun = begin(&mut browser, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+        let given = key.get(&begun["options"]);
+        let page = finish(&mut browser, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+        assert_eq!(page.location(), "/app/inbox");
+        browser
+    }
+}
+
+/// Whether the browser is refused a further passkey, and why.
+async fn refused_a_passkey(browser: &mut Browser, why: &str) -> bool {
+    let page = browser.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "another")]).await;
+    page.status == StatusCode::CONFLICT && page.text.contains(why)
+}
+
+both_engines! {
+    async fn a_link_that_an_account_makes_for_itself_does_not_make_it_another_persons() {
+        let mut scene = Scene::new().await;
+        let ana = scene.id(ANA).await;
+        scene.open(&scene.link(&scene.actor(ANA).await).await).await;
+        let opened = scene.opened().await;
+        assert_eq!(opened.0, Some(ana));
+        let bo = scene.actor(BO).await;
+        let refused = people::link(&scene.world.gateway, &bo, scene.id(BO).await).await;
+        assert!(matches!(refused, Err(Error::Forbidden(_))));
+        // One that was made when that was not refused yet.
+        let made = SignInLinkRow {
+            token_hash: hex(&Sha256::digest("from-before")),
+            workspace_id: scene.team.id,
+            user_id: scene.id(BO).await,
+            created_at: scene.world.gateway.now(),
+            expires_at: scene.world.gateway.now().plus(people::LINK_LIFETIME),
+            used_at: None,
+            made_by: bo.user_id(),
+        };
+        sign_in_links::insert(&scene.world.gateway.store, &made).await.unwrap();
+        let (mut puppet, page) = scene.open("/link/from-before").await;
+        assert_eq!(page.location(), "/app/inbox");
+        assert_eq!(scene.opened().await, opened);
+        assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
+    }
+
+    async fn a_passkey_that_came_after_the_first_link_gives_no_account_back_whatever_links_follow() {
+        let mut scene = Scene::new().await;
+        let ana = scene.actor(ANA).await;
+        let (mut puppet, _) = scene.open(&scene.link(&ana).await).await;
+        let opened = scene.opened().await;
+        scene.world.later(Duration::from_secs(1));
+        let mut key = Authenticator::new(ORIGIN_URL, 7);
+        register(&mut puppet, &mut key, "brought along").await;
+        scene.open(&scene.link(&ana).await).await;
+        assert_eq!(scene.opened().await, opened);
+        let mut puppet = scene.sign_in_with(&mut key).await;
+        assert_eq!(scene.opened().await, opened);
+        assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
+    }
+
+    async fn a_passkey_from_before_or_a_link_of_the_command_line_gives_the_account_back() {
+        let mut scene = Scene::new().await;
+        let (ana, cli) = (scene.actor(ANA).await, Actor::cli(scene.team.id));
+        let mut key = Authenticator::new(ORIGIN_URL, 2);
+        let mut bo = scene.bo.clone();
+        register(&mut bo, &mut key, "bo").await;
+        for _ in 0..2 {
+            scene.open(&scene.link(&ana).await).await;
+        }
+        assert!(scene.opened().await.0.is_some());
+        let mut real = scene.sign_in_with(&mut key).await;
+        assert_eq!(scene.opened().await, (None, None));
+        assert_eq!(scene.both_approve(&mut real).await, ApprovalState::Approved);
+        scene.open(&scene.link(&ana).await).await;
+        assert!(scene.opened().await.0.is_some());
+        let (mut real, _) = scene.open(&scene.link(&cli).await).await;
+        assert_eq!(scene.opened().await, (None, None));
+        assert_eq!(scene.both_approve(&mut real).await, ApprovalState::Approved);
+    }
+
+    async fn nobody_takes_the_place_of_whoever_opened_an_account() {
+        let mut scene = Scene::new().await;
+        scene.world.with_person(&scene.team, "cleo@example.com", Role::Admin).await;
+        let (ana, cleo) = (scene.actor(ANA).await, scene.actor("cleo@example.com").await);
+        let (early, late) = (scene.link(&cleo).await, scene.link(&ana).await);
+        let (mut puppet, _) = scene.open(&late).await;
+        let opened = scene.opened().await;
+        let (_, page) = scene.open(&early).await;
+        assert_eq!(page.status, StatusCode::CONFLICT);
+        assert!(page.text.contains("somebody else made"), "{}", page.text);
+        let refused = people::link(&scene.world.gateway, &cleo, scene.id(BO).await).await;
+        assert!(matches!(refused, Err(Error::Conflict(_))));
+        assert_eq!(scene.opened().await, opened);
+        assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
+        // What was refused was not used up: it works once the account is nobody else's.
+        scene.open(&scene.link(&Actor::cli(scene.team.id)).await).await;
+        assert_eq!(scene.open(&early).await.1.location(), "/app/inbox");
+        assert_eq!(scene.opened().await.0, cleo.user_id());
+    }
+
+    async fn a_session_of_a_link_brings_the_first_passkey_and_no_further_one() {
+        let scene = Scene::new().await;
+        let mut bo = scene.bo.clone();
+        register(&mut bo, &mut Authenticator::new(ORIGIN_URL, 1), "first").await;
+        let again = "sign in again first, with the password or a passkey";
+        assert!(refused_a_passkey(&mut bo, again).await, "an invitation");
+        let page = bo.get(ACCOUNT).await.text;
+        let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let remove = format!("/app/account/passkeys/{id}/remove");
+        assert_eq!(bo.submit(ACCOUNT, &remove, &[]).await.status, StatusCode::CONFLICT);
+        let mut proved = scene.world.browser();
+        proved.sign_in(BO, PASSWORD).await;
+        register(&mut proved, &mut Authenticator::new(ORIGIN_URL, 2), "second").await;
+        assert!(proved.get(ACCOUNT).await.text.contains("value=\"second\""));
+        let (mut linked, _) = scene.open(&scene.link(&Actor::cli(scene.team.id)).await).await;
+        assert!(refused_a_passkey(&mut linked, again).await, "the command line");
+        // While somebody else has the account open, its password may be theirs as well.
+        let (mut linked, _) = scene.open(&scene.link(&scene.actor(ANA).await).await).await;
+        let mut password = scene.world.browser();
+        password.sign_in(BO, PASSWORD).await;
+        for browser in [&mut linked, &mut password] {
+            assert!(refused_a_passkey(browser, "a passkey from before").await);
+        }
+    }
+
+    async fn an_account_with_nothing_but_passkeys_takes_its_first_password_from_no_session_of_a_link() {
+        let scene = Scene::new().await;
+        let gateway = &scene.world.gateway;
+        let (_, link) = people::add(gateway, &Actor::cli(scene.team.id), "cleo@example.com", Role::Admin).await.unwrap();
+        let token = link.expose().rsplit('/').next().unwrap();
+        let (opened, _) = sessions::sign_in_by_link(gateway, token, Holder::Browser).await.unwrap();
+        let mut cleo = scene.world.browser();
+        cleo.jar.insert("px_session".to_owned(), opened.token.expose().clone());
+        let mut key = Authenticator::new(ORIGIN_URL, 1);
+        register(&mut cleo, &mut key, "cleo").await;
+        let set_password = async |token: &str| {
+            let person = sessions::find(gateway, token).await.unwrap();
+            let new = SecretString::new(PASSWORD.to_owned());
+            sessions::change_password(gateway, &person, &SecretString::new(String::new()), &new).await
+        };
+        assert!(matches!(set_password(opened.token.expose()).await, Err(Error::Conflict(_))));
+        let proved = scene.sign_in_with(&mut key).await;
+        set_password(&proved.jar["px_session"]).await.unwrap();
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    pyxis_core::hex::encode(bytes)
+}

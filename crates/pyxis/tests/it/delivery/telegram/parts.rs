@@ -1,0 +1,97 @@
+//! Requests of which a message shows only a part: where they are approved.
+
+use axum::body::Body;
+
+use super::*;
+
+/// What an agent wants to be sent, and a line of the message about it.
+struct Asked {
+    query: String,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    says: String,
+}
+
+impl Asked {
+    fn of(body: impl Into<Vec<u8>>, says: &str) -> Self {
+        Self { query: String::new(), headers: Vec::new(), body: body.into(), says: says.to_owned() }
+    }
+
+    fn with(self, name: &'static str, value: impl Into<String>) -> Self {
+        Self { headers: vec![(name, value.into())], ..self }
+    }
+
+    async fn pause(self, scene: &Scene) -> (TxnId, Shown, String) {
+        let world = &scene.world;
+        let target = format!("{}{}", world.upstream.url("/act"), self.query);
+        let request = self.headers.iter().fold(world.forward("PUT", &target), |request, (name, value)| {
+            request.header(*name, value.as_bytes())
+        });
+        let txn = world.paused(request.body(Body::from(self.body)).unwrap()).await;
+        (txn, scene.asks(txn).await, self.says)
+    }
+}
+
+/// What no message shows whole.
+fn in_part() -> Vec<Asked> {
+    let query = format!("?pad={}&to=eve", "x".repeat(700));
+    let source = "x-amz-copy-source";
+    vec![
+        Asked { query, ..Asked::of("", "/act?pad=xxx") },
+        Asked::of("", "\nHeaders: not shown here, 1 of them\n").with(source, "x".repeat(600)),
+        Asked::of("", "\n│ x-amz-copy-source: /a\u{fffd}b\n").with(source, "/a\u{202e}b"),
+        Asked::of(b"amount=5\xff", "\nBody: not shown here, 9 bytes\n"),
+        Asked::of(" ".repeat(40), "\nBody: not shown here, 40 bytes\n"),
+        Asked::of("amount=5\u{202e}1", "\n│ amount=5\u{fffd}1\n"),
+        Asked::of(format!("{}&to=eve", "x".repeat(500)), "xxx…\n"),
+        Asked::of("", "Reason: “xxx").with("x-px-reason", "x".repeat(701)),
+    ]
+}
+
+/// What a message shows whole, if only just.
+fn whole() -> Vec<Asked> {
+    vec![
+        Asked { query: format!("?pad={}", "x".repeat(600)), ..Asked::of("", "/act?pad=xxx") },
+        Asked::of("", "\nHeaders:\n│ x-amz-copy-source: /bucket/key\n")
+            .with("x-amz-copy-source", "/bucket/key"),
+        Asked::of("", "\nHeaders:\n│ x-auth-token: … (length 4)\n").with("x-auth-token", "mine"),
+        Asked::of("{\n\t\"to\": \"bo\"\n}", "\nBody:\n│ {\n│ \t\"to\": \"bo\"\n│ }\n"),
+        Asked::of("é".repeat(500), "é\n"),
+        Asked::of("", "/act\nA grant of 30 min").with("user-agent", "x".repeat(900)),
+    ]
+}
+
+both_engines! {
+    async fn a_request_that_a_message_shows_in_part_is_approved_elsewhere(scene: &mut Scene) {
+        scene.link(ADA).await;
+        for asked in in_part() {
+            let (txn, message, says) = asked.pause(scene).await;
+            let link = format!("https://px.example.com/approve/{txn}");
+            let way = format!("Read it all and approve there: {link}");
+            assert!(message.text.contains(&says) && message.text.contains(&way), "{says}: {}", message.text);
+            assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
+            assert_eq!(message.buttons[0].1["url"], link);
+            // Buttons that a message of before still has.
+            let nonce = message.button("Deny").split_once(':').unwrap().1;
+            for old in ["a", "g"] {
+                scene.telegram.press_with(&message, &format!("{old}:{nonce}"), ADA);
+            }
+            scene.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
+            assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
+            scene.telegram.press(&message, "Deny", ADA);
+            scene.edited(&message, "Denied by a@example.com").await;
+        }
+    }
+
+    async fn a_request_that_a_message_shows_whole_is_approved_there(scene: &mut Scene) {
+        scene.link(ADA).await;
+        for asked in whole() {
+            let (txn, message, says) = asked.pause(scene).await;
+            assert!(message.text.contains(&says), "{says}: {}", message.text);
+            assert_eq!(message.labels(), ["Approve", "Deny", "Approve for 30 min"], "{says}");
+            scene.telegram.press(&message, "Approve", ADA);
+            scene.edited(&message, "Approved by a@example.com").await;
+            assert_eq!(scene.state(txn).await, ApprovalState::Approved);
+        }
+    }
+}
