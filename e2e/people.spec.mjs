@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { PASSWORD, World, card, setPassword } from "./support/world.mjs";
+import { PASSWORD, World, card, setPassword, signIn } from "./support/world.mjs";
 
 const world = World.forThisFile();
 
@@ -58,11 +58,7 @@ test("somebody changes their own password, and their other browser is signed out
     return page.context().storageState();
   });
   await world.asStranger(async (page) => {
-    await page.goto("/sign-in");
-    await page.getByLabel("E-mail").fill("pat@localhost");
-    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.waitForURL("**/app/inbox");
+    await signIn(page, "pat@localhost", PASSWORD);
     await page.goto("/app/account");
     await page.getByLabel("Present password").fill("not this one at all");
     await page.getByLabel("New password").fill(other);

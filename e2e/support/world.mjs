@@ -76,11 +76,17 @@ export class World {
 
   /** A visit of the owner. */
   async asOwner(body, options = {}) {
-    this.#session ??= await this.asStranger(async (page) => {
-      await setPassword(page, this.server.ownerLink);
+    this.#session ??= await this.#signedIn();
+    return this.asStranger(body, { storageState: this.#session, ...options });
+  }
+
+  /** The owner's session by the password: that of a link brings no second passkey. */
+  async #signedIn() {
+    await this.asStranger((page) => setPassword(page, this.server.ownerLink));
+    return this.asStranger(async (page) => {
+      await signIn(page, OWNER, PASSWORD);
       return page.context().storageState();
     });
-    return this.asStranger(body, { storageState: this.#session, ...options });
   }
 }
 
@@ -90,6 +96,15 @@ export async function setPassword(page, link) {
   await page.getByLabel("New password").fill(PASSWORD);
   await page.getByLabel("The same again").fill(PASSWORD);
   await page.getByRole("button", { name: "Set password and sign in" }).click();
+  await page.waitForURL("**/app/inbox");
+}
+
+/** Signs in with a password, on to the inbox. */
+export async function signIn(page, email, password) {
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.waitForURL("**/app/inbox");
 }
 
