@@ -32,19 +32,25 @@ impl Asked {
     }
 }
 
-/// What no message shows whole.
-fn in_part() -> Vec<Asked> {
+/// Address, headers and reasons that no message shows whole.
+fn around_the_body() -> Vec<Asked> {
     let query = format!("?pad={}&to=eve", "x".repeat(700));
     let source = "x-amz-copy-source";
     vec![
         Asked { query, ..Asked::of("", "/act?pad=xxx") },
         Asked::of("", "\nHeaders: not shown here, 1 of them\n").with(source, "x".repeat(600)),
         Asked::of("", "\n│ x-amz-copy-source: /a\u{fffd}b\n").with(source, "/a\u{202e}b"),
+        Asked::of("", "Reason: “xxx").with("x-px-reason", "x".repeat(701)),
+    ]
+}
+
+/// Bodies that no message shows whole.
+fn bodies() -> Vec<Asked> {
+    vec![
         Asked::of(b"amount=5\xff", "\nBody: not shown here, 9 bytes\n"),
         Asked::of(" ".repeat(40), "\nBody: not shown here, 40 bytes\n"),
         Asked::of("amount=5\u{202e}1", "\n│ amount=5\u{fffd}1\n"),
         Asked::of(format!("{}&to=eve", "x".repeat(500)), "xxx…\n"),
-        Asked::of("", "Reason: “xxx").with("x-px-reason", "x".repeat(701)),
     ]
 }
 
@@ -61,26 +67,35 @@ fn whole() -> Vec<Asked> {
     ]
 }
 
+/// Asks for each, and approves none of them in the chat.
+async fn approved_elsewhere(scene: &mut Scene, all: Vec<Asked>) {
+    scene.link(ADA).await;
+    for asked in all {
+        let (txn, message, says) = asked.pause(scene).await;
+        let link = format!("https://px.example.com/approve/{txn}");
+        let way = format!("Read it all and approve there: {link}");
+        assert!(message.text.contains(&says) && message.text.contains(&way), "{says}: {}", message.text);
+        assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
+        assert_eq!(message.buttons[0].1["url"], link);
+        // Buttons that a message of before still has.
+        let nonce = message.button("Deny").split_once(':').unwrap().1;
+        for old in ["a", "g"] {
+            scene.telegram.press_with(&message, &format!("{old}:{nonce}"), ADA);
+        }
+        scene.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
+        scene.telegram.press(&message, "Deny", ADA);
+        scene.edited(&message, "Denied by a@example.com").await;
+    }
+}
+
 both_engines! {
     async fn a_request_that_a_message_shows_in_part_is_approved_elsewhere(scene: &mut Scene) {
-        scene.link(ADA).await;
-        for asked in in_part() {
-            let (txn, message, says) = asked.pause(scene).await;
-            let link = format!("https://px.example.com/approve/{txn}");
-            let way = format!("Read it all and approve there: {link}");
-            assert!(message.text.contains(&says) && message.text.contains(&way), "{says}: {}", message.text);
-            assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
-            assert_eq!(message.buttons[0].1["url"], link);
-            // Buttons that a message of before still has.
-            let nonce = message.button("Deny").split_once(':').unwrap().1;
-            for old in ["a", "g"] {
-                scene.telegram.press_with(&message, &format!("{old}:{nonce}"), ADA);
-            }
-            scene.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
-            assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
-            scene.telegram.press(&message, "Deny", ADA);
-            scene.edited(&message, "Denied by a@example.com").await;
-        }
+        approved_elsewhere(scene, around_the_body()).await;
+    }
+
+    async fn a_body_that_a_message_shows_in_part_is_approved_elsewhere(scene: &mut Scene) {
+        approved_elsewhere(scene, bodies()).await;
     }
 
     async fn a_request_that_a_message_shows_whole_is_approved_there(scene: &mut Scene) {
