@@ -56,13 +56,15 @@ async function ask(client, env, address = ADDRESS) {
   }
 }
 
-/** A server that gives these answers in turn; null is none at all. `body` meets the requests that came. */
+/** A server that gives these answers in turn; null is none at all, and a function ends one in its own way. `body`
+ * meets the requests that came. */
 async function withAnswers(answers, body) {
   const arrivals = [];
   const fake = createServer((request, response) => {
     const answer = answers[Math.min(arrivals.length, answers.length - 1)];
     arrivals.push({ at: performance.now(), url: request.url, key: request.headers["x-api-key"] });
     if (!answer) return;
+    if (typeof answer === "function") return answer(response);
     const [status, headers, value] = answer;
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(JSON.stringify(value));
@@ -106,6 +108,21 @@ suite("Example clients", { concurrency: true }, () => {
             const pause = arrivals[index].at - arrivals[index - 1].at;
             assert.ok(pause >= 490 * 2 ** (index - 1), `pause ${index}: ${Math.round(pause)} ms`);
           }
+        });
+      });
+
+      test("asks again when an answer breaks off or never ends", async () => {
+        const begin = (status) => (response) => {
+          response.writeHead(status, { "content-type": "application/json", "content-length": "400" });
+          response.write('{"score":');
+          return response;
+        };
+        const stalls = begin(200);
+        const breaksOff = (response) => setImmediate(() => begin(503)(response).destroy());
+        await withAnswers([stalls, breaksOff, [200, {}, RECORD]], async (PYXIS_URL, arrivals) => {
+          const answer = await ask(client, { PYXIS_URL, PYXIS_TIMEOUT_SECONDS: "0.5" });
+          assert.deepEqual(answer, { ok: true, text: "35.76600 passes" });
+          assert.equal(arrivals.length, 3);
         });
       });
 

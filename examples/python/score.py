@@ -1,5 +1,6 @@
 """Gets the score of an address. Standard library only."""
 
+import http.client
 import json
 import os
 import random
@@ -18,6 +19,16 @@ class ScoringError(Exception):
     """The answer was a refusal, or there was none."""
 
 
+def ask(request, timeout):
+    """The status, headers and body of the answer."""
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as response:
+            return response.status, response.headers, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read()
+
+
 def get_score(base_url, api_key, scorer_id, address, timeout=TIMEOUT):
     """The score record of an address, as a dict."""
     request = urllib.request.Request(
@@ -29,15 +40,16 @@ def get_score(base_url, api_key, scorer_id, address, timeout=TIMEOUT):
     for attempt in range(1, ATTEMPTS + 1):
         pause = delay * random.uniform(1, 1.25)  # so that many clients do not come back together
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as response:
-                return json.load(response)
-        except urllib.error.HTTPError as error:
-            problem = f"{error.code}: {error.read().decode(errors='replace')}"
-            if error.code not in AGAIN:
-                raise ScoringError(problem) from error
-            pause = max(pause, float(error.headers.get("Retry-After") or 0))
-        except OSError as error:  # no connection, or no answer in time
+            status, headers, body = ask(request, timeout)
+        except (OSError, http.client.HTTPException) as error:  # no connection, or no answer to its end in time
             problem = str(error)
+        else:
+            if status == 200:
+                return json.loads(body)
+            problem = f"{status}: {body.decode(errors='replace')}"
+            if status not in AGAIN:
+                raise ScoringError(problem)
+            pause = max(pause, float(headers.get("Retry-After") or 0))
         if attempt < ATTEMPTS:
             time.sleep(pause)
             delay *= 2

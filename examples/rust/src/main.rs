@@ -22,33 +22,43 @@ struct ScoreRecord {
     passing_score: bool,
 }
 
+/// What came of one request.
+enum Outcome {
+    Record(ScoreRecord),
+    /// To ask again is of no use.
+    Refused(String),
+    /// To be asked again, no earlier than after a pause.
+    Again(String, Duration),
+}
+
+/// Fails when there is no connection, or no answer to its end in time.
+fn ask(agent: &Agent, url: &str, api_key: &str) -> Result<Outcome, ureq::Error> {
+    let mut response = agent.get(url).header("X-API-KEY", api_key).call()?;
+    let status = response.status().as_u16();
+    if status == 200 {
+        return response.body_mut().read_json().map(Outcome::Record);
+    }
+    let asked = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
+    let problem = format!("{status}: {}", response.body_mut().read_to_string()?);
+    Ok(match status {
+        429 | 502 | 503 | 504 => Outcome::Again(problem, Duration::from_secs(asked.unwrap_or_default())),
+        _ => Outcome::Refused(problem),
+    })
+}
+
 fn get_score(agent: &Agent, url: &str, api_key: &str) -> Result<ScoreRecord> {
     let mut delay = FIRST_DELAY;
     for attempt in 1.. {
-        let mut pause = delay;
-        let problem = match agent.get(url).header("X-API-KEY", api_key).call() {
-            Ok(mut response) => {
-                let status = response.status().as_u16();
-                if status == 200 {
-                    return Ok(response.body_mut().read_json()?);
-                }
-                let asked =
-                    response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
-                pause = pause.max(Duration::from_secs(asked.unwrap_or_default()));
-                let problem =
-                    format!("{status}: {}", response.body_mut().read_to_string().unwrap_or_default());
-                if !matches!(status, 429 | 502 | 503 | 504) {
-                    bail!(problem);
-                }
-                problem
-            }
-            // No connection, or no answer in time.
-            Err(error) => error.to_string(),
+        let (problem, least) = match ask(agent, url, api_key) {
+            Ok(Outcome::Record(record)) => return Ok(record),
+            Ok(Outcome::Refused(problem)) => bail!(problem),
+            Ok(Outcome::Again(problem, least)) => (problem, least),
+            Err(error) => (error.to_string(), Duration::ZERO),
         };
         if attempt == ATTEMPTS {
             bail!("given up after {ATTEMPTS} attempts: {problem}");
         }
-        sleep(pause);
+        sleep(delay.max(least));
         delay *= 2;
     }
     unreachable!("the last attempt returns")
