@@ -239,6 +239,20 @@ test("an import of credentials shows at a terminal how far it is", async () => {
   }
 });
 
+test("scores computed anew show at a terminal how far they are", async () => {
+  const cli = async (...args) => JSON.parse(await world.server.command(...args, "--json"));
+  const { id } = await cli("scorer", "add", "terminal");
+  for (const digit of "567") {
+    const address = `0x${digit.repeat(40)}`;
+    await bring(address, "Lens", `v1:terminal-${digit}`);
+    assert.equal((await api(`/v2/stamps/${id}/score/${address}`)).status, 200);
+  }
+  await cli("scorer", "set-weights", String(id), "Lens=3");
+  const shown = await world.server.atTerminal("scorer", "rescore", String(id));
+  assert.match(shown, /scores .*\b[123]\/3\b/);
+  assert.match(shown, /3 of 3 stored scores computed anew/);
+});
+
 test("on a phone nothing is wider than the window, in the middle of work too", async () => {
   await world.asOwner(async (page) => {
     const width = () => page.evaluate(() => document.documentElement.scrollWidth);

@@ -7,7 +7,7 @@ use pyxis_scoring::service::api_keys;
 use tower::ServiceExt;
 
 use super::with_scorer;
-use crate::support::World;
+use crate::support::{World, both_engines};
 
 /// What the API answers to a key.
 async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
@@ -15,86 +15,85 @@ async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
     pyxis_scoring::router(world.scoring.clone()).oneshot(request).await.unwrap().status()
 }
 
-#[tokio::test]
-async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked() {
-    let world = World::new().await;
-    let (team, mut browser, scorer) = with_scorer(&world).await;
-    let fields = [
-        ("name", "server"),
-        ("can_read", "on"),
-        ("stamps_tier", "4"),
-        ("stamps_limit", "5000"),
-        ("models_tier", "2"),
-    ];
-    let shown = browser.submit("/app/new/api-key", "/app/api-keys", &fields).await;
-    assert_eq!(shown.status, StatusCode::OK);
-    let start = shown.text.find("px_api_").unwrap();
-    let key: String = shown.text[start..]
-        .chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '-')
-        .collect();
-    assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
-    assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
-    let row = &api_keys::list(&world.scoring, team.id).await.unwrap()[0];
-    assert_eq!((row.stamps_limit, row.models_tier, row.can_write), (Some(5000), 2, false));
-    let path = format!("/app/api-keys/{}", row.id);
-    for page in ["/app/api-keys".to_owned(), path.clone()] {
-        let text = browser.get(&page).await.text;
-        assert!(!text.contains(&key), "{page}");
-        assert!(text.contains("1 of 5,000"), "{page}: used in this window");
+both_engines! {
+    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked() {
+        let world = World::new().await;
+        let (team, mut browser, scorer) = with_scorer(&world).await;
+        let fields = [
+            ("name", "server"),
+            ("can_read", "on"),
+            ("stamps_tier", "4"),
+            ("stamps_limit", "5000"),
+            ("models_tier", "2"),
+        ];
+        let shown = browser.submit("/app/new/api-key", "/app/api-keys", &fields).await;
+        assert_eq!(shown.status, StatusCode::OK);
+        let start = shown.text.find("px_api_").unwrap();
+        let key: String = shown.text[start..]
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '-')
+            .collect();
+        assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
+        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        let row = &api_keys::list(&world.scoring, team.id).await.unwrap()[0];
+        assert_eq!((row.stamps_limit, row.models_tier, row.can_write), (Some(5000), 2, false));
+        let path = format!("/app/api-keys/{}", row.id);
+        for page in ["/app/api-keys".to_owned(), path.clone()] {
+            let text = browser.get(&page).await.text;
+            assert!(!text.contains(&key), "{page}");
+            assert!(text.contains("1 of 5,000"), "{page}: used in this window");
+        }
+        assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the budget"));
+        browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
+        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
+        assert!(browser.get(&path).await.text.contains("every request with it gets 401"));
     }
-    assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the budget"));
-    browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
-    assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
-    assert!(browser.get(&path).await.text.contains("every request with it gets 401"));
-}
 
-#[tokio::test]
-async fn a_key_form_names_what_is_wrong_with_it() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let cases: [(&[(&str, &str)], &str); 4] = [
-        (&[("name", "a"), ("stamps_tier", "1")], "Tick at least one"),
-        (
-            &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "many")],
-            "Write a whole number",
-        ),
-        (
-            &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "100")],
-            "more than 2000",
-        ),
-        (&[("name", " "), ("can_read", "on"), ("stamps_tier", "1")], "Must not be empty"),
-    ];
-    for (fields, said) in cases {
-        let page = browser.submit("/app/new/api-key", "/app/api-keys", fields).await;
-        assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
-        assert!(page.text.contains(said), "{said}");
+    async fn a_key_form_names_what_is_wrong_with_it() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        let cases: [(&[(&str, &str)], &str); 4] = [
+            (&[("name", "a"), ("stamps_tier", "1")], "Tick at least one"),
+            (
+                &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "many")],
+                "Write a whole number",
+            ),
+            (
+                &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "100")],
+                "more than 2000",
+            ),
+            (&[("name", " "), ("can_read", "on"), ("stamps_tier", "1")], "Must not be empty"),
+        ];
+        for (fields, said) in cases {
+            let page = browser.submit("/app/new/api-key", "/app/api-keys", fields).await;
+            assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+            assert!(page.text.contains(said), "{said}");
+        }
+        assert!(api_keys::list(&world.scoring, team.id).await.unwrap().is_empty());
     }
-    assert!(api_keys::list(&world.scoring, team.id).await.unwrap().is_empty());
-}
 
-#[tokio::test]
-async fn history_is_read_only_after_somebody_approved_the_use_case() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let input = api_keys::ApiKeyInput::named("server");
-    let (row, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
-    let path = format!("/app/api-keys/{}", row.id);
-    let may = async || api_keys::get(&world.scoring, team.id, row.id).await.unwrap().can_read_history;
-    let empty = browser.submit(&path, &format!("{path}/history"), &[("use_case", "  ")]).await;
-    assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
-    for (verb, granted, said) in [("refuse", false, "Refused before"), ("approve", true, "Granted")] {
-        browser.submit(&path, &format!("{path}/history"), &[("use_case", "pay by the snapshot")]).await;
-        let list = browser.get("/app/api-keys").await.text;
-        assert!(list.contains("pay by the snapshot") && list.contains("ana@example.com"));
-        let request = list.split("/app/history-requests/").nth(1).unwrap().split('/').next().unwrap();
-        let to = format!("/app/history-requests/{request}/{verb}");
-        browser.submit("/app/api-keys", &to, &[]).await;
-        assert_eq!(may().await, granted, "{verb}");
-        assert!(browser.get(&path).await.text.contains(said), "{said}");
-        browser.submit("/app/api-keys", &to, &[]).await;
-        assert!(browser.get("/app/api-keys").await.text.contains("settled already"), "{verb} twice");
+    async fn history_is_read_only_after_somebody_approved_the_use_case() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        let input = api_keys::ApiKeyInput::named("server");
+        let (row, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
+        let path = format!("/app/api-keys/{}", row.id);
+        let may = async || api_keys::get(&world.scoring, team.id, row.id).await.unwrap().can_read_history;
+        let empty = browser.submit(&path, &format!("{path}/history"), &[("use_case", "  ")]).await;
+        assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
+        for (verb, granted, said) in [("refuse", false, "Refused before"), ("approve", true, "Granted")] {
+            browser.submit(&path, &format!("{path}/history"), &[("use_case", "pay by the snapshot")]).await;
+            let list = browser.get("/app/api-keys").await.text;
+            assert!(list.contains("pay by the snapshot") && list.contains("ana@example.com"));
+            let request = list.split("/app/history-requests/").nth(1).unwrap().split('/').next().unwrap();
+            let to = format!("/app/history-requests/{request}/{verb}");
+            browser.submit("/app/api-keys", &to, &[]).await;
+            assert_eq!(may().await, granted, "{verb}");
+            assert!(browser.get(&path).await.text.contains(said), "{said}");
+            browser.submit("/app/api-keys", &to, &[]).await;
+            assert!(browser.get("/app/api-keys").await.text.contains("settled already"), "{verb} twice");
+        }
+        browser.submit(&path, &format!("{path}/withdraw"), &[]).await;
+        assert!(!may().await);
     }
-    browser.submit(&path, &format!("{path}/withdraw"), &[]).await;
-    assert!(!may().await);
 }

@@ -4,103 +4,104 @@ use http::StatusCode;
 use pyxis_scoring::service::{catalogue, issuers};
 
 use super::ISSUER;
-use crate::support::World;
+use crate::support::{World, both_engines};
 
-#[tokio::test]
-async fn the_first_change_copies_the_catalogue_and_it_can_go_back() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let built_in = catalogue::get(&world.scoring, team.id).await.unwrap().platforms.len();
-    let page = browser.get("/app/catalogue/Discord").await;
-    let before =
-        page.text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let fields = [
-        ("before", before.as_str()),
-        ("name", "Discord"),
-        ("description", "Our own words"),
-        ("connect_message", "Connect."),
-        ("icon", ""),
-        ("group", "Accounts"),
-        ("stamp", "Discord"),
-        ("says", "Has an account"),
-        ("group", ""),
-        ("stamp", ""),
-        ("says", ""),
-    ];
-    let saved = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
-    assert_eq!(saved.location(), "/app/catalogue");
-    let own = catalogue::get(&world.scoring, team.id).await.unwrap();
-    assert!(own.own && own.platforms.len() == built_in);
-    let discord = own.platforms.iter().find(|platform| platform.id == "Discord").unwrap();
-    assert_eq!(
-        (discord.description.as_str(), discord.groups[0].name.as_str()),
-        ("Our own words", "Accounts")
-    );
-    assert_eq!(discord.icon, "/assets/stamps/Discord.svg");
-    // The fingerprint is that of the catalogue before.
-    let late = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
-    assert_eq!(late.status, StatusCode::CONFLICT);
-    assert!(late.text.contains("Somebody else changed the catalogue"));
-    browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
-    assert!(!catalogue::get(&world.scoring, team.id).await.unwrap().own);
-}
-
-#[tokio::test]
-async fn a_platform_is_added_with_its_stamps_and_removed() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let before = |text: &str| {
-        text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
-    };
-    let draft = before(&browser.get("/app/new/platform").await.text);
-    let fields = |id: &'static str, stamp: &'static str| {
-        [
-            ("before", draft.clone()),
-            ("id", id.to_owned()),
-            ("name", "Forum".to_owned()),
-            ("description", "Our forum".to_owned()),
-            ("connect_message", "Sign in.".to_owned()),
-            ("group", "Members".to_owned()),
-            ("stamp", stamp.to_owned()),
-            ("says", "Is a member".to_owned()),
-        ]
-    };
-    for (id, stamp, said) in [
-        ("Discord", "ForumMember", "exists already"),
-        ("For um", "ForumMember", "letters, digits"),
-        ("Forum", "Forum Member", "Row 1: a name has no spaces"),
-        ("Forum", "Google", "there twice"),
-    ] {
-        let typed = fields(id, stamp);
-        let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let page = browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
-        assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
-        assert!(page.text.contains(said), "{said}");
+both_engines! {
+    async fn the_first_change_copies_the_catalogue_and_it_can_go_back() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        let built_in = catalogue::get(&world.scoring, team.id).await.unwrap().platforms.len();
+        let page = browser.get("/app/catalogue/Discord").await;
+        let before =
+            page.text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let fields = [
+            ("before", before.as_str()),
+            ("name", "Discord"),
+            ("description", "Our own words"),
+            ("connect_message", "Connect."),
+            ("icon", ""),
+            ("group", "Accounts"),
+            ("stamp", "Discord"),
+            ("says", "Has an account"),
+            ("group", ""),
+            ("stamp", ""),
+            ("says", ""),
+        ];
+        let saved = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
+        assert_eq!(saved.location(), "/app/catalogue");
+        let own = catalogue::get(&world.scoring, team.id).await.unwrap();
+        assert!(own.own && own.platforms.len() == built_in);
+        let discord = own.platforms.iter().find(|platform| platform.id == "Discord").unwrap();
+        assert_eq!(
+            (discord.description.as_str(), discord.groups[0].name.as_str()),
+            ("Our own words", "Accounts")
+        );
+        assert_eq!(discord.icon, "/assets/stamps/Discord.svg");
+        // The fingerprint is that of the catalogue before.
+        let late = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
+        assert_eq!(late.status, StatusCode::CONFLICT);
+        assert!(late.text.contains("Somebody else changed the catalogue"));
+        browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
+        assert!(!catalogue::get(&world.scoring, team.id).await.unwrap().own);
     }
-    let typed = fields("Forum", "ForumMember");
-    let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
-    let listed = async || {
-        let platforms = catalogue::get(&world.scoring, team.id).await.unwrap().platforms;
-        platforms.iter().any(|platform| platform.id == "Forum")
-    };
-    assert!(listed().await);
-    assert!(browser.get("/app/catalogue").await.text.contains("ForumMember"));
-    browser.submit("/app/catalogue", "/app/catalogue/Forum/remove", &[]).await;
-    assert!(!listed().await);
-    assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);
-}
 
-#[tokio::test]
-async fn an_issuer_is_listed_and_taken_off_the_list() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    assert!(browser.get("/app/issuers").await.text.contains("Nobody is believed yet"));
-    let wrong = browser.submit("/app/issuers", "/app/issuers", &[("did", "did:web:x"), ("name", "X")]).await;
-    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-    browser.submit("/app/issuers", "/app/issuers", &[("did", ISSUER), ("name", "Our issuer")]).await;
-    assert!(browser.get("/app/issuers").await.text.contains("Our issuer"));
-    let encoded = percent_encoding::utf8_percent_encode(ISSUER, percent_encoding::NON_ALPHANUMERIC);
-    browser.submit("/app/issuers", &format!("/app/issuers/{encoded}/remove"), &[]).await;
-    assert!(issuers::list(&world.scoring, team.id).await.unwrap().is_empty());
+    async fn a_platform_is_added_with_its_stamps_and_removed() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        let before = |text: &str| {
+            text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+        };
+        let draft = before(&browser.get("/app/new/platform").await.text);
+        let fields = |id: &'static str, stamp: &'static str| {
+            [
+                ("before", draft.clone()),
+                ("id", id.to_owned()),
+                ("name", "Forum".to_owned()),
+                ("description", "Our forum".to_owned()),
+                ("connect_message", "Sign in.".to_owned()),
+                ("group", "Members".to_owned()),
+                ("stamp", stamp.to_owned()),
+                ("says", "Is a member".to_owned()),
+            ]
+        };
+        for (id, stamp, said) in [
+            ("Discord", "ForumMember", "exists already"),
+            ("For um", "ForumMember", "letters, digits"),
+            ("Forum", "Forum Member", "Row 1: a name has no spaces"),
+            ("Forum", "Google", "there twice"),
+        ] {
+            let typed = fields(id, stamp);
+            let typed: Vec<(&str, &str)> =
+                typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let page = browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
+            assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+            assert!(page.text.contains(said), "{said}");
+        }
+        let typed = fields("Forum", "ForumMember");
+        let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
+        let listed = async || {
+            let platforms = catalogue::get(&world.scoring, team.id).await.unwrap().platforms;
+            platforms.iter().any(|platform| platform.id == "Forum")
+        };
+        assert!(listed().await);
+        assert!(browser.get("/app/catalogue").await.text.contains("ForumMember"));
+        browser.submit("/app/catalogue", "/app/catalogue/Forum/remove", &[]).await;
+        assert!(!listed().await);
+        assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);
+    }
+
+    async fn an_issuer_is_listed_and_taken_off_the_list() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        assert!(browser.get("/app/issuers").await.text.contains("Nobody is believed yet"));
+        let wrong = [("did", "did:web:x"), ("name", "X")];
+        let wrong = browser.submit("/app/issuers", "/app/issuers", &wrong).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        browser.submit("/app/issuers", "/app/issuers", &[("did", ISSUER), ("name", "Our issuer")]).await;
+        assert!(browser.get("/app/issuers").await.text.contains("Our issuer"));
+        let encoded = percent_encoding::utf8_percent_encode(ISSUER, percent_encoding::NON_ALPHANUMERIC);
+        browser.submit("/app/issuers", &format!("/app/issuers/{encoded}/remove"), &[]).await;
+        assert!(issuers::list(&world.scoring, team.id).await.unwrap().is_empty());
+    }
 }

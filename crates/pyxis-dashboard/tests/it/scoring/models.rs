@@ -14,7 +14,7 @@ use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
 
 use super::HOLDER;
-use crate::support::World;
+use crate::support::{World, both_engines};
 
 async fn take_in(world: &World, text: String) {
     let reader =
@@ -23,66 +23,6 @@ async fn take_in(world: &World, text: String) {
     import(store, "aa", "a.csv", reader, world.scoring.now(), |_| ()).await.unwrap();
     let held = world.scoring.models.current().await.unwrap();
     rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
-}
-
-#[tokio::test]
-async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
-    let text = browser.get("/app/models").await.text;
-    for shown in [
-        "How good they are",
-        "by cluster",
-        "transferred to",
-        "partly circular",
-        "No activity was taken in",
-        "<svg",
-    ] {
-        assert!(text.contains(shown), "{shown}");
-    }
-    take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
-    let text = browser.get(&format!("/app/models?address={HOLDER}")).await.text;
-    for shown in ["weighs 100 %", "Transferred: this model never saw labels", "What was seen", "Speaks for"] {
-        assert!(text.contains(shown), "{shown}");
-    }
-    let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
-    assert!(text.contains("Too little data: fewer than 2 transfers"));
-    assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("That is no address"));
-}
-
-#[tokio::test]
-async fn a_model_of_ones_own_is_called_custom_wherever_it_answers() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
-    assert!(!browser.get("/app/models").await.text.contains("Your own models"));
-    take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
-    let wanted = pyxis_models::custom::Wanted {
-        model: Model::Base,
-        name: "night <b>owl</b>".to_owned(),
-        description: Some("Looks at hours.".to_owned()),
-        output: None,
-        human: None,
-        unknown: None,
-        calibration: Curve::PLAIN,
-        weight: None,
-        added_at: "2026-01-02T03:04:05Z".to_owned(),
-    };
-    let file = pyxis_testkit::onnx::stump(features::given(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
-    let custom = Custom::new(&file, wanted).unwrap();
-    let hash = custom.card.file_sha256.clone();
-    let mut bundle = world.scoring.models.current().await.unwrap().bundle.clone();
-    bundle.add(custom);
-    let (store, now) = (&world.scoring.store, world.scoring.now());
-    models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
-    let looked = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
-    for shown in ["25.00", "Custom: your own model night"] {
-        assert!(looked.contains(shown), "{shown}");
-    }
-    let listed = browser.get("/app/models").await.text;
-    for shown in ["Your own models", "Looks at hours.", hash.as_str()] {
-        assert!(listed.contains(shown), "{shown}");
-    }
-    assert!(![looked, listed].concat().contains("<b>owl"), "a name is text");
 }
 
 /// An indexer that does not answer.
@@ -95,26 +35,86 @@ impl Source for Down {
     }
 }
 
-#[tokio::test]
-async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity() {
-    let world = World::new().await;
-    let (_, browser) = world.with_owner().await;
-    let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
-    let page = browser.get("/app/models").await;
-    assert!(!page.text.contains("No activity was taken in"));
-    let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
-    assert_eq!(page.status.as_u16(), 200);
-    assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);
-    assert!(!page.text.contains("Too little data"));
-}
+both_engines! {
+    async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score() {
+        let world = World::new().await;
+        let (_, mut browser) = world.with_owner().await;
+        let text = browser.get("/app/models").await.text;
+        for shown in [
+            "How good they are",
+            "by cluster",
+            "transferred to",
+            "partly circular",
+            "No activity was taken in",
+            "<svg",
+        ] {
+            assert!(text.contains(shown), "{shown}");
+        }
+        take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
+        let text = browser.get(&format!("/app/models?address={HOLDER}")).await.text;
+        for shown in
+            ["weighs 100 %", "Transferred: this model never saw labels", "What was seen", "Speaks for"]
+        {
+            assert!(text.contains(shown), "{shown}");
+        }
+        let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
+        assert!(text.contains("Too little data: fewer than 2 transfers"));
+        assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("That is no address"));
+    }
 
-#[tokio::test]
-async fn what_is_damaged_is_an_error_and_no_lack_of_data() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
-    let row = WalletRow { address: HOLDER, digest: 1, features: vec![1, 2, 3] };
-    activity::put_wallets(&world.scoring.store, vec![row]).await.unwrap();
-    let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
-    assert_eq!(page.status.as_u16(), 500);
-    assert!(!page.text.contains("Too little data"));
+    async fn a_model_of_ones_own_is_called_custom_wherever_it_answers() {
+        let world = World::new().await;
+        let (_, mut browser) = world.with_owner().await;
+        assert!(!browser.get("/app/models").await.text.contains("Your own models"));
+        take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
+        let wanted = pyxis_models::custom::Wanted {
+            model: Model::Base,
+            name: "night <b>owl</b>".to_owned(),
+            description: Some("Looks at hours.".to_owned()),
+            output: None,
+            human: None,
+            unknown: None,
+            calibration: Curve::PLAIN,
+            weight: None,
+            added_at: "2026-01-02T03:04:05Z".to_owned(),
+        };
+        let file = pyxis_testkit::onnx::stump(features::given(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
+        let custom = Custom::new(&file, wanted).unwrap();
+        let hash = custom.card.file_sha256.clone();
+        let mut bundle = world.scoring.models.current().await.unwrap().bundle.clone();
+        bundle.add(custom);
+        let (store, now) = (&world.scoring.store, world.scoring.now());
+        models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
+        let looked = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
+        for shown in ["25.00", "Custom: your own model night"] {
+            assert!(looked.contains(shown), "{shown}");
+        }
+        let listed = browser.get("/app/models").await.text;
+        for shown in ["Your own models", "Looks at hours.", hash.as_str()] {
+            assert!(listed.contains(shown), "{shown}");
+        }
+        assert!(![looked, listed].concat().contains("<b>owl"), "a name is text");
+    }
+
+    async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity() {
+        let world = World::new().await;
+        let (_, browser) = world.with_owner().await;
+        let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
+        let page = browser.get("/app/models").await;
+        assert!(!page.text.contains("No activity was taken in"));
+        let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
+        assert_eq!(page.status.as_u16(), 200);
+        assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);
+        assert!(!page.text.contains("Too little data"));
+    }
+
+    async fn what_is_damaged_is_an_error_and_no_lack_of_data() {
+        let world = World::new().await;
+        let (_, mut browser) = world.with_owner().await;
+        let row = WalletRow { address: HOLDER, digest: 1, features: vec![1, 2, 3] };
+        activity::put_wallets(&world.scoring.store, vec![row]).await.unwrap();
+        let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
+        assert_eq!(page.status.as_u16(), 500);
+        assert!(!page.text.contains("Too little data"));
+    }
 }

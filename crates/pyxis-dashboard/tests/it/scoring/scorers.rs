@@ -4,7 +4,7 @@ use http::StatusCode;
 use pyxis_scoring::service::scorers;
 
 use super::{HOLDER, OTHER, bring, terms, with_scorer};
-use crate::support::{Browser, Page, World};
+use crate::support::{Browser, Page, World, both_engines};
 
 /// The editor's fields as the page has them.
 fn editor(text: &str) -> Vec<(String, String)> {
@@ -36,136 +36,133 @@ async fn send(
     browser.submit("/app/scorers", to, &fields).await
 }
 
-#[tokio::test]
-async fn a_weight_is_changed_in_the_editor_and_nothing_else_is() {
-    let world = World::new().await;
-    let (team, mut browser, before) = with_scorer(&world).await;
-    let path = format!("/app/scorers/{}", before.id);
-    let page = browser.get(&path).await;
-    for shown in ["Airdrop", "githubContributionActivityGte#30", "All Stamps together"] {
-        assert!(page.text.contains(shown), "{shown}");
-    }
-    assert!(!page.text.contains("Not in the catalogue"), "a new scorer weighs what the catalogue has");
-    let fields = editor(&page.text);
-    let saved = send(&mut browser, &fields, &path, &[("weight.Discord", "3.5"), ("weight.Google", "")]).await;
-    assert_eq!((saved.status, saved.location()), (StatusCode::SEE_OTHER, path.as_str()));
-    let after = terms(&world, &team, before.id).await;
-    assert_eq!(after.terms.weights["Discord"].to_string(), "3.50000");
-    assert!(!after.terms.weights.contains_key("Google"));
-    let mut expected = before.terms.weights.clone();
-    expected.insert("Discord".parse().unwrap(), "3.5".parse().unwrap());
-    expected.remove("Google");
-    assert_eq!((after.terms.weights, after.terms.threshold), (expected, before.terms.threshold));
-    assert!(browser.get(&path).await.text.contains("Saved. Each score follows"));
-}
-
-#[tokio::test]
-async fn a_new_name_alone_leaves_every_score_as_it_is() {
-    let world = World::new().await;
-    let (team, mut browser, before) = with_scorer(&world).await;
-    let path = format!("/app/scorers/{}", before.id);
-    let fields = editor(&browser.get(&path).await.text);
-    send(&mut browser, &fields, &path, &[("name", "Forum")]).await;
-    let after = terms(&world, &team, before.id).await;
-    assert_eq!((after.name.as_str(), after.terms.revision), ("Forum", before.terms.revision));
-}
-
-#[tokio::test]
-async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again() {
-    let world = World::new().await;
-    let (team, mut browser, scorer) = with_scorer(&world).await;
-    let path = format!("/app/scorers/{}", scorer.id);
-    let mine = editor(&browser.get(&path).await.text);
-    send(&mut browser, &mine, &path, &[("weight.Google", "9")]).await;
-    let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
-    assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert!(refused.text.contains("Somebody else saved this scorer while you were editing"));
-    assert!(refused.text.contains("stored now: 9"), "what they saved stands beside my draft");
-    let stored = terms(&world, &team, scorer.id).await.terms.weights;
-    assert_eq!(
-        (stored["Google"].to_string(), stored["Discord"].to_string()),
-        ("9.00000".into(), "0.51600".into())
-    );
-    let again = send(&mut browser, &editor(&refused.text), &path, &[]).await;
-    assert_eq!(again.status, StatusCode::SEE_OTHER);
-    let stored = terms(&world, &team, scorer.id).await.terms.weights;
-    assert_eq!(
-        (stored["Google"].to_string(), stored["Discord"].to_string()),
-        ("0.52500".into(), "4.00000".into())
-    );
-}
-
-#[tokio::test]
-async fn a_preview_tells_who_would_pass_and_saves_nothing() {
-    let world = World::new().await;
-    let (team, mut browser, scorer) = with_scorer(&world).await;
-    bring(&world, &team, HOLDER, "Discord", "n1").await;
-    bring(&world, &team, OTHER, "Google", "n2").await;
-    let path = format!("/app/scorers/{}", scorer.id);
-    let fields = editor(&browser.get(&path).await.text);
-    let preview = send(&mut browser, &fields, &format!("{path}/preview"), &[("weight.Discord", "21")]).await;
-    assert_eq!(preview.status, StatusCode::OK);
-    for shown in [
-        "What this draft would change",
-        "2 addresses",
-        "1 (50 %)",
-        "1 begin to pass and 0 no longer pass",
-        "<svg",
-        "value=\"21\"",
-        "stored now: 0.516",
-    ] {
-        assert!(preview.text.contains(shown), "{shown}");
-    }
-    assert_eq!(terms(&world, &team, scorer.id).await, scorer);
-    assert!(preview.text.contains("<span class=\"mono\">Discord</span> 21"), "enough alone");
-}
-
-#[tokio::test]
-async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved() {
-    let world = World::new().await;
-    let (team, mut browser, scorer) = with_scorer(&world).await;
-    let path = format!("/app/scorers/{}", scorer.id);
-    let fields = editor(&browser.get(&path).await.text);
-    for (field, value) in [
-        ("weight.Discord", "1,5"),
-        ("weight.Discord", "-1"),
-        ("threshold", "many"),
-        ("extra_name", "two words"),
-    ] {
-        for to in [path.clone(), format!("{path}/preview")] {
-            let page = send(&mut browser, &fields, &to, &[(field, value)]).await;
-            assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{field}={value} to {to}");
-            assert!(page.text.contains(&format!("value=\"{value}\"")), "{field}: typed text stays");
+both_engines! {
+    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is() {
+        let world = World::new().await;
+        let (team, mut browser, before) = with_scorer(&world).await;
+        let path = format!("/app/scorers/{}", before.id);
+        let page = browser.get(&path).await;
+        for shown in ["Airdrop", "githubContributionActivityGte#30", "All Stamps together"] {
+            assert!(page.text.contains(shown), "{shown}");
         }
+        assert!(!page.text.contains("Not in the catalogue"), "a new scorer weighs what the catalogue has");
+        let fields = editor(&page.text);
+        let changed = [("weight.Discord", "3.5"), ("weight.Google", "")];
+        let saved = send(&mut browser, &fields, &path, &changed).await;
+        assert_eq!((saved.status, saved.location()), (StatusCode::SEE_OTHER, path.as_str()));
+        let after = terms(&world, &team, before.id).await;
+        assert_eq!(after.terms.weights["Discord"].to_string(), "3.50000");
+        assert!(!after.terms.weights.contains_key("Google"));
+        let mut expected = before.terms.weights.clone();
+        expected.insert("Discord".parse().unwrap(), "3.5".parse().unwrap());
+        expected.remove("Google");
+        assert_eq!((after.terms.weights, after.terms.threshold), (expected, before.terms.threshold));
+        assert!(browser.get(&path).await.text.contains("Saved. Each score follows"));
     }
-    assert_eq!(terms(&world, &team, scorer.id).await, scorer);
-}
 
-#[tokio::test]
-async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own() {
-    let world = World::new().await;
-    let (team, mut browser, scorer) = with_scorer(&world).await;
-    let path = format!("/app/scorers/{}", scorer.id);
-    let fields = editor(&browser.get(&path).await.text);
-    send(&mut browser, &fields, &path, &[("extra_name", "Our#Own"), ("extra_weight", "2")]).await;
-    assert_eq!(terms(&world, &team, scorer.id).await.terms.weights["Our#Own"].to_string(), "2.00000");
-    assert!(browser.get(&path).await.text.contains("name=\"weight.Our#Own\" value=\"2\""));
-}
+    async fn a_new_name_alone_leaves_every_score_as_it_is() {
+        let world = World::new().await;
+        let (team, mut browser, before) = with_scorer(&world).await;
+        let path = format!("/app/scorers/{}", before.id);
+        let fields = editor(&browser.get(&path).await.text);
+        send(&mut browser, &fields, &path, &[("name", "Forum")]).await;
+        let after = terms(&world, &team, before.id).await;
+        assert_eq!((after.name.as_str(), after.terms.revision), ("Forum", before.terms.revision));
+    }
 
-#[tokio::test]
-async fn a_scorer_is_added_and_removed() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    assert!(browser.get("/app/scorers").await.text.contains("No scorer yet"));
-    let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
-    let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
-    assert_eq!(added.status, StatusCode::SEE_OTHER);
-    let row = &scorers::list(&world.scoring, team.id).await.unwrap()[0];
-    assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
-    assert!(browser.get(added.location()).await.text.contains("Nobody can pass"));
-    let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
-    let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
-    assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
-    browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
-    assert!(scorers::list(&world.scoring, team.id).await.unwrap().is_empty());
+    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again() {
+        let world = World::new().await;
+        let (team, mut browser, scorer) = with_scorer(&world).await;
+        let path = format!("/app/scorers/{}", scorer.id);
+        let mine = editor(&browser.get(&path).await.text);
+        send(&mut browser, &mine, &path, &[("weight.Google", "9")]).await;
+        let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
+        assert_eq!(refused.status, StatusCode::CONFLICT);
+        assert!(refused.text.contains("Somebody else saved this scorer while you were editing"));
+        assert!(refused.text.contains("stored now: 9"), "what they saved stands beside my draft");
+        let stored = terms(&world, &team, scorer.id).await.terms.weights;
+        assert_eq!(
+            (stored["Google"].to_string(), stored["Discord"].to_string()),
+            ("9.00000".into(), "0.51600".into())
+        );
+        let again = send(&mut browser, &editor(&refused.text), &path, &[]).await;
+        assert_eq!(again.status, StatusCode::SEE_OTHER);
+        let stored = terms(&world, &team, scorer.id).await.terms.weights;
+        assert_eq!(
+            (stored["Google"].to_string(), stored["Discord"].to_string()),
+            ("0.52500".into(), "4.00000".into())
+        );
+    }
+
+    async fn a_preview_tells_who_would_pass_and_saves_nothing() {
+        let world = World::new().await;
+        let (team, mut browser, scorer) = with_scorer(&world).await;
+        bring(&world, &team, HOLDER, "Discord", "n1").await;
+        bring(&world, &team, OTHER, "Google", "n2").await;
+        let path = format!("/app/scorers/{}", scorer.id);
+        let fields = editor(&browser.get(&path).await.text);
+        let changed = [("weight.Discord", "21")];
+        let preview = send(&mut browser, &fields, &format!("{path}/preview"), &changed).await;
+        assert_eq!(preview.status, StatusCode::OK);
+        for shown in [
+            "What this draft would change",
+            "2 addresses",
+            "1 (50 %)",
+            "1 begin to pass and 0 no longer pass",
+            "<svg",
+            "value=\"21\"",
+            "stored now: 0.516",
+        ] {
+            assert!(preview.text.contains(shown), "{shown}");
+        }
+        assert_eq!(terms(&world, &team, scorer.id).await, scorer);
+        assert!(preview.text.contains("<span class=\"mono\">Discord</span> 21"), "enough alone");
+    }
+
+    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved() {
+        let world = World::new().await;
+        let (team, mut browser, scorer) = with_scorer(&world).await;
+        let path = format!("/app/scorers/{}", scorer.id);
+        let fields = editor(&browser.get(&path).await.text);
+        for (field, value) in [
+            ("weight.Discord", "1,5"),
+            ("weight.Discord", "-1"),
+            ("threshold", "many"),
+            ("extra_name", "two words"),
+        ] {
+            for to in [path.clone(), format!("{path}/preview")] {
+                let page = send(&mut browser, &fields, &to, &[(field, value)]).await;
+                assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{field}={value} to {to}");
+                assert!(page.text.contains(&format!("value=\"{value}\"")), "{field}: typed text stays");
+            }
+        }
+        assert_eq!(terms(&world, &team, scorer.id).await, scorer);
+    }
+
+    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own() {
+        let world = World::new().await;
+        let (team, mut browser, scorer) = with_scorer(&world).await;
+        let path = format!("/app/scorers/{}", scorer.id);
+        let fields = editor(&browser.get(&path).await.text);
+        send(&mut browser, &fields, &path, &[("extra_name", "Our#Own"), ("extra_weight", "2")]).await;
+        assert_eq!(terms(&world, &team, scorer.id).await.terms.weights["Our#Own"].to_string(), "2.00000");
+        assert!(browser.get(&path).await.text.contains("name=\"weight.Our#Own\" value=\"2\""));
+    }
+
+    async fn a_scorer_is_added_and_removed() {
+        let world = World::new().await;
+        let (team, mut browser) = world.with_owner().await;
+        assert!(browser.get("/app/scorers").await.text.contains("No scorer yet"));
+        let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
+        let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
+        assert_eq!(added.status, StatusCode::SEE_OTHER);
+        let row = &scorers::list(&world.scoring, team.id).await.unwrap()[0];
+        assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
+        assert!(browser.get(added.location()).await.text.contains("Nobody can pass"));
+        let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
+        let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
+        assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
+        browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
+        assert!(scorers::list(&world.scoring, team.id).await.unwrap().is_empty());
+    }
 }
