@@ -43,6 +43,8 @@ pub struct Claim {
     pub nullifier: Nullifier,
     /// The holder.
     pub address: EvmAddress,
+    /// The name of the holder's Stamp; `None` in a claim from before names were kept.
+    pub provider: Option<StampName>,
     /// The holder's credential.
     pub digest: SigningDigest,
     /// When it ends, which is when the holder's credential expires.
@@ -194,6 +196,7 @@ impl Input<'_> {
         Claim {
             nullifier: nullifier.clone(),
             address: self.address,
+            provider: Some(stamp.provider.clone()),
             digest: stamp.digest,
             expires_at: stamp.expires_at,
         }

@@ -25,7 +25,7 @@ use crate::books::{Before, Books};
 use crate::error::{Error, Result};
 
 pub use crate::books::Place;
-pub use ingest::{Outcome, ingest, remove};
+pub use ingest::{Outcome, ingest, ingest_listed, remove};
 pub use many::{Batch, ingest_many};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
@@ -126,8 +126,7 @@ async fn settle_in(
     }
     // A deduplicated Stamp of another address may show an end that this puts off.
     let taken: Vec<Nullifier> = settled.claims.iter().map(|claim| claim.nullifier.clone()).collect();
-    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, &taken).await?;
-    scores::mark_stale(tx, workspace, &others).await?;
+    mark_others(tx, place, &taken).await?;
     let before = Before::read(tx, place).await?;
     let error = live.error();
     let record = record(address, &terms, now, &settled, error.as_deref());
@@ -150,6 +149,14 @@ async fn settle_in(
         score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;
     }
     Ok(Some(record.to_json()))
+}
+
+/// Marks the scores of others who share nullifiers whose claims change: of what an address has and does, nothing
+/// else is in the scores of others.
+async fn mark_others(tx: &mut Tx, place: Place, nullifiers: &[Nullifier]) -> Result<()> {
+    let Place { workspace, scorer, address } = place;
+    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, nullifiers).await?;
+    Ok(scores::mark_stale(tx, workspace, scorer, &others).await?)
 }
 
 async fn terms(store: Store, place: Place) -> Result<Terms> {

@@ -38,6 +38,9 @@ pub enum Error {
     /// The source of activity fails.
     #[error("the source of activity fails")]
     Source(#[source] crate::models::SourceError),
+    /// The path does not take this method; its `Allow` tells which it does.
+    #[error("method not allowed")]
+    MethodNotAllowed,
     /// A parameter is missing or malformed.
     #[error("invalid parameter: {}", .0.name)]
     Parameter(Parameter),
@@ -96,8 +99,8 @@ impl From<DamagedRecord> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            // Another transaction was first.
-            StoreError::Conflict { .. } => Self::Busy,
+            // Another transaction was first: it stored the same, or removed what this one depends on.
+            StoreError::Conflict { .. } | StoreError::Reference => Self::Busy,
             _ if error.is_contended() => Self::Busy,
             StoreError::Unavailable(_) => Self::Unavailable(error),
             other => Self::Internal(Box::new(other)),
@@ -119,6 +122,7 @@ impl Error {
             Self::NoScorer => StatusCode::NOT_FOUND,
             Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
             Self::Source(_) => StatusCode::BAD_GATEWAY,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Parameter(_) | Self::Shape { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Body { status, .. } => *status,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -137,6 +141,7 @@ impl Error {
             Self::InvalidLimit => "Invalid limit.".into(),
             Self::InvalidToken => "Invalid token.".into(),
             Self::Source(_) => "The source of activity does not answer. Try again later.".into(),
+            Self::MethodNotAllowed => "Method Not Allowed".into(),
             Self::Parameter(wrong) => json!([{
                 "type": wrong.kind, "loc": [wrong.place, wrong.name], "msg": wrong.message
             }]),

@@ -1,7 +1,7 @@
 //! Bulk import of credentials, one JSON object on each line.
 //!
-//! Lines are read in blocks; threads check signatures, one transaction stores a block. Blocks are stored
-//! in the order of the file, so that an interrupted import goes on where it stopped, and memory does not
+//! Lines are read in blocks; threads check signatures, few transactions store a block, most often one. Blocks are
+//! stored in the order of the file, so that an interrupted import goes on where it stopped, and memory does not
 //! depend on the length of the file. Running an import twice changes nothing.
 
 mod lines;
@@ -11,6 +11,7 @@ use std::io::{BufRead, Write};
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::SigningDigest;
 use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -39,6 +40,9 @@ pub struct Progress {
     pub unchanged: u64,
     /// Lines that were refused.
     pub rejected: u64,
+    /// The last credential that was stored or there already: an import goes on only where it still is.
+    #[serde(default)]
+    pub last: Option<SigningDigest>,
 }
 
 /// A refused line, as it is reported.
@@ -93,8 +97,9 @@ async fn store_each(
     {
         let Block { content: Lines { numbers, batch, refused }, end_line, end_byte, .. } =
             block.map_err(|error| Error::Internal(error.into()))?;
+        let digests = batch.digests().to_vec();
         let (outcomes, committing) = engine::ingest_many(books, batch, clock.now()).await?;
-        room.send(Stored { numbers, outcomes, refused, end_line, end_byte, committing });
+        room.send(Stored { numbers, digests, outcomes, refused, end_line, end_byte, committing });
     }
     Ok(())
 }
@@ -120,6 +125,8 @@ async fn tell_each(
 struct Stored {
     /// The lines that were believed.
     numbers: Vec<u64>,
+    /// Their digests.
+    digests: Vec<SigningDigest>,
     /// What became of them.
     outcomes: Vec<Outcome>,
     refused: Vec<Refused>,
@@ -133,7 +140,10 @@ impl Stored {
     async fn finish(self, rejects: &mut (dyn Write + Send), done: &mut Progress) -> Result<()> {
         self.committing.await?;
         let mut refused = self.refused;
-        for (line, outcome) in self.numbers.into_iter().zip(self.outcomes) {
+        for ((line, digest), outcome) in self.numbers.into_iter().zip(self.digests).zip(self.outcomes) {
+            if matches!(outcome, Outcome::Accepted | Outcome::Replaced | Outcome::Unchanged) {
+                done.last = Some(digest);
+            }
             match outcome {
                 Outcome::Accepted => done.accepted += 1,
                 Outcome::Replaced => done.replaced += 1,

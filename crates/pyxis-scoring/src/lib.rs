@@ -22,6 +22,6 @@ mod token;
 
 pub use books::Books;
 pub use error::{BoxError, Error, Result};
-pub use limits::{limit_of_models, limit_of_stamps};
+pub use limits::{Ledger, give_back_rest, limit_of_models, limit_of_stamps};
 pub use routes::{PlainScore, SCORE, router};
 pub use state::{Config, Parts, State};

@@ -2,9 +2,13 @@
 //!
 //! Every request is counted in the database before it is answered, alone or in a block that was reserved.
 
+mod gone;
 mod lane;
+mod ledger;
 mod limiter;
 
+pub use gone::give_back_rest;
+pub use ledger::Ledger;
 pub(crate) use limiter::Limiter;
 
 /// Requests in a window of the Stamps endpoints, for a tier and the key's own number in tier 4.

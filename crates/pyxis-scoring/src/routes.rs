@@ -18,8 +18,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 use axum::Router;
-use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::extract::{Path, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -32,7 +32,7 @@ use crate::state::State;
 
 /// Every route of scoring, those of managers among them.
 pub fn router(state: State) -> Router {
-    let mut router = Router::new()
+    let mut stamps = Router::new()
         .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
         .route("/v2/stamps/{scorer_id}/score/{address}/history", get(history::get_history))
         .route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores))
@@ -40,25 +40,27 @@ pub fn router(state: State) -> Router {
             "/v2/stamps/{address}",
             get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
         )
-        .route("/v2/stamps/metadata", get(catalogue::get_catalogue))
-        .route("/v2/models/score/{address}", get(model::get_model_score));
+        .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
+    let mut models = Router::new().route("/v2/models/score/{address}", get(model::get_model_score));
     // A picture is loaded without a key and without CORS: by an <img>.
     let icons = Router::new()
         .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
-        router = router.merge(earlier::router());
+        stamps = stamps.merge(earlier::stamps());
+        models = models.merge(earlier::models());
     }
     // Only the open endpoints are for pages of other origins. With a fallback of its own a path answers
     // their preflights; that of the whole program would come in between.
-    let open = router.method_not_allowed_fallback(method_not_allowed).layer(cors());
+    let stamps = stamps.method_not_allowed_fallback(refuse_method);
+    let models = models.method_not_allowed_fallback(model::refuse_method);
+    let open = stamps.merge(models).layer(cors());
     open.merge(crate::api::router()).merge(icons).with_state(state)
 }
 
-/// The `Allow` header comes from the route.
-async fn method_not_allowed() -> Response {
-    let mut response = json("{\"detail\":\"Method Not Allowed\"}");
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+/// A request that a path does not take is one all the same: its key is looked at first, and it counts. The
+/// `Allow` header comes from the route.
+async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
+    respond(&state, &headers, async |_| Err(Error::MethodNotAllowed)).await
 }
 
 /// Any page may read with a key of its own; only servers write.
@@ -69,6 +71,8 @@ fn cors() -> CorsLayer {
         .allow_headers([X_API_KEY, header::CONTENT_TYPE])
         .expose_headers([
             header::RETRY_AFTER,
+            header::LINK,
+            "deprecation".parse().expect("a header name"),
             "ratelimit-limit".parse().expect("a header name"),
             "ratelimit-remaining".parse().expect("a header name"),
             "ratelimit-reset".parse().expect("a header name"),

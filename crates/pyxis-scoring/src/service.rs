@@ -7,6 +7,7 @@ pub mod catalogue;
 mod error;
 pub mod history_requests;
 pub mod issuers;
+mod lease;
 pub mod models;
 pub mod preview;
 pub mod scorers;

@@ -1,12 +1,10 @@
 //! What every part of scoring shares.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
-use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::Managers;
 use pyxis_store::Store;
@@ -14,7 +12,7 @@ use pyxis_store::audit::AuditKeys;
 use pyxis_store::outbox::Outbox;
 
 use crate::books::Books;
-use crate::limits::Limiter;
+use crate::limits::{Ledger, Limiter};
 use crate::models::{Models, Source};
 
 /// Settings of scoring.
@@ -80,8 +78,6 @@ pub struct Inner {
     activity: Option<Arc<dyn Source>>,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
-    /// Scorers whose scores this node computes anew.
-    pub(crate) rescoring: Mutex<HashSet<ScorerId>>,
 }
 
 impl State {
@@ -101,13 +97,17 @@ impl State {
             entropy,
             config,
             token_key,
-            rescoring: Mutex::default(),
         }))
     }
 
     /// Where the activity of wallets comes from, if not from what was imported.
     pub fn activity(&self) -> Option<&dyn Source> {
         self.activity.as_deref()
+    }
+
+    /// Reserves requests of keys far from their limit from here on, and notes in `ledger` what it lets in.
+    pub fn note_in(&self, ledger: Ledger) {
+        self.limiter.note_in(ledger);
     }
 
     /// Returns once exactly the requests that were let in are counted.

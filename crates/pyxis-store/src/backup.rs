@@ -53,6 +53,7 @@ pub const TABLES: &[&str] = &[
     "api_keys",
     "history_requests",
     "usage_windows",
+    "usage_reservations",
     "issuers",
     "platforms",
     "holders",

@@ -17,6 +17,7 @@ impl FromRow for Claim {
         Ok(Self {
             nullifier: row.take("nullifier")?,
             address: row.take("address")?,
+            provider: row.take("provider")?,
             digest: row.take("digest")?,
             expires_at: row.take("expires_at")?,
         })
@@ -63,7 +64,7 @@ pub async fn of(
     }
     let engine = executor.engine();
     let query = sql(concat!(
-        "SELECT nullifier, address, digest, expires_at FROM claims WHERE scorer_id = ",
+        "SELECT nullifier, address, provider, digest, expires_at FROM claims WHERE scorer_id = ",
         own_scorer!()
     ));
     executor.all(query.bind(workspace).bind(scorer).and_in(engine, "nullifier", nullifiers)).await
@@ -75,7 +76,7 @@ pub async fn of_digest(
     workspace: WorkspaceId,
     digest: &SigningDigest,
 ) -> Result<Vec<Held>, StoreError> {
-    let query = sql("SELECT scorer_id, nullifier, address, digest, expires_at FROM claims \
+    let query = sql("SELECT scorer_id, nullifier, address, provider, digest, expires_at FROM claims \
          WHERE workspace_id = $1 AND digest = $2 ORDER BY scorer_id, nullifier");
     executor.all(query.bind(workspace).bind(digest)).await
 }
@@ -95,6 +96,7 @@ pub async fn take(
             (&claim.nullifier).bind(),
             workspace.bind(),
             claim.address.bind(),
+            claim.provider.as_ref().bind(),
             claim.digest.bind(),
             claim.expires_at.bind(),
             now.bind(),
@@ -103,10 +105,11 @@ pub async fn take(
     let rows: Rows = claims.iter().map(row).collect();
     let touched = tx
         .execute_each(
-            "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, digest, expires_at) \
-             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (scorer_id, nullifier) DO UPDATE \
-             SET address = excluded.address, digest = excluded.digest, expires_at = excluded.expires_at \
-             WHERE claims.address = excluded.address OR claims.expires_at <= $7"
+            "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, provider, digest, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (scorer_id, nullifier) DO UPDATE \
+             SET address = excluded.address, provider = excluded.provider, digest = excluded.digest, \
+             expires_at = excluded.expires_at \
+             WHERE claims.address = excluded.address OR claims.expires_at <= $8"
                 .into(),
             rows,
         )

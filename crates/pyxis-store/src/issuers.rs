@@ -4,7 +4,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
 use crate::db::{row, sql};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, Tx};
 
 row! {
     /// An issuer.
@@ -40,6 +40,19 @@ pub async fn is_listed(
 ) -> Result<bool, StoreError> {
     let query = sql("SELECT created_at FROM issuers WHERE workspace_id = $1 AND did = $2");
     Ok(executor.optional::<(UnixMillis,)>(query.bind(workspace).bind(did)).await?.is_some())
+}
+
+/// Those of some issuers that are listed: until the transaction ends, none of them is taken off the list.
+pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, dids: &[String]) -> Result<Vec<String>, StoreError> {
+    if dids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = tx.engine();
+    let query = sql("SELECT did FROM issuers WHERE workspace_id = $1");
+    let query = query.bind(workspace).and_in(engine, "did", dids).then(" ORDER BY did");
+    let query = if tx.is_sqlite() { query } else { query.then(" FOR KEY SHARE") };
+    let found = tx.all(query).await?;
+    Ok(found.into_iter().map(|(did,)| did).collect())
 }
 
 /// The issuers of a workspace, by DID.

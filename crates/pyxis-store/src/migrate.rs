@@ -39,6 +39,8 @@ const MIGRATIONS: &[Migration] = &[
     migration!(15, "0015_activity_signs"),
     migration!(16, "0016_stamp_digests"),
     migration!(17, "0017_score_places"),
+    migration!(18, "0018_claim_providers"),
+    migration!(19, "0019_usage_reservations"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -143,6 +143,23 @@ async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_worksp
 }
 
 #[tokio::test]
+async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
+    let (_directory, connection) = migrated().await;
+    let recorder = Recorder::default();
+    let (r, ws) = (&recorder, WorkspaceId::new(UnixMillis(0), &SeededEntropy::new(1)));
+    let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(); 20_000];
+    let _ = claims::of(r, ws, "1".parse().unwrap(), &nullifiers).await;
+    let _ = stamps::others_with_nullifiers(r, ws, EvmAddress([0; 20]), &nullifiers).await;
+    let _ = holders::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
+    for text in recorder.0.into_inner().unwrap() {
+        let steps = plan(&connection, &text);
+        let scans: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
+        assert_eq!(scans.len(), 1, "{text}\n{steps:#?}");
+        assert!(scans[0].starts_with("SCAN json_each"), "{text}\n{steps:#?}");
+    }
+}
+
+#[tokio::test]
 async fn a_request_for_a_score_is_three_index_reads() {
     let (_directory, connection) = migrated().await;
     let first = statements().await.swap_remove(0);

@@ -26,10 +26,9 @@ const LOCK: &str = "revocation";
 
 /// Revokes a credential, stored or not; whether it was not revoked before.
 ///
-/// It waits for transactions that asked [`revoked_among`] for the same digest, and so sees the Stamp that
-/// such a one stores.
+/// It waits for transactions that asked [`revoked_among`], and so sees the Stamp that such a one stores.
 pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &RevocationRow) -> Result<bool, StoreError> {
-    locks::hold(tx, LOCK, workspace, [&new.digest[..]]).await?;
+    locks::hold_all(tx, LOCK, workspace).await?;
     let query = sql("INSERT INTO revocations (workspace_id, digest, revoked_at, revoked_by, reason) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING")
     .bind(workspace)
@@ -40,7 +39,8 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &RevocationRow) ->
     Ok(tx.execute(query).await? == 1)
 }
 
-/// Which of some credentials are revoked. None of the others can be until the transaction ends.
+/// Which of some credentials are revoked. None of the others can be until the transaction ends. Those who ask do not
+/// wait for each other, however many credentials they bring.
 pub async fn revoked_among(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -49,7 +49,7 @@ pub async fn revoked_among(
     if digests.is_empty() {
         return Ok(Vec::new());
     }
-    locks::hold(tx, LOCK, workspace, digests.iter().map(|digest| &digest[..])).await?;
+    locks::share(tx, LOCK, workspace).await?;
     let query = sql("SELECT digest FROM revocations WHERE workspace_id = $1");
     let engine = tx.engine();
     let found = tx.all(query.bind(workspace).and_in(engine, "digest", digests)).await?;

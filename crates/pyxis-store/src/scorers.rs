@@ -20,7 +20,8 @@ row! {
         name: String,
         /// The score needed to pass.
         threshold: Decimal,
-        /// Rises with every change of weights or threshold.
+        /// Rises with every change of weights or threshold, from 1. One that was removed has 0 as long as there is
+        /// anything left of it, and is found by nothing here.
         revision: i64,
         /// Creation.
         created_at: UnixMillis,
@@ -31,7 +32,7 @@ row! {
 /// workspace beside it PostgreSQL, before it has statistics, may prefer to read every row of both.
 macro_rules! own_scorer {
     () => {
-        "(SELECT id FROM scorers WHERE workspace_id = $1 AND id = $2)"
+        "(SELECT id FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision > 0)"
     };
 }
 pub(crate) use own_scorer;
@@ -70,15 +71,21 @@ pub async fn find(
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<Option<ScorerRow>, StoreError> {
-    let query =
-        sql(concat!("SELECT ", scorer_columns!(), " FROM scorers WHERE workspace_id = $1 AND id = $2"));
+    let query = sql(concat!(
+        "SELECT ",
+        scorer_columns!(),
+        " FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision > 0"
+    ));
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
 /// The scorers of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerRow>, StoreError> {
-    let query =
-        sql(concat!("SELECT ", scorer_columns!(), " FROM scorers WHERE workspace_id = $1 ORDER BY id"));
+    let query = sql(concat!(
+        "SELECT ",
+        scorer_columns!(),
+        " FROM scorers WHERE workspace_id = $1 AND revision > 0 ORDER BY id"
+    ));
     executor.all(query.bind(workspace)).await
 }
 
@@ -92,7 +99,7 @@ pub async fn terms(
     let query =
         sql("SELECT scorers.revision, scorers.threshold, scorer_weights.provider, scorer_weights.weight \
          FROM scorers LEFT JOIN scorer_weights ON scorer_weights.scorer_id = scorers.id \
-         WHERE scorers.workspace_id = $1 AND scorers.id = $2");
+         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0");
     let lines: Vec<Line> = executor.all(query.bind(workspace).bind(id)).await?;
     let head = lines.first().map(|(revision, threshold, ..)| (*revision, *threshold));
     let weights = lines.into_iter().filter_map(|(_, _, provider, weight)| Some((provider?, weight?)));
@@ -106,7 +113,7 @@ pub async fn rename(
     id: ScorerId,
     name: &str,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE scorers SET name = $1 WHERE workspace_id = $2 AND id = $3");
+    let query = sql("UPDATE scorers SET name = $1 WHERE workspace_id = $2 AND id = $3 AND revision > 0");
     Ok(executor.execute(query.bind(name).bind(workspace).bind(id)).await? == 1)
 }
 
@@ -119,7 +126,7 @@ pub async fn set_terms(
     terms: &Terms,
 ) -> Result<Option<i64>, StoreError> {
     let raise = sql("UPDATE scorers SET threshold = $1, revision = revision + 1 WHERE workspace_id = $2 \
-         AND id = $3 AND revision = $4 RETURNING revision");
+         AND id = $3 AND revision = $4 AND revision > 0 RETURNING revision");
     let query = raise.bind(terms.threshold).bind(workspace).bind(id).bind(terms.revision);
     let Some((revision,)) = tx.returning(query).await?.pop() else { return Ok(None) };
     let forget = sql("DELETE FROM scorer_weights WHERE scorer_id = $1");
@@ -128,14 +135,58 @@ pub async fn set_terms(
     Ok(Some(revision))
 }
 
-/// Removes a scorer with its scores, history and claims; whether it existed.
+/// Removes a scorer; whether it existed. What it scored stays for [`clear`] to remove.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<bool, StoreError> {
-    let query = sql("DELETE FROM scorers WHERE workspace_id = $1 AND id = $2");
+    let query = sql("UPDATE scorers SET revision = 0 WHERE workspace_id = $1 AND id = $2 AND revision > 0");
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
+}
+
+/// Removed scorers of which something is left.
+pub async fn removed(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerId>, StoreError> {
+    let query = sql("SELECT id FROM scorers WHERE workspace_id = $1 AND revision = 0 ORDER BY id");
+    let found = executor.all(query.bind(workspace)).await?;
+    Ok(found.into_iter().map(|(id,)| id).collect())
+}
+
+/// A piece of what a removed scorer scored. Others wait while it is deleted, so it is not large.
+macro_rules! piece {
+    ($table:literal, $key:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE scorer_id = (SELECT id FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision = 0) \
+             AND (",
+            $key,
+            ") IN (SELECT ",
+            $key,
+            " FROM ",
+            $table,
+            " WHERE scorer_id = $2 ORDER BY ",
+            $key,
+            " LIMIT 2000)"
+        )
+    };
+}
+
+/// Deletes a piece of what a removed scorer scored, in the end its row; whether there may be more.
+pub async fn clear(tx: &mut Tx, workspace: WorkspaceId, id: ScorerId) -> Result<bool, StoreError> {
+    for piece in [
+        piece!("scores", "address"),
+        piece!("score_history", "address, computed_at"),
+        piece!("claims", "nullifier"),
+    ] {
+        if tx.execute(sql(piece).bind(workspace).bind(id)).await? > 0 {
+            return Ok(true);
+        }
+    }
+    // With what came in meanwhile by transactions that knew the scorer.
+    let query = sql("DELETE FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision = 0");
+    tx.execute(query.bind(workspace).bind(id)).await?;
+    Ok(false)
 }
 
 async fn insert_weights(

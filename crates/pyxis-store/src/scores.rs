@@ -151,8 +151,12 @@ pub async fn mark_in_history(
     address: EvmAddress,
     computed_at: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let touched = store.execute_all(make_history(workspace, scorer, address, computed_at)).await?;
-    Ok(touched.first() == Some(&1))
+    match store.execute_all(make_history(workspace, scorer, address, computed_at)).await {
+        Ok(touched) => Ok(touched.first() == Some(&1)),
+        // The scorer went meanwhile, and the score with it.
+        Err(StoreError::Reference) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The same of a score whose address is locked.
@@ -188,19 +192,24 @@ fn make_history(
     vec![mark, keep]
 }
 
-/// Notes that something changed which scores of some addresses depend on, in every scorer.
+/// Notes that something changed which the scores of some addresses in a scorer depend on.
 pub async fn mark_stale(
     tx: &mut Tx,
     workspace: WorkspaceId,
+    scorer: ScorerId,
     addresses: &[EvmAddress],
 ) -> Result<(), StoreError> {
     // One by one in their order, so that two transactions do not wait for each other in a circle.
     let mut addresses = addresses.to_vec();
     addresses.sort_unstable();
-    let row = |address: &EvmAddress| vec![true.bind(), workspace.bind(), address.bind(), false.bind()];
+    let row = |address: &EvmAddress| {
+        vec![true.bind(), workspace.bind(), scorer.bind(), address.bind(), false.bind()]
+    };
     let rows: Rows = addresses.iter().map(row).collect();
     tx.execute_each(
-        "UPDATE scores SET stale = $1 WHERE workspace_id = $2 AND address = $3 AND stale = $4".into(),
+        "UPDATE scores SET stale = $1 WHERE workspace_id = $2 AND scorer_id = $3 AND address = $4 \
+         AND stale = $5"
+            .into(),
         rows,
     )
     .await?;

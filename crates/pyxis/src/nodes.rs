@@ -13,8 +13,8 @@ use pyxis_core::id::NodeId;
 
 /// The presence of this process; it ends with this value, or with the process.
 pub struct Present {
-    #[expect(dead_code, reason = "the lock lives as long as the open file")]
-    lock: File,
+    /// The file; its content is the node's to write.
+    pub file: File,
     /// Nodes that were here and are dead.
     pub gone: Vec<Gone>,
 }
@@ -24,8 +24,8 @@ pub struct Gone {
     /// The node.
     pub id: NodeId,
     path: PathBuf,
-    #[expect(dead_code, reason = "the lock lives as long as the open file")]
-    lock: File,
+    /// What it left.
+    pub file: File,
 }
 
 /// Takes the place of `node` in the data directory, and finds who died there.
@@ -33,19 +33,19 @@ pub fn enter(data_dir: &Path, node: NodeId) -> Result<Present> {
     let directory = data_dir.join("nodes");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(node.to_string());
-    let lock = take(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = take(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut gone = Vec::new();
     for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
         let named = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
         let Some(id) = named.filter(|id| *id != node) else { continue };
         // Gone in between: another server has settled it.
-        let Ok(lock) = File::options().write(true).open(&path) else { continue };
-        if lock.try_lock().is_ok() {
-            gone.push(Gone { id, path, lock });
+        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
+        if file.try_lock().is_ok() {
+            gone.push(Gone { id, path, file });
         }
     }
-    Ok(Present { lock, gone })
+    Ok(Present { file, gone })
 }
 
 /// A file appears under its name only when it is locked, so that no other server finds it free.
@@ -70,6 +70,8 @@ impl Present {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use pyxis_core::clock::UnixMillis;
     use pyxis_core::entropy::SeededEntropy;
 
@@ -97,6 +99,19 @@ mod tests {
         third.settled();
         assert_eq!(ids(&enter(5)), [node(4)]);
         drop(second);
+    }
+
+    #[test]
+    fn what_a_node_wrote_is_found_when_it_is_dead() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = enter(directory.path(), node(1)).unwrap();
+        let mut writing = first.file.try_clone().unwrap();
+        writing.write_all(b"so far").unwrap();
+        drop((first, writing));
+        let mut found = String::new();
+        let mut second = enter(directory.path(), node(2)).unwrap();
+        second.gone[0].file.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "so far");
     }
 
     #[test]

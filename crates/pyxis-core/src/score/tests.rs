@@ -41,6 +41,7 @@ fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
     Claim {
         nullifier: nullifier.parse().unwrap(),
         address: wallet(holder),
+        provider: Some(name("A")),
         digest: [holder; 32],
         expires_at: day(until),
     }

@@ -39,6 +39,8 @@ pub(super) struct Shown {
     passing_score: bool,
     threshold: Decimal,
     stamps: Vec<Item>,
+    /// What is wrong with Stamps that cannot be read, and so do not count.
+    damaged: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -117,6 +119,7 @@ pub(super) async fn show(
         passing_score: found.passing,
         threshold: found.scorer.threshold,
         stamps: found.stamps.into_iter().map(item).collect(),
+        damaged: found.damaged,
     }))
 }
 

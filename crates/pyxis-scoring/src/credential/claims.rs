@@ -95,11 +95,23 @@ fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
 
 /// The date `field`, which must be there.
 pub(super) fn date(object: &Object<'_>, field: &str) -> Result<UnixMillis, Rejection> {
-    let text = object.text(field)?;
-    Some(text)
-        .filter(|text| is_rfc3339(text))
-        .and_then(UnixMillis::parse_rfc3339)
-        .ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
+    moment(object.text(field)?).ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
+}
+
+/// A moment of the forms that are taken, without what is below a millisecond. What is behind the last second that the
+/// library shows is that second: credentials that never expire end on the last day of the year 9999.
+fn moment(text: &str) -> Option<UnixMillis> {
+    if !is_rfc3339(text) {
+        return None;
+    }
+    let last = UnixMillis(jiff::Timestamp::MAX.as_second() * 1000);
+    UnixMillis::parse_rfc3339(text).or_else(|| is_behind_the_end(text).then_some(last)).map(|at| at.min(last))
+}
+
+/// Whether a text that cannot be read is of the year 9999 and has no other fault: then it can be read a year earlier.
+fn is_behind_the_end(text: &str) -> bool {
+    let earlier = text.strip_prefix("9999-").map(|rest| format!("9998-{rest}"));
+    earlier.is_some_and(|earlier| UnixMillis::parse_rfc3339(&earlier).is_some())
 }
 
 /// Whether `text` has the form of RFC 3339: the parser also reads other forms of ISO 8601.
@@ -131,14 +143,19 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_rfc_3339_and_no_others() {
-        for text in [
-            "2024-01-18T15:20:18.055Z",
-            "2025-11-20T13:12:09.615116194Z",
-            "2026-02-18T13:12:09Z",
-            "2026-02-18T13:12:09+02:00",
+        for (text, shown) in [
+            ("2024-01-18T15:20:18.055Z", "2024-01-18T15:20:18.055Z"),
+            ("2025-11-20T13:12:09.615116194Z", "2025-11-20T13:12:09.615Z"),
+            ("2026-02-18T13:12:09Z", "2026-02-18T13:12:09.000Z"),
+            ("2026-02-18T13:12:09+02:00", "2026-02-18T11:12:09.000Z"),
+            ("2026-02-18T13:12:09.000999Z", "2026-02-18T13:12:09.000Z"),
+            ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"),
+            // A leap second is the one before: there is no other place for it.
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"),
+            ("0000-01-01T00:00:00+01:00", "-000001-12-31T23:00:00.000Z"),
         ] {
-            assert!(is_rfc3339(text), "{text}");
-            assert!(UnixMillis::parse_rfc3339(text).is_some(), "{text}");
+            assert_eq!(moment(text).map(UnixMillis::to_rfc3339).as_deref(), Some(shown), "{text}");
         }
         for text in [
             "",
@@ -152,9 +169,46 @@ mod tests {
             "2026-02-18T13:12:09+0200",
             "2026-02-18T13:12:09Z[Europe/Berlin]",
             "+002026-02-18T13:12:09Z",
+            "-002026-02-18T13:12:09Z",
+            "10000-01-01T00:00:00Z",
             "2026-02-18T13:12:0\u{663}Z",
+            // XML Schema, which credentials of version 1 refer to, knows capitals only.
+            "2026-02-18t13:12:09Z",
+            "2026-02-18T13:12:09z",
         ] {
             assert!(!is_rfc3339(text), "{text}");
+            assert_eq!(moment(text), None, "{text}");
+        }
+        for text in
+            ["2023-02-29T00:00:00Z", "2026-02-18T24:00:00Z", "2026-02-18T13:12:61Z", "0000-00-00T00:00:00Z"]
+        {
+            assert_eq!(moment(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_behind_the_end_of_time_is_its_last_second() {
+        let shown = |text| moment(text).map(UnixMillis::to_rfc3339);
+        assert_eq!(shown("9999-12-30T21:59:59.5Z").as_deref(), Some("9999-12-30T21:59:59.500Z"));
+        for text in [
+            "9999-12-30T22:00:00.5Z",
+            "9999-12-30T22:00:01Z",
+            "9999-12-31T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+            "9999-12-31T23:59:59.999999999Z",
+            "9999-12-31T23:59:59-12:00",
+            "9999-12-31T23:59:59+14:00",
+        ] {
+            assert_eq!(shown(text).as_deref(), Some("9999-12-30T22:00:00.000Z"), "{text}");
+        }
+        for text in [
+            "9999-02-29T00:00:00Z",
+            "9999-12-32T00:00:00Z",
+            "9999-13-01T00:00:00Z",
+            "9999-12-31T24:00:00Z",
+            "9999-12-31T23:59:59+99:00",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
         }
     }
 }

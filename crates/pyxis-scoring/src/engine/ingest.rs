@@ -6,7 +6,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::Stamp;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
+use pyxis_store::{Tx, claims, holders, issuers, revocations, scores, stamps};
 
 use super::live::Live;
 use super::{Place, nullifiers, settle_in, undisturbed};
@@ -45,6 +45,33 @@ pub async fn ingest(
             tx.commit().await?;
         }
         Ok(outcomes)
+    })
+    .await
+}
+
+/// The same for credentials whose issuers were looked up a while ago; `None` for one whose issuer has been taken off
+/// the list since: once that has been answered, nothing more of theirs comes in.
+pub async fn ingest_listed(
+    books: &Books,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    credentials: &[Verified],
+    now: UnixMillis,
+) -> Result<Vec<Option<Outcome>>> {
+    let mut dids: Vec<String> = credentials.iter().map(|credential| credential.issuer.clone()).collect();
+    dids.sort_unstable();
+    dids.dedup();
+    undisturbed(|| async {
+        let mut tx = books.begin().await?;
+        let listed = issuers::hold(&mut tx, workspace, &dids).await?;
+        let is_listed = |credential: &&Verified| listed.contains(&credential.issuer);
+        let believed: Vec<Verified> = credentials.iter().filter(is_listed).cloned().collect();
+        let outcomes = ingest_in(books, &mut tx, workspace, address, &believed, now).await?;
+        let Some(outcomes) = outcomes else { return Ok(None) };
+        tx.commit().await?;
+        let mut outcomes = outcomes.into_iter();
+        let outcome = |credential: &Verified| if is_listed(&credential) { outcomes.next() } else { None };
+        Ok(Some(credentials.iter().map(outcome).collect()))
     })
     .await
 }
@@ -124,14 +151,9 @@ impl<'a> Arrival<'a> {
             }
             outcomes.push(place_one(tx, workspace, &mut stored, credential, now).await?);
         }
-        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced)) {
-            let brought: Vec<Nullifier> =
-                credentials.iter().flat_map(|credential| credential.nullifiers.clone()).collect();
-            if !settle_known(books, tx, workspace, address, &brought, now).await? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(outcomes))
+        let changed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced));
+        let settled = !changed || settle_known(books, tx, workspace, address, now).await?;
+        Ok(settled.then_some(outcomes))
     }
 }
 
@@ -191,14 +213,12 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
     }
 }
 
-/// Settles the scores of an address whose Stamps changed, in the scorers that know it, and marks those of
-/// others that show something of it; `false`: begin again.
+/// Settles the scores of an address whose Stamps changed, in the scorers that know it; `false`: begin again.
 pub(super) async fn settle_known(
     books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
-    changed: &[Nullifier],
     now: UnixMillis,
 ) -> Result<bool> {
     let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
@@ -206,48 +226,51 @@ pub(super) async fn settle_known(
         let live = Live::read(&mut *tx, workspace, address, now).await?;
         for scorer in scorers {
             let place = Place { workspace, scorer, address };
-            if settle_in(books, tx, place, &live, now, false).await?.is_none() {
-                return Ok(false);
+            match settle_in(books, tx, place, &live, now, false).await {
+                // It was removed, and what it scored is on its way out.
+                Ok(Some(_)) | Err(Error::NoScorer) => {}
+                Ok(None) => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
     }
-    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, changed).await?;
-    scores::mark_stale(tx, workspace, &others).await?;
     Ok(true)
 }
 
-/// Removes a Stamp for its holder; whether there was one. Claims stay until the credential would have
-/// expired: one credential must not hop between wallets.
+/// Removes Stamps for their holder, all of them or none; how many were there. Claims stay until the credential would
+/// have expired: one credential must not hop between wallets.
 pub async fn remove(
     books: &Books,
     workspace: WorkspaceId,
     address: EvmAddress,
-    provider: &StampName,
+    providers: &[StampName],
     now: UnixMillis,
-) -> Result<bool> {
+) -> Result<u32> {
     undisturbed(|| async {
         let mut tx = books.begin().await?;
         if !holders::lock(&mut tx, workspace, address).await? {
-            return Ok(Some(false));
+            return Ok(Some(0));
         }
         let stamps::Readable { stamps: stored, .. } = stamps::all_of(&mut tx, workspace, address).await?;
         let all: Vec<Stamp> = stored.iter().cloned().map(Stamp::from).collect();
         claims::lock(&mut tx, workspace, nullifiers(&all)).await?;
-        // One that cannot be read is not among them.
-        let stamp = stored.into_iter().find(|stamp| stamp.provider == *provider);
-        let was_there = match &stamp {
-            Some(stamp) => stamps::remove(&mut tx, workspace, stamp).await?,
-            None => stamps::discard(&mut tx, workspace, address, provider).await?,
-        };
-        if !was_there {
-            return Ok(Some(false));
+        let mut removed = 0;
+        for provider in providers {
+            // One that cannot be read is not among them.
+            let was_there = match stored.iter().find(|stamp| stamp.provider == *provider) {
+                Some(stamp) => stamps::remove(&mut tx, workspace, stamp).await?,
+                None => stamps::discard(&mut tx, workspace, address, provider).await?,
+            };
+            removed += u32::from(was_there);
         }
-        let changed = stamp.map_or_else(Vec::new, |stamp| stamp.nullifiers);
-        if !settle_known(books, &mut tx, workspace, address, &changed, now).await? {
+        if removed == 0 {
+            return Ok(Some(0));
+        }
+        if !settle_known(books, &mut tx, workspace, address, now).await? {
             return Ok(None);
         }
         tx.commit().await?;
-        Ok(Some(true))
+        Ok(Some(removed))
     })
     .await
 }

@@ -1,4 +1,4 @@
-//! Credentials of many addresses in one transaction, as an import brings them.
+//! Credentials of many addresses in few transactions, as an import brings them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,11 +10,15 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::stamps::Many;
 use pyxis_store::{Committing, Tx, claims, holders, revocations, stamps};
 
-use super::ATTEMPTS;
 use super::ingest::{Arrival, Outcome, new_stamp};
+use super::{ATTEMPTS, undisturbed};
 use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
+
+/// Addresses that are known already and get their credentials in one transaction. Whoever changes one of them waits for
+/// it, and where they have more than 256 nullifiers together, so does whoever computes any score of the workspace.
+const AT_ONCE: usize = 64;
 
 /// What becomes of each credential, as far as it is known.
 type Outcomes = Vec<Option<Outcome>>;
@@ -50,6 +54,11 @@ impl Batch {
         batch
     }
 
+    /// What the issuers signed, in the order of the credentials.
+    pub fn digests(&self) -> &[SigningDigest] {
+        &self.digests
+    }
+
     /// The newest credential of each address and name; no address is known yet. Who never was scored holds no claim,
     /// so nothing that others show changes.
     fn as_new(&self, indexes: &[usize], mut outcomes: Outcomes) -> New {
@@ -77,33 +86,52 @@ impl Batch {
     }
 }
 
-/// Stores a batch, all or nothing; what became of each, once the commit is durable that comes with it.
+/// Stores a batch; what became of each, once the commit is durable that comes with it. Where it fails, some may be
+/// stored all the same.
 ///
-/// Addresses that are new, which in an import most are, take a short way: nobody has scored them, so
-/// there is nothing to settle. The others go as if each had come by itself at `now`.
+/// Addresses that are new, which in an import most are, take a short way, all at once: nobody has scored them, so
+/// there is nothing to settle. The others go as if each had come by itself at `now`, a few in each transaction.
 pub async fn ingest_many(
     books: &Books,
     mut batch: Batch,
     now: UnixMillis,
 ) -> Result<(Vec<Outcome>, Committing)> {
+    let (mut outcomes, mut committing) = all_new(books, &mut batch).await?;
+    let known: Vec<_> = by_address(&batch.credentials, &outcomes).into_iter().collect();
+    for some in known.chunks(AT_ONCE) {
+        let (found, later) = undisturbed(|| async {
+            let mut tx = books.begin().await?;
+            let Some(found) = known_in(books, &mut tx, &batch, some, now).await? else { return Ok(None) };
+            Ok(Some((found, tx.commit_ahead().await?)))
+        })
+        .await?;
+        for (index, outcome) in found {
+            outcomes[index] = Some(outcome);
+        }
+        // Never durable without those before.
+        committing = later;
+    }
+    let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Unchanged));
+    Ok((outcomes.collect(), committing))
+}
+
+/// Stores the credentials of addresses that are new. Of those of the others it is not known yet what becomes of them.
+async fn all_new(books: &Books, batch: &mut Batch) -> Result<(Outcomes, Committing)> {
     for _ in 0..ATTEMPTS {
         let mut tx = books.begin().await?;
-        match all_in(books, &mut tx, &mut batch, now).await {
-            Ok(Some(outcomes)) => {
-                let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Unchanged));
-                return Ok((outcomes.collect(), tx.commit_ahead().await?));
-            }
+        match new_in(&mut tx, batch).await {
+            Ok(outcomes) => return Ok((outcomes, tx.commit_ahead().await?)),
             // One of the addresses became known meanwhile, or another transaction was in the way.
-            Ok(None) | Err(Error::Busy) => {}
+            Err(Error::Busy) => {}
             Err(error) => return Err(error),
         }
     }
     Err(Error::Busy)
 }
 
-async fn all_in(books: &Books, tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Option<Outcomes>> {
+async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
     let revoked = revocations::revoked_among(tx, batch.workspace, &batch.digests).await?;
-    let known = holders::lock_known(tx, batch.workspace, &batch.addresses).await?;
+    let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
     let all_new = batch.all_new.take();
     if revoked.is_empty()
@@ -111,44 +139,54 @@ async fn all_in(books: &Books, tx: &mut Tx, batch: &mut Batch, now: UnixMillis) 
         && let Some(New { stamps, outcomes }) = all_new
     {
         stamps::insert_many(tx, stamps).await?;
-        return Ok(Some(outcomes));
+        return Ok(outcomes);
     }
-    let known: HashSet<EvmAddress> = known.into_iter().collect();
-    some_in(books, tx, batch, &revoked, &known, now).await
-}
-
-/// The same where some are revoked, or of addresses that are known, which are locked.
-async fn some_in(
-    books: &Books,
-    tx: &mut Tx,
-    batch: &Batch,
-    revoked: &[SigningDigest],
-    known: &HashSet<EvmAddress>,
-    now: UnixMillis,
-) -> Result<Option<Outcomes>> {
-    let credentials = &batch.credentials;
-    let mut outcomes = first_of_each_digest(credentials);
-    for (credential, outcome) in credentials.iter().zip(&mut outcomes) {
-        if revoked.contains(&credential.digest) {
+    let mut outcomes = first_of_each_digest(&batch.credentials);
+    for (digest, outcome) in batch.digests.iter().zip(&mut outcomes) {
+        if revoked.contains(digest) {
             *outcome = Some(Outcome::Revoked);
         }
     }
-    let (known, new): (Vec<_>, Vec<_>) =
-        by_address(credentials, &outcomes).into_iter().partition(|(address, _)| known.contains(address));
-    let new: Vec<usize> = new.into_iter().flat_map(|(_, indexes)| indexes).collect();
-    let New { stamps, mut outcomes } = batch.as_new(&new, outcomes);
+    let known: HashSet<EvmAddress> = known.into_iter().collect();
+    let mut new = by_address(&batch.credentials, &outcomes);
+    new.retain(|address, _| !known.contains(address));
+    let new: Vec<usize> = new.into_values().flatten().collect();
+    if new.is_empty() {
+        return Ok(outcomes);
+    }
+    let New { stamps, outcomes } = batch.as_new(&new, outcomes);
     stamps::insert_many(tx, stamps).await?;
+    Ok(outcomes)
+}
+
+/// Stores credentials of addresses that are known; what became of each. `None`: begin again.
+async fn known_in(
+    books: &Books,
+    tx: &mut Tx,
+    batch: &Batch,
+    known: &[(EvmAddress, Vec<usize>)],
+    now: UnixMillis,
+) -> Result<Option<Vec<(usize, Outcome)>>> {
+    let Batch { workspace, credentials, digests, .. } = batch;
+    let indexes = known.iter().flat_map(|(_, indexes)| indexes);
+    let wanted: Vec<SigningDigest> = indexes.map(|index| digests[*index]).collect();
+    // Some may have been revoked since.
+    let revoked = revocations::revoked_among(tx, *workspace, &wanted).await?;
+    let addresses: Vec<EvmAddress> = known.iter().map(|(address, _)| *address).collect();
+    holders::lock_known(tx, *workspace, &addresses).await?;
+    let mut outcomes = Vec::with_capacity(wanted.len());
     let mut arrivals = Vec::with_capacity(known.len());
     for (address, indexes) in known {
-        let theirs = indexes.iter().map(|index| &credentials[*index]).collect();
-        arrivals.push((indexes, Arrival::read(tx, batch.workspace, address, theirs).await?));
+        let (gone, good): (Vec<usize>, Vec<usize>) =
+            indexes.iter().partition(|index| revoked.contains(&digests[**index]));
+        outcomes.extend(gone.into_iter().map(|index| (index, Outcome::Revoked)));
+        let theirs = good.iter().map(|index| &credentials[*index]).collect();
+        arrivals.push((good, Arrival::read(tx, *workspace, *address, theirs).await?));
     }
-    claims::lock(tx, batch.workspace, touched(&arrivals)).await?;
+    claims::lock(tx, *workspace, touched(&arrivals)).await?;
     for (indexes, arrival) in arrivals {
         let Some(found) = arrival.store(books, tx, now).await? else { return Ok(None) };
-        for (index, outcome) in indexes.into_iter().zip(found) {
-            outcomes[index] = Some(outcome);
-        }
+        outcomes.extend(indexes.into_iter().zip(found));
     }
     Ok(Some(outcomes))
 }

@@ -10,7 +10,7 @@ use pyxis_store::stamps::StampRow;
 use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::ingest::settle_known;
-use super::{nullifiers, undisturbed};
+use super::{Place, mark_others, nullifiers, undisturbed};
 use crate::books::Books;
 use crate::error::Result;
 
@@ -79,17 +79,22 @@ async fn take_out(
     release(tx, workspace, &held).await?;
     let left = left_by_renewals(tx, workspace, stamp).await?;
     release(tx, workspace, &left).await?;
-    settle_known(books, tx, workspace, stamp.address, &stamp.nullifiers, now).await
+    settle_known(books, tx, workspace, stamp.address, now).await
 }
 
-/// The holder's other claims on what the Stamp proves. They stand on credentials that this one replaced and
-/// that would have lasted longer: with the current one gone, they must not outlive it.
+/// The holder's other claims on what the Stamp proves, by its name. They stand on credentials that this one
+/// replaced and that would have lasted longer: with the current one gone, they must not outlive it. By another
+/// name they stand on a credential that its issuer did not revoke, stored or not. Where no name is known, any may
+/// be meant.
 async fn left_by_renewals(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<Vec<Held>> {
     let mut left = Vec::new();
     for scorer in scores::scorers_of(&mut *tx, workspace, stamp.address).await? {
         let claims = claims::of(&mut *tx, workspace, scorer, &stamp.nullifiers).await?;
-        let own = claims.into_iter().filter(|claim| claim.address == stamp.address);
-        left.extend(own.map(|claim| Held { scorer, claim }));
+        let renewed = claims.into_iter().filter(|claim| {
+            claim.address == stamp.address
+                && claim.provider.as_ref().is_none_or(|provider| *provider == stamp.provider)
+        });
+        left.extend(renewed.map(|claim| Held { scorer, claim }));
     }
     Ok(left)
 }
@@ -112,16 +117,20 @@ async fn release_left(
     let touched: Vec<Nullifier> = nullifiers(&all).chain(&left).cloned().collect();
     claims::lock(tx, workspace, &touched).await?;
     release(tx, workspace, &held).await?;
-    settle_known(books, tx, workspace, address, &left, now).await
+    settle_known(books, tx, workspace, address, now).await
 }
 
-/// Ends claims. Where the holder has another live Stamp with the nullifier, settling claims it again.
+/// Ends claims: others who share their nullifiers may have them now. Where the holder has another live Stamp with the
+/// nullifier, settling claims it again.
 ///
 /// One that is not there any more no longer stands on the credential: until its nullifier was locked it may
 /// have ended and been taken by another address, or been extended by another Stamp of the holder.
 async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[Held]) -> Result<()> {
     for held in held {
-        claims::release(&mut *tx, workspace, held).await?;
+        if claims::release(&mut *tx, workspace, held).await? {
+            let place = Place { workspace, scorer: held.scorer, address: held.claim.address };
+            mark_others(tx, place, std::slice::from_ref(&held.claim.nullifier)).await?;
+        }
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ use crate::engine::Batch;
 const BLOCK: usize = 512;
 /// Bytes after which a block ends early.
 const BLOCK_BYTES: usize = 4 * 1024 * 1024;
+/// What some programs put before the first byte of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A piece of the file.
 pub(super) struct Block<T> {
@@ -137,6 +139,10 @@ fn read_blocks(
             }
             line_number += 1;
             byte += taken;
+            // Of one that was cut, nothing may be taken away: it must stay too long.
+            if line_number == 1 && line.len() < lines::TOO_LONG && line.starts_with(BYTE_ORDER_MARK) {
+                line.drain(..BYTE_ORDER_MARK.len());
+            }
             length += line.len();
             if !line.trim_ascii().is_empty() {
                 items.push((line_number, line));

@@ -1,8 +1,8 @@
 //! The requests of one key in one window, as this process knows them.
 //!
 //! Near the limit every request waits for its count. Far from it a lane reserves requests in the database
-//! before it spends them, so that hardly anybody waits and a crash cannot forget what was let in: at worst
-//! the window stays a block too strict.
+//! before it spends them, so that hardly anybody waits. It notes each that it spends, so that what it did not
+//! spend can be given back when it is gone, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use pyxis_store::StoreError;
 use pyxis_store::usage::Counted;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
+
+use super::ledger::{Ledger, Slot};
 
 /// How many times itself a reservation leaves in the window. Another process refuses too early, for what is reserved
 /// here and not spent, only if all of this is used up within the [`LIFE`] of the block.
@@ -39,10 +41,11 @@ pub(super) enum Place {
 pub(super) enum Step {
     /// These wait to be counted.
     Count(Waiting),
-    /// So many are to be reserved, if the window then holds this at most.
-    Reserve { requests: i64, within: i64 },
-    /// So many were reserved and are not needed.
-    GiveBack(i64),
+    /// So many are to be reserved in a slot, if the window then holds this at most. None, and no slot, to hear only
+    /// how many it holds.
+    Reserve { slot: Option<i64>, requests: i64, within: i64 },
+    /// What is reserved in a slot is not needed, but for so many.
+    GiveBack { slot: i64, spent: i64 },
     /// Nothing until then, or until the lane wakes its worker.
     Rest(Instant),
     /// Nothing ever again.
@@ -63,9 +66,12 @@ enum Standing {
 }
 
 /// The state of a lane, while it has any.
-#[derive(Debug)]
 pub(super) struct Lane {
     limit: i64,
+    /// Where what is spent is noted; without it nothing is reserved.
+    ledger: Option<Arc<Ledger>>,
+    /// Where it is noted now.
+    slot: Option<Slot>,
     standing: Standing,
     /// How many are in the window, whoever counted them, without those that are reserved here and not spent.
     used: i64,
@@ -85,9 +91,11 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(limit: i64, at: Instant) -> Self {
+    pub(super) fn new(limit: i64, ledger: Option<Arc<Ledger>>, at: Instant) -> Self {
         Self {
             limit,
+            ledger,
+            slot: None,
             standing: Standing::Near,
             used: 0,
             unspent: 0,
@@ -115,17 +123,26 @@ impl Lane {
     pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> Place {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
         // Nobody overtakes those who wait.
-        if self.unspent == 0 || !self.waiting.0.is_empty() {
+        if self.unspent == 0 || !self.waiting.0.is_empty() || !self.spend() {
             let (answer, place) = oneshot::channel();
             self.waiting.0.push(answer);
             self.wake.notify_one();
             return Place::Waits(place);
         }
-        (self.unspent, self.used, self.admitted) = (self.unspent - 1, self.used + 1, self.admitted + 1);
         if self.is_low() {
             self.wake.notify_one();
         }
         Place::In(self.used)
+    }
+
+    /// Lets one in of those that are reserved; whether that could be noted. If not, they are of no use.
+    fn spend(&mut self) -> bool {
+        if !self.slot.as_mut().is_some_and(Slot::spend) {
+            (self.unspent, self.standing) = (0, Standing::Failed);
+            return false;
+        }
+        (self.unspent, self.used, self.admitted) = (self.unspent - 1, self.used + 1, self.admitted + 1);
+        true
     }
 
     /// What to have in reserve: as long as a key is little used, little.
@@ -148,22 +165,33 @@ impl Lane {
         let due = at >= self.asked + LIFE;
         let stays = self.standing == Standing::Far && !self.closing && at < self.entered + LIFE;
         if stays && (due || self.is_low()) {
-            self.asked = at;
             // None where less is left than there was: that only asks how much.
             let requests = (self.block() - self.unspent).max(0);
-            return Step::Reserve {
-                requests,
-                within: self.limit.saturating_sub(AMPLE * requests.max(LEAST)),
-            };
+            if requests == 0 || self.has_slot() {
+                self.asked = at;
+                return Step::Reserve {
+                    slot: self.slot.as_ref().map(Slot::number).filter(|_| requests > 0),
+                    requests,
+                    within: self.limit.saturating_sub(AMPLE * requests.max(LEAST)),
+                };
+            }
+            self.standing = Standing::Near;
+            return self.next(at);
         }
-        if !stays && self.unspent == 0 {
-            return Step::End;
-        }
-        if stays || self.standing == Standing::Failed && !due {
+        if stays || self.standing == Standing::Failed && !due && self.slot.is_some() {
             return Step::Rest(self.asked + LIFE);
         }
-        self.asked = at;
-        Step::GiveBack(std::mem::take(&mut self.unspent))
+        let Some(slot) = &self.slot else { return Step::End };
+        (self.asked, self.unspent) = (at, 0);
+        Step::GiveBack { slot: slot.number(), spent: slot.spent() }
+    }
+
+    /// Whether there is a place to note what is spent.
+    fn has_slot(&mut self) -> bool {
+        if self.slot.is_none() {
+            self.slot = self.ledger.as_ref().and_then(Ledger::take);
+        }
+        self.slot.is_some()
     }
 
     /// Notes how a count went. The same, as it is for those who were counted: what is reserved here is not
@@ -178,7 +206,7 @@ impl Lane {
     }
 
     /// Notes how a reservation went: how many are now in the window, or `None` where it did not fit. Where
-    /// nobody knows, it was none.
+    /// nobody knows, nothing of it is spent.
     pub(super) fn reserved(&mut self, requests: i64, reserved: &Result<Option<i64>, StoreError>) {
         self.standing = match *reserved {
             Ok(Some(all)) => {
@@ -189,15 +217,23 @@ impl Lane {
             Ok(None) => Standing::Near,
             Err(_) => Standing::Failed,
         };
+        self.note_unclear(reserved);
     }
 
-    /// Notes how giving back went. Where nobody knows, it is not done again: rather too strict than twice.
-    pub(super) fn gave_back(&mut self, requests: i64, gave_back: &Result<(), StoreError>) {
-        if let Err(error) = gave_back {
-            self.standing = Standing::Failed;
-            if !error.may_have_happened() {
-                self.unspent += requests;
-            }
+    /// Notes how giving back went. Where nobody knows, it can be done again.
+    pub(super) fn gave_back(&mut self, gave_back: &Result<(), StoreError>) {
+        self.note_unclear(gave_back);
+        match gave_back {
+            Ok(()) => self.slot = None,
+            Err(_) => self.standing = Standing::Failed,
+        }
+    }
+
+    fn note_unclear<T>(&mut self, outcome: &Result<T, StoreError>) {
+        if outcome.as_ref().is_err_and(StoreError::may_have_happened)
+            && let Some(slot) = &mut self.slot
+        {
+            slot.is_unclear();
         }
     }
 

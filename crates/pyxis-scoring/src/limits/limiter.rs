@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::lane::{Lane, Place, Step};
+use super::ledger::Ledger;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 
@@ -41,13 +42,25 @@ struct Shared {
     /// Lanes that requests wait in, that hold a reservation, or that were used a moment ago. A task each
     /// works for them, and removes them.
     lanes: Mutex<HashMap<LaneKey, Lane>>,
+    /// Where what is spent of a reservation is noted; until there is one, nothing is reserved.
+    ledger: OnceLock<Arc<Ledger>>,
     /// Told whenever a lane is gone.
     done: Notify,
 }
 
 impl Limiter {
     pub(crate) fn new(store: Store) -> Self {
-        Self(Arc::new(Shared { store, lanes: Mutex::default(), done: Notify::new() }))
+        Self(Arc::new(Shared {
+            store,
+            lanes: Mutex::default(),
+            ledger: OnceLock::new(),
+            done: Notify::new(),
+        }))
+    }
+
+    /// Reserves from here on, and notes in `ledger` what it spends. The first one stays.
+    pub(crate) fn note_in(&self, ledger: Ledger) {
+        self.0.ledger.get_or_init(|| Arc::new(ledger));
     }
 
     /// Counts one request, or refuses it.
@@ -93,7 +106,7 @@ impl Limiter {
         match self.0.lock().entry(key) {
             Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
             Entry::Vacant(idle) => {
-                let lane = idle.insert(Lane::new(key.limit, at));
+                let lane = idle.insert(Lane::new(key.limit, self.0.ledger.get().cloned(), at));
                 // A task of its own: the request that came first may be given up.
                 drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
                 lane.enter(now, at)
@@ -135,18 +148,42 @@ impl Shared {
                 let Some(counted) = self.note(key, counted, Lane::counted) else { return };
                 waiting.tell(&counted);
             }
-            Step::Reserve { requests, within } => {
+            Step::Reserve { slot, requests, within } => {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
-                let reserved = usage::reserve(&self.store, &batch).await;
+                let reserved = self.reserve(slot, &batch).await;
                 self.note(key, reserved, |lane, reserved| lane.reserved(requests, &reserved));
             }
-            Step::GiveBack(requests) => {
-                let gave_back = usage::give_back(&self.store, &key.batch(requests, latest)).await;
-                self.note(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
+            Step::GiveBack { slot, spent } => {
+                let gave_back = self.give_back(slot, spent).await;
+                self.note(key, gave_back, |lane, gave_back| lane.gave_back(&gave_back));
             }
             Step::Rest(until) => drop(timeout_at(until, wake.notified()).await),
             Step::End => {}
         }
+    }
+
+    async fn reserve(
+        &self,
+        slot: Option<i64>,
+        batch: &usage::Batch,
+    ) -> std::result::Result<Option<i64>, StoreError> {
+        let (Some(slot), Some(ledger)) = (slot, self.ledger.get()) else {
+            return usage::reserve(&self.store, batch).await;
+        };
+        let mut tx = self.store.begin().await?;
+        let reserved = usage::reserve(&mut tx, batch).await?;
+        if reserved.is_some() {
+            usage::note_reserved(&mut tx, ledger.node(), slot, batch).await?;
+            tx.commit().await?;
+        }
+        Ok(reserved)
+    }
+
+    async fn give_back(&self, slot: i64, spent: i64) -> std::result::Result<(), StoreError> {
+        let Some(ledger) = self.ledger.get() else { return Ok(()) };
+        let mut tx = self.store.begin().await?;
+        usage::give_back(&mut tx, ledger.node(), slot, spent).await?;
+        tx.commit().await
     }
 
     /// Tells a lane how its step went.

@@ -26,13 +26,18 @@ const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 /// Since 1 November 2026, as RFC 9745 writes a date.
 const SINCE: HeaderValue = HeaderValue::from_static("@1793491200");
 
-pub(super) fn router() -> Router<State> {
+/// Those that count as requests to the Stamps endpoints.
+pub(super) fn stamps() -> Router<State> {
     Router::new()
         .route("/registry/score/{scorer_id}/{address}", get(get_score))
         .route("/registry/submit-passport", post(submit))
         .route("/registry/stamps/{address}", get(list_stamps))
         .route("/registry/stamp-metadata", get(get_catalogue))
-        .route("/passport/analysis/{address}", get(get_analysis))
+}
+
+/// The one of the models endpoint.
+pub(super) fn models() -> Router<State> {
+    Router::new().route("/passport/analysis/{address}", get(get_analysis))
 }
 
 /// `GET /registry/score/{scorer_id}/{address}`.
@@ -121,7 +126,7 @@ async fn score(
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
     let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
-    earlier(&current(state, place, (&scorer).into()).await?).map(json)
+    earlier(&current(state, place, (&scorer).into(), state.now()).await?).map(json)
 }
 
 /// A record in the shape before `passing_score`, `dedup` and the expiry of each Stamp.

@@ -37,18 +37,18 @@ struct Line {
     reason: &'static str,
 }
 
-/// `body` and what its Stamps contribute and why, as of now.
-pub(super) async fn explained(state: &State, place: Place, body: &str) -> Result<String> {
+/// `body`, which is the score at `now`, and what its Stamps contribute and why.
+pub(super) async fn explained(state: &State, place: Place, body: &str, now: UnixMillis) -> Result<String> {
     let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
-    let (terms, settled) = engine::preview(&state.store, place, state.now()).await?;
+    let (terms, settled) = engine::preview(&state.store, place, now).await?;
     let stamps = settled.stamps.iter().map(|entry| {
-        let weight = terms.weights.get(&entry.provider).copied();
+        let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();
         let reason = match (entry.dedup, weight) {
             (true, _) => "another address verified the same credential first",
-            (false, None) => "this scorer gives the Stamp no weight",
-            (false, Some(_)) => "counts",
+            (false, Decimal::ZERO) => "this scorer gives the Stamp no weight",
+            (false, _) => "counts",
         };
-        let line = Line { weight: weight.unwrap_or_default(), contribution: entry.score, reason };
+        let line = Line { weight, contribution: entry.score, reason };
         (entry.provider.to_string(), line)
     });
     let explain = Explanation {

@@ -30,16 +30,30 @@ pub(crate) async fn get_model_score(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    within(&state, async {
-        let address = segments.address();
-        // Key, models and wallet are one read.
-        let hash = auth::key_hash(&headers)?;
-        let found = models::look_up(&state.store, &hash, address.as_ref().ok().copied()).await?;
-        let found = found.ok_or(Error::InvalidKey)?;
+    let address = segments.address();
+    respond(&state, &headers, address.as_ref().ok().copied(), async |found| {
+        answer(&state, found, address, query.as_deref()).await
+    })
+    .await
+}
+
+/// As on the paths of Stamps, and counted as a request for a model's score.
+pub(super) async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
+    respond(&state, &headers, None, async |_| Err(Error::MethodNotAllowed)).await
+}
+
+/// Finds and counts the caller, then works. Key, models and wallet are one read.
+async fn respond<F, W>(state: &State, headers: &HeaderMap, wallet: Option<EvmAddress>, work: F) -> Response
+where
+    F: FnOnce(Lookup) -> W,
+    W: Future<Output = Result<Response>>,
+{
+    within(state, async {
+        let hash = auth::key_hash(headers)?;
+        let found = models::look_up(&state.store, &hash, wallet).await?.ok_or(Error::InvalidKey)?;
         let limit = limit_of_models(found.models_tier, found.models_limit);
         let budget = state.limiter.admit(found.key, Surface::Models, limit, state.now()).await?;
-        let answer = answer(&state, found, address, query.as_deref()).await;
-        let mut response = answer.unwrap_or_else(IntoResponse::into_response);
+        let mut response = work(found).await.unwrap_or_else(IntoResponse::into_response);
         budget.write(response.headers_mut());
         Ok(response)
     })

@@ -147,8 +147,13 @@ async fn with_query(
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
     let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
-    let body = current(state, place, (&scorer).into()).await?;
-    if explain { Ok(json(super::explain::explained(state, place, &body).await?)) } else { Ok(json(body)) }
+    let now = state.now();
+    let body = current(state, place, (&scorer).into(), now).await?;
+    if explain {
+        Ok(json(super::explain::explained(state, place, &body, now).await?))
+    } else {
+        Ok(json(body))
+    }
 }
 
 /// The scorer, if the workspace has it.
@@ -161,8 +166,12 @@ pub(super) async fn known_scorer(
 }
 
 /// The body of the latest score, computed if need be, and answered.
-pub(super) async fn current(state: &State, place: Place, terms: ScorerHead) -> Result<String> {
-    let now = state.now();
+pub(super) async fn current(
+    state: &State,
+    place: Place,
+    terms: ScorerHead,
+    now: UnixMillis,
+) -> Result<String> {
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
         Some(stored) if stored.is_fresh(terms.revision, now) => {

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::catalogue::Platform;
-use pyxis_store::stamps::{self, Cursor};
+use pyxis_store::stamps::{self, Cursor, PageItem};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -103,9 +103,8 @@ async fn page(
     let (store, now) = (&state.store, state.now());
     let found = stamps::page(store, caller.workspace, address, now, cursor, limit).await?;
     let (mut next, mut prev) = (None, None);
-    if let (Some(newest), Some(oldest)) = (found.first(), found.last()) {
-        for (beyond, token) in [(Cursor::Older(oldest.id), &mut next), (Cursor::Newer(newest.id), &mut prev)]
-        {
+    if let Some((older, newer)) = around(&found, cursor) {
+        for (beyond, token) in [(older, &mut next), (newer, &mut prev)] {
             if stamps::exists_beyond(store, caller.workspace, address, now, beyond).await? {
                 *token = Some(token::write(&state.token_key, caller.workspace, address, beyond));
             }
@@ -135,6 +134,19 @@ async fn page(
         .collect();
     let page = Page { next, prev, items };
     Ok(json(serde_json::to_vec(&page).map_err(|error| Error::Internal(error.into()))?))
+}
+
+/// Where what is older and what is newer than a page begins; `None` where there is nothing at all. A page that has
+/// become empty is where its own cursor is.
+fn around(found: &[PageItem], cursor: Cursor) -> Option<(Cursor, Cursor)> {
+    if let (Some(newest), Some(oldest)) = (found.first(), found.last()) {
+        return Some((Cursor::Older(oldest.id), Cursor::Newer(newest.id)));
+    }
+    match cursor {
+        Cursor::First => None,
+        Cursor::Older(than) => Some((cursor, Cursor::Newer(than.saturating_sub(1)))),
+        Cursor::Newer(than) => Some((Cursor::Older(than.saturating_add(1)), cursor)),
+    }
 }
 
 impl<'a> PlatformHead<'a> {

@@ -61,7 +61,7 @@ pub(crate) async fn add_stamps(
         let now = state.now();
         let checked = check(&state, caller.workspace, address, texts, now).await?;
         let believed: Vec<Verified> = checked.iter().filter_map(|one| one.as_ref().ok().cloned()).collect();
-        let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
+        let outcomes = engine::ingest_listed(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
         let items: Vec<Item<'_>> = checked.iter().map(|one| item(one, &mut outcomes)).collect();
         let body = serde_json::json!({ "items": items }).to_string();
@@ -91,19 +91,20 @@ async fn check(
 
 fn item<'a>(
     checked: &'a Result<Verified, Rejection>,
-    outcomes: &mut impl Iterator<Item = Outcome>,
+    outcomes: &mut impl Iterator<Item = Option<Outcome>>,
 ) -> Item<'a> {
     let refused = |provider, code, detail: String| Item {
         provider,
         status: "rejected",
         error: Some(ItemError { code, detail }),
     };
+    let disbelieved = |rejection: &Rejection| refused(None, rejection.code(), rejection.to_string());
     let verified = match checked {
         Ok(verified) => verified,
-        Err(rejection) => return refused(None, rejection.code(), rejection.to_string()),
+        Err(rejection) => return disbelieved(rejection),
     };
     let provider = Some(&verified.provider);
-    let status = match outcomes.next() {
+    let status = match outcomes.next().flatten() {
         Some(Outcome::Accepted) => "accepted",
         Some(Outcome::Replaced) => "replaced",
         Some(Outcome::Unchanged) => "unchanged",
@@ -111,9 +112,10 @@ fn item<'a>(
             let detail = "a credential issued at the same time or later is there already".to_owned();
             return refused(provider, "superseded", detail);
         }
-        Some(Outcome::Revoked) | None => {
+        Some(Outcome::Revoked) => {
             return refused(provider, "revoked", "its issuer revoked this credential".to_owned());
         }
+        None => return disbelieved(&Rejection::UnknownIssuer { issuer: verified.issuer.clone() }),
     };
     Item { provider, status, error: None }
 }
@@ -138,12 +140,8 @@ pub(crate) async fn remove_stamps(
             return Err(Error::Forbidden);
         }
         let address = segments.address()?;
-        let mut removed = 0;
-        for name in &names {
-            let was_there =
-                engine::remove(&state.books, caller.workspace, address, name, state.now()).await?;
-            removed += u32::from(was_there);
-        }
+        let removed =
+            engine::remove(&state.books, caller.workspace, address, &names, state.now()).await?;
         Ok(json(format!("{{\"removed\":{removed}}}")))
     })
     .await

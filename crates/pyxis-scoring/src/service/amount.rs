@@ -1,11 +1,12 @@
 //! Weights and thresholds as people and scripts write them.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 
 use pyxis_core::decimal::Decimal;
 use pyxis_core::score::Weights;
-use pyxis_core::stamp::StampName;
-use serde::{Deserialize, Deserializer, de};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// A decimal number, written as text or as a JSON number: what counts is its digits.
@@ -24,12 +25,42 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// Weights by the name of the Stamp.
-pub type Amounts = BTreeMap<StampName, Amount>;
+/// Weights by the name of the Stamp, each name once: of two nobody knows which one is meant.
+#[derive(Debug)]
+pub struct Amounts(Weights);
+
+impl<'de> Deserialize<'de> for Amounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ByName)
+    }
+}
+
+struct ByName;
+
+impl<'de> Visitor<'de> for ByName {
+    type Value = Amounts;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an object with a decimal number for the name of each Stamp")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Amounts, A::Error> {
+        let mut weights = Weights::new();
+        while let Some((name, Amount(weight))) = map.next_entry()? {
+            match weights.entry(name) {
+                Entry::Vacant(free) => free.insert(weight),
+                Entry::Occupied(taken) => {
+                    return Err(de::Error::custom(format_args!("the Stamp {} stands twice", taken.key())));
+                }
+            };
+        }
+        Ok(Amounts(weights))
+    }
+}
 
 /// As scorers keep them.
-pub fn weights(amounts: Amounts) -> Weights {
-    amounts.into_iter().map(|(name, Amount(weight))| (name, weight)).collect()
+pub fn weights(Amounts(weights): Amounts) -> Weights {
+    weights
 }
 
 #[cfg(test)]
@@ -51,5 +82,13 @@ mod tests {
         for json in ["-1", "1e9", "0.000001", "\"\"", "\"1,5\"", "true", "null", "[1]", "10000000"] {
             assert!(serde_json::from_str::<Amount>(json).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_refused_and_said() {
+        let read = |json| serde_json::from_str::<Amounts>(json).map(weights);
+        assert_eq!(read(r#"{"A": 1, "B": "2.5"}"#).unwrap().len(), 2);
+        let refused = read(r#"{"A": 1, "B": 2, "\u0041": 1}"#).unwrap_err().to_string();
+        assert!(refused.starts_with("the Stamp A stands twice"), "{refused}");
     }
 }

@@ -79,6 +79,7 @@ impl From<ScoringError> for Error {
             | ScoringError::InvalidAddress
             | ScoringError::InvalidLimit
             | ScoringError::InvalidToken
+            | ScoringError::MethodNotAllowed
             | ScoringError::Parameter(_)
             | ScoringError::Body { .. }
             | ScoringError::Shape { .. }

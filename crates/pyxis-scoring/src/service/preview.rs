@@ -82,20 +82,35 @@ pub async fn preview(
     let now = state.now();
     let addresses = holders::sample(&state.store, workspace, SAMPLE).await?;
     let mut pairs = Vec::with_capacity(addresses.len());
+    let mut held = HashMap::new();
     for chunk in addresses.chunks(CHUNK) {
-        let (stamps, held) = read(state, workspace, id, chunk, now).await?;
+        let (stamps, stored) = read(state, workspace, id, chunk, now).await?;
+        for claim in stored {
+            held.entry(claim.nullifier.clone()).or_insert(claim);
+        }
         for address in chunk {
             let own = stamps.get(address).map_or(&[][..], Vec::as_slice);
-            let claims = claims_on(own, &held);
-            let settle = |terms: &Terms| {
-                let Terms { weights, threshold, .. } = terms;
-                let (address, threshold) = (*address, *threshold);
-                settle(&Input { address, stamps: own, claims: &claims, weights, threshold, now })
-            };
-            pairs.push((settle(&before), settle(&after)));
+            pairs.push(both(*address, own, &mut held, [&before, &after], now));
         }
     }
     Ok(summary(before.revision, &pairs))
+}
+
+/// The score of an address before and after. What it would claim is held against those that come after it, as it would
+/// be if each were scored in turn. Claims are the same by any terms.
+fn both(
+    address: EvmAddress,
+    stamps: &[Stamp],
+    held: &mut HashMap<Nullifier, Claim>,
+    terms: [&Terms; 2],
+    now: UnixMillis,
+) -> (Settled, Settled) {
+    let claims = claims_on(stamps, held);
+    let [before, after] = terms.map(|Terms { weights, threshold, .. }| {
+        settle(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
+    });
+    held.extend(before.claims.iter().map(|claim| (claim.nullifier.clone(), claim.clone())));
+    (before, after)
 }
 
 /// Live Stamps of some addresses, and the claims on their nullifiers.
@@ -105,13 +120,12 @@ async fn read(
     scorer: ScorerId,
     addresses: &[EvmAddress],
     now: UnixMillis,
-) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, HashMap<Nullifier, Claim>)> {
+) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, Vec<Claim>)> {
     let rows = stamps::live_of_many(&state.store, workspace, addresses, now).await?;
     let mut nullifiers: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
     nullifiers.sort_unstable();
     nullifiers.dedup();
     let held = claims::of(&state.store, workspace, scorer, &nullifiers).await?;
-    let held = held.into_iter().map(|claim| (claim.nullifier.clone(), claim)).collect();
     let mut stamps: BTreeMap<EvmAddress, Vec<Stamp>> = BTreeMap::new();
     for row in rows {
         stamps.entry(row.address).or_default().push(row.into());

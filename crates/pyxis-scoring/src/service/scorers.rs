@@ -1,6 +1,6 @@
 //! Scorers: their weights and threshold.
 
-use std::sync::PoisonError;
+use std::time::Duration;
 
 use pyxis_core::actor::Actor;
 use pyxis_core::catalogue::default_weights;
@@ -9,15 +9,18 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
-use pyxis_store::scores;
+use pyxis_store::{Store, leases, scores};
 use serde_json::json;
 
+use super::lease::Lease;
 use super::{Change, Error, MAX_NAME, Result, check_text};
 use crate::engine;
 use crate::state::State;
 
 /// Most Stamps that a scorer weighs.
 pub const MAX_WEIGHTS: usize = 2000;
+/// The wait between looks at work that is under way elsewhere.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// A scorer as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +66,7 @@ pub struct Rescore {
     pub stored: i64,
     /// Those that are no longer so. Who asks for one of them gets the right one all the same.
     pub outdated: i64,
-    /// Whether this node computes them anew just now.
+    /// Whether a node computes them anew just now.
     pub running: bool,
 }
 
@@ -131,69 +134,98 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
     get(state, actor.workspace, id).await
 }
 
-/// Removes a scorer with its scores, history and claims.
+/// Removes a scorer with its scores, history and claims. It is gone at once; the rest goes piece by piece, so that
+/// nobody has to wait for all of it. A removal that was cut short leaves nothing that anybody sees, and the next one in
+/// the workspace completes it.
 pub async fn remove(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
+    take_out(state, actor, id).await?;
+    // To the end, even if nobody waits for the answer any more.
+    let clearing = tokio::spawn(clear(state.store.clone(), actor.workspace));
+    clearing.await.map_err(|error| Error::Internal(error.into()))?
+}
+
+/// One that was taken out before, of which something is left, does not come back.
+async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
-    let row = scorers::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    scorers::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit("scorer.remove", json!({ "scorer": id, "name": row.name })).await
+    let Some(row) = scorers::find(&mut change.tx, actor.workspace, id).await? else {
+        let left = scorers::removed(&mut change.tx, actor.workspace).await?;
+        return if left.contains(&id) { Ok(()) } else { Err(Error::NotFound("scorer")) };
+    };
+    if scorers::remove(&mut change.tx, actor.workspace, id).await? {
+        change.commit("scorer.remove", json!({ "scorer": id, "name": row.name })).await?;
+    }
+    Ok(())
+}
+
+/// Deletes what is left of removed scorers.
+async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
+    let piece = async |id| {
+        let mut tx = store.begin().await?;
+        let more = scorers::clear(&mut tx, workspace, id).await?;
+        tx.commit().await?;
+        Ok(Some(more))
+    };
+    for id in scorers::removed(&store, workspace).await? {
+        while engine::undisturbed(|| piece(id)).await? {}
+    }
+    Ok(())
 }
 
 /// How far the stored scores are from the scorer's present terms. It reads every one of them.
 pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Rescore> {
     scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
     let found = scores::progress(&state.store, workspace, id, state.now()).await?;
-    let running = state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
+    let running = leases::is_held(&state.store, &lease_of(id), state.now()).await?;
     Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
 }
 
-/// Computes outdated scores anew; how many. `done` is told how many are.
+/// Computes outdated scores anew; how many. `done` is told how many are. Where that is under way elsewhere, it waits
+/// for what is left then.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
     scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    record_rescore(state, actor, id).await?;
-    Ok(engine::rescore(&state.books, actor.workspace, id, &*state.clock, done).await?)
+    let lease = loop {
+        match begin_rescore(state, actor, id).await? {
+            Some(lease) => break lease,
+            None => tokio::time::sleep(WAIT).await,
+        }
+    };
+    let rescoring = engine::rescore(&state.books, actor.workspace, id, &*state.clock, done);
+    Ok(lease.keep(rescoring).await.ok_or(Error::Busy)??)
 }
 
-/// The same in the background of this node, once at a time; [`progress`] tells how far it is. Where the
+/// The same in the background of this node, on one node at a time; [`progress`] tells how far it is. Where the
 /// node stops meanwhile, what is left stays outdated until it is asked for.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
     let found = progress(state, actor.workspace, id).await?;
     if found.outdated == 0 {
         return Ok(found);
     }
-    let Some(running) = Running::enter(state, id) else { return Ok(Rescore { running: true, ..found }) };
-    record_rescore(state, actor, id).await?;
-    let workspace = actor.workspace;
+    let running = Rescore { running: true, ..found };
+    let Some(lease) = begin_rescore(state, actor, id).await? else { return Ok(running) };
+    let (state, workspace) = (state.clone(), actor.workspace);
     tokio::spawn(async move {
-        let state = &running.state;
-        if let Err(error) = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ()).await {
-            tracing::warn!(%error, scorer = %id, "scoring everything anew broke off");
+        let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ());
+        match lease.keep(rescoring).await {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => tracing::warn!(%error, scorer = %id, "scoring everything anew broke off"),
+            None => tracing::warn!(scorer = %id, "scoring everything anew goes on elsewhere"),
         }
     });
-    Ok(Rescore { running: true, ..found })
+    Ok(running)
 }
 
-async fn record_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
-    Change::begin(state, actor).await?.commit("scorer.rescore", json!({ "scorer": id })).await
-}
-
-/// The mark of a scorer that is being rescored; it goes with the work, however that ends.
-struct Running {
-    state: State,
-    id: ScorerId,
-}
-
-impl Running {
-    fn enter(state: &State, id: ScorerId) -> Option<Self> {
-        let first = state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-        first.then(|| Self { state: state.clone(), id })
+/// The lease, and on record who asked for the work; `None` where it is under way already.
+async fn begin_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Option<Lease>> {
+    let mut change = Change::begin(state, actor).await?;
+    let lease = Lease::take(state, &mut change.tx, lease_of(id)).await?;
+    if lease.is_some() {
+        change.commit("scorer.rescore", json!({ "scorer": id })).await?;
     }
+    Ok(lease)
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.state.rescoring.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-    }
+fn lease_of(id: ScorerId) -> String {
+    format!("rescore {id}")
 }
 
 pub(super) fn check_weights(weights: &Weights) -> Result<()> {

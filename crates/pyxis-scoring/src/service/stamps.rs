@@ -53,7 +53,7 @@ pub struct Line {
 pub enum Standing {
     /// It counts.
     Counts,
-    /// It would, but the scorer gives it no weight.
+    /// It would, but the scorer gives it no weight, or a weight of zero.
     NoWeight,
     /// Another address verified the same credential first.
     Deduplicated {
@@ -128,7 +128,7 @@ fn line(stamp: StampRow, terms: &Terms, settled: &Settled, held: &[Claim], now: 
             let holder = holder_of(&stamp, held, entry.expires_at);
             Standing::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
         }
-        Some(_) if weight.is_none() => Standing::NoWeight,
+        Some(_) if weight.unwrap_or_default() == Decimal::ZERO => Standing::NoWeight,
         Some(_) => Standing::Counts,
     };
     Line { weight, contribution: entry.map(|entry| entry.score).unwrap_or_default(), standing, stamp }

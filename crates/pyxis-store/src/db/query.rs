@@ -3,8 +3,14 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use pyxis_core::hex;
+use serde_json::Value as Json;
+
 use super::value::{Bind, Value};
 use crate::Engine;
+
+/// Most values of a list that are parameters of their own, on SQLite: it takes some 32,000 for a statement.
+const MOST_LISTED: usize = 1024;
 
 /// A statement with `$1`, `$2`, … in it. They must first appear in ascending order: SQLite numbers
 /// named parameters by first appearance, and so the same text serves both engines.
@@ -73,7 +79,8 @@ impl Query {
     ///
     /// PostgreSQL gets them as one array to join with: a list of a thousand parameters may be compared
     /// one by one with every row. SQLite looks each of a list up; its last value is repeated up to a
-    /// power of two, else every number of values would be a statement of its own to prepare and keep.
+    /// power of two, else every number of values would be a statement of its own to prepare and keep. Of
+    /// more than a thousand it gets one text.
     #[must_use]
     pub fn and_in<T: Bind>(
         self,
@@ -84,6 +91,9 @@ impl Query {
         let values: Vec<Value> = values.into_iter().map(Bind::bind).collect();
         match (values.last().cloned(), engine) {
             (None, _) => self,
+            (Some(_), Engine::Sqlite) if values.len() > MOST_LISTED => {
+                self.and_in_json(column, values, &T::NULL)
+            }
             (Some(last), Engine::Sqlite) => self.and_in_list(column, values, last),
             (Some(_), Engine::Postgres) => self.and_in_array(column, values, T::NULL.array_type()),
         }
@@ -99,6 +109,15 @@ impl Query {
             let _ = write!(self.text.to_mut(), ", ${number}");
         }
         self.then(")")
+    }
+
+    fn and_in_json(mut self, column: &'static str, values: Vec<Value>, kind: &Value) -> Self {
+        let list: Vec<Json> = values.into_iter().map(json).collect();
+        self.params.push(Json::from(list).to_string().bind());
+        let number = self.params.len();
+        let value = if matches!(kind, Value::Bytes(_)) { "unhex(value)" } else { "value" };
+        let _ = write!(self.text.to_mut(), " AND {column} IN (SELECT {value} FROM json_each(${number}))");
+        self
     }
 
     fn and_in_array(mut self, column: &'static str, values: Vec<Value>, kind: &'static str) -> Self {
@@ -119,6 +138,17 @@ impl Query {
     #[must_use]
     pub fn limit(self, rows: u32) -> Self {
         self.push(" LIMIT ?", i64::from(rows))
+    }
+}
+
+/// A value of a list; bytes, which JSON lacks, as hex.
+fn json(value: Value) -> Json {
+    match value {
+        Value::Int(number) => number.into(),
+        Value::Text(text) => text.into(),
+        Value::Bytes(bytes) => bytes.map(|bytes| hex::encode(&bytes)).into(),
+        Value::Bool(flag) => flag.into(),
+        Value::List(values) => values.into_iter().map(json).collect(),
     }
 }
 
@@ -166,8 +196,13 @@ mod tests {
         let array = start().and_in(Engine::Postgres, "c", ["x", "y"]).limit(5);
         let wanted = "SELECT a FROM t WHERE b = $1 AND c IN (SELECT unnest(CAST($2 AS TEXT[]))) LIMIT $3";
         assert_eq!((array.text.as_ref(), array.params.len()), (wanted, 3));
-        for (engine, texts) in [(Engine::Sqlite, 11), (Engine::Postgres, 1)] {
-            let all = (1..=1000).map(|count| sql("SELECT").and_in(engine, "c", 0..count).text);
+        let long = start().and_in(Engine::Sqlite, "c", std::iter::repeat_n("x\"y", 20_000));
+        assert_eq!(long.text, "SELECT a FROM t WHERE b = $1 AND c IN (SELECT value FROM json_each($2))");
+        assert_eq!(long.params.len(), 2);
+        let bytes = sql("SELECT a FROM t WHERE TRUE").and_in(Engine::Sqlite, "c", [[1, 0xab]; 1025]);
+        assert!(bytes.text.ends_with(" AND c IN (SELECT unhex(value) FROM json_each($1))"), "{}", bytes.text);
+        for (engine, texts) in [(Engine::Sqlite, 12), (Engine::Postgres, 1)] {
+            let all = (1..=2000).map(|count| sql("SELECT").and_in(engine, "c", 0..count).text);
             assert_eq!(all.collect::<std::collections::BTreeSet<_>>().len(), texts);
         }
     }

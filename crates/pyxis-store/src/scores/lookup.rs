@@ -126,7 +126,7 @@ pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Qu
     sql("SELECT k.id, k.workspace_id, k.stamps_tier, k.stamps_limit, k.can_read, k.can_read_history, \
          s.revision, s.threshold, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
          FROM api_keys k \
-         LEFT JOIN scorers s ON s.workspace_id = k.workspace_id AND s.id = $1 \
+         LEFT JOIN scorers s ON s.workspace_id = k.workspace_id AND s.id = $1 AND s.revision > 0 \
          LEFT JOIN scores c ON c.scorer_id = s.id AND c.address = $2 \
          WHERE k.key_hash = $3 AND k.revoked_at IS NULL")
     .bind(scorer)

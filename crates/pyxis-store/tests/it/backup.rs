@@ -77,8 +77,13 @@ async fn fill_scoring(world: &World) {
     issuers::put(store, ws, &issuer).await.unwrap();
     let mut tx = store.begin().await.unwrap();
     catalogue::replace(&mut tx, ws, &default_catalogue()[..2]).await.unwrap();
-    let claim =
-        Claim { nullifier: "n1".parse().unwrap(), address: first.address, digest: [1; 32], expires_at: NOW };
+    let claim = Claim {
+        nullifier: "n1".parse().unwrap(),
+        address: first.address,
+        provider: Some("A".parse().unwrap()),
+        digest: [1; 32],
+        expires_at: NOW,
+    };
     claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap();
     let revocation = revocations::RevocationRow {
         digest: [7; 32],

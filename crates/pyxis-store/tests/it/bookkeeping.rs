@@ -120,7 +120,10 @@ contract! {
         let acquire = async |node, now, until| {
             leases::acquire(&world.store, "sweeper", node, at(now), at(until)).await.unwrap()
         };
+        let is_held = async |now| leases::is_held(&world.store, "sweeper", at(now)).await.unwrap();
+        assert!(!is_held(0).await);
         assert!(acquire(a, 0, 10).await);
+        assert!(is_held(9).await && !is_held(10).await);
         assert!(!acquire(b, 5, 15).await);
         assert!(acquire(a, 5, 15).await);
         assert!(acquire(b, 15, 25).await);

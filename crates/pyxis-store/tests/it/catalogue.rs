@@ -26,6 +26,12 @@ contract! {
         assert_eq!(issuers::list(store, ws).await.unwrap(), [issuer("did:key:a", "A"), issuer("did:key:b", "b")]);
         assert!(issuers::is_listed(store, ws, "did:key:a").await.unwrap());
         assert!(!issuers::is_listed(store, other, "did:key:a").await.unwrap());
+        let mut tx = store.begin().await.unwrap();
+        let asked = ["did:key:c", "did:key:a"].map(str::to_owned);
+        assert_eq!(issuers::hold(&mut tx, ws, &asked).await.unwrap(), ["did:key:a"]);
+        assert!(issuers::hold(&mut tx, other, &asked).await.unwrap().is_empty());
+        assert!(issuers::hold(&mut tx, ws, &[]).await.unwrap().is_empty());
+        drop(tx);
         assert!(!issuers::remove(store, other, "did:key:a").await.unwrap());
         let before = generation(world).await;
         assert!(issuers::remove(store, ws, "did:key:a").await.unwrap());

@@ -5,13 +5,14 @@ use pyxis_core::score::Claim;
 use pyxis_store::claims::{self, Held};
 
 use crate::support::{
-    World, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, nullifiers,
+    World, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, nullifiers, tamper,
 };
 
 fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
     Claim {
         nullifier: nullifier.parse().unwrap(),
         address: address(holder),
+        provider: Some("A".parse().unwrap()),
         digest: [holder; 32],
         expires_at: at(until),
     }
@@ -43,6 +44,34 @@ contract! {
         assert!(take(world, scorer, 10, &[claim("n2", 2, 50)]).await);
         assert_eq!(holders(world, scorer, "n1 n2").await, [claim("n1", 1, 20), claim("n2", 2, 50)]);
         assert!(holders(world, scorer, "").await.is_empty());
+    }
+
+    async fn a_claim_tells_the_name_of_the_stamp_that_took_or_extended_it_last(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        let by = |name: &str, claim: Claim| Claim { provider: Some(name.parse().unwrap()), ..claim };
+        assert!(take(world, scorer, 0, &[by("A", claim("n", 1, 10)), by("B", claim("m", 1, 10))]).await);
+        assert_eq!(
+            holders(world, scorer, "n m").await,
+            [by("B", claim("m", 1, 10)), by("A", claim("n", 1, 10))]
+        );
+        for (now, next) in [(5, by("B", claim("n", 1, 20))), (20, by("C", claim("n", 2, 30)))] {
+            assert!(take(world, scorer, now, std::slice::from_ref(&next)).await);
+            assert_eq!(holders(world, scorer, "n").await, [next]);
+        }
+        let held = claims::of_digest(&world.store, world.ws, &[2; 32]).await.unwrap();
+        assert_eq!(held, [Held { scorer, claim: by("C", claim("n", 2, 30)) }]);
+    }
+
+    async fn a_claim_from_before_names_were_kept_has_none_until_it_is_extended(world: &World) {
+        let scorer = add_scorer(world, "s").await;
+        assert!(take(world, scorer, 0, &[claim("n", 1, 10)]).await);
+        tamper(world, "UPDATE claims SET provider = NULL").await;
+        let unnamed = Claim { provider: None, ..claim("n", 1, 10) };
+        assert_eq!(holders(world, scorer, "n").await, std::slice::from_ref(&unnamed));
+        assert!(claims::release(&world.store, world.ws, &Held { scorer, claim: unnamed }).await.unwrap());
+        assert!(take(world, scorer, 0, &[Claim { provider: None, ..claim("n", 1, 10) }]).await);
+        assert!(take(world, scorer, 5, &[claim("n", 1, 20)]).await);
+        assert_eq!(holders(world, scorer, "n").await, [claim("n", 1, 20)]);
     }
 
     async fn independent_scorers_are_independent(world: &World) {

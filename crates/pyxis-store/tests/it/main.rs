@@ -23,6 +23,7 @@ mod deliveries;
 mod forwarding;
 mod generations;
 mod grants;
+mod locks;
 mod members;
 mod models;
 mod oauth_tokens;

@@ -1,10 +1,11 @@
 //! Scorers and what they score by.
 
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{claims, scores};
+use pyxis_store::scores::NewScore;
+use pyxis_store::{StoreError, claims, score_history, scores};
 
 use crate::support::{
-    NOW, add_scorer, add_workspace, at_once, contract, exactly_one, new_score, nullifiers, weights,
+    NOW, add_scorer, add_workspace, at, at_once, contract, exactly_one, new_score, nullifiers, weights,
 };
 
 contract! {
@@ -59,27 +60,79 @@ contract! {
         assert!(exactly_one(set));
     }
 
-    async fn a_removed_scorer_takes_its_scores_and_claims_with_it(world: &World) {
+    async fn a_removed_scorer_is_not_found_while_what_it_scored_goes_piece_by_piece(world: &World) {
         let (store, ws) = (&world.store, world.ws);
-        let scorer = add_scorer(world, "s").await;
-        let kept = new_score(scorer, 1);
-        scores::put(store, ws, &kept).await.unwrap();
-        assert!(scores::mark_in_history(store, ws, scorer, kept.address, NOW).await.unwrap());
+        let (scorer, kept) = (add_scorer(world, "s").await, add_scorer(world, "kept").await);
+        let terms = scorers::terms(store, ws, scorer).await.unwrap().unwrap();
         let mut tx = store.begin().await.unwrap();
-        let claim = pyxis_core::score::Claim {
-            nullifier: "n".parse().unwrap(),
-            address: kept.address,
-            digest: [1; 32],
-            expires_at: kept.valid_until,
-        };
-        assert!(claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap());
+        for number in 0..2001 {
+            let mut new = new_score(scorer, 1);
+            new.address.0[..4].copy_from_slice(&u32::to_be_bytes(number));
+            scores::put(&mut tx, ws, &new).await.unwrap();
+        }
+        let of = new_score(kept, 1);
+        for scorer in [scorer, kept] {
+            scores::put(&mut tx, ws, &NewScore { scorer, ..of.clone() }).await.unwrap();
+            score_history::insert(&mut tx, ws, scorer, of.address, NOW, "{}").await.unwrap();
+            let claim = pyxis_core::score::Claim {
+                nullifier: "n".parse().unwrap(),
+                address: of.address,
+                provider: None,
+                digest: [1; 32],
+                expires_at: of.valid_until,
+            };
+            assert!(claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap());
+        }
         tx.commit().await.unwrap();
+        let clear = async |ws| {
+            let mut tx = store.begin().await.unwrap();
+            let more = scorers::clear(&mut tx, ws, scorer).await.unwrap();
+            tx.commit().await.unwrap();
+            more
+        };
+        assert!(!clear(ws).await, "it was not removed");
+        assert_eq!(scores::count(store, ws, scorer).await.unwrap(), 2002);
         let other = add_workspace(store, "other").await;
         assert!(!scorers::remove(store, other, scorer).await.unwrap());
         assert!(scorers::remove(store, ws, scorer).await.unwrap());
         assert!(!scorers::remove(store, ws, scorer).await.unwrap());
+        for (workspace, left) in [(other, &[][..]), (ws, &[scorer])] {
+            assert_eq!(scorers::removed(store, workspace).await.unwrap(), left);
+        }
+        assert!(scorers::find(store, ws, scorer).await.unwrap().is_none());
+        assert!(scorers::terms(store, ws, scorer).await.unwrap().is_none());
+        assert!(!scorers::rename(store, ws, scorer, "again").await.unwrap());
+        assert_eq!(scorers::list(store, ws).await.unwrap().len(), 1);
         assert_eq!(scores::count(store, ws, scorer).await.unwrap(), 0);
         assert!(claims::of(store, ws, scorer, &nullifiers("n")).await.unwrap().is_empty());
-        assert!(add_scorer(world, "next").await > scorer);
+        let mut tx = store.begin().await.unwrap();
+        let by_force = Terms { revision: 0, ..terms };
+        assert_eq!(scorers::set_terms(&mut tx, ws, scorer, &by_force).await.unwrap(), None);
+        drop(tx);
+        assert!(!clear(other).await);
+        for piece in ["scores", "the last two of them", "history", "claims"] {
+            assert!(clear(ws).await, "{piece}");
+        }
+        assert!(!clear(ws).await && !clear(ws).await);
+        assert!(scorers::removed(store, ws).await.unwrap().is_empty());
+        assert_eq!(scores::count(store, ws, kept).await.unwrap(), 1);
+        assert_eq!(claims::of(store, ws, kept, &nullifiers("n")).await.unwrap().len(), 1);
+        assert!(score_history::latest_before(store, ws, kept, of.address, at(1)).await.unwrap().is_some());
+        assert!(add_scorer(world, "next").await > kept);
+    }
+
+    async fn what_comes_in_while_a_removed_scorer_is_cleared_goes_with_its_row(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let scorer = add_scorer(world, "s").await;
+        let mut tx = store.begin().await.unwrap();
+        assert!(scorers::remove(&mut tx, ws, scorer).await.unwrap());
+        scores::put(&mut tx, ws, &new_score(scorer, 1)).await.unwrap();
+        assert!(scorers::clear(&mut tx, ws, scorer).await.unwrap());
+        score_history::insert(&mut tx, ws, scorer, new_score(scorer, 1).address, NOW, "{}").await.unwrap();
+        while scorers::clear(&mut tx, ws, scorer).await.unwrap() {}
+        tx.commit().await.unwrap();
+        let error = scores::put(store, ws, &new_score(scorer, 1)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Reference), "{error}");
+        assert!(!scores::mark_in_history(store, ws, scorer, new_score(scorer, 1).address, NOW).await.unwrap());
     }
 }

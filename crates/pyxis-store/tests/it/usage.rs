@@ -1,6 +1,8 @@
 //! Requests of API keys, counted.
 
-use pyxis_core::id::ApiKeyId;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::id::{ApiKeyId, NodeId};
 use pyxis_store::api_keys;
 use pyxis_store::usage::{self, Batch, Counted, Surface, WindowRow};
 
@@ -18,6 +20,27 @@ async fn count(world: &World, batch: Batch) -> (i64, i64) {
 async fn window(world: &World, key: ApiKeyId) -> (i64, i64) {
     let found = usage::windows(&world.store, world.ws, key, NOW, at(1)).await.unwrap();
     (found[0].admitted, found[0].refused)
+}
+
+fn node(number: u64) -> NodeId {
+    NodeId::new(UnixMillis(1_000), &SeededEntropy::new(number))
+}
+
+async fn reserve(world: &World, number: u64, slot: i64, batch: Batch) {
+    let mut tx = world.store.begin().await.unwrap();
+    assert!(usage::reserve(&mut tx, &batch).await.unwrap().is_some());
+    usage::note_reserved(&mut tx, node(number), slot, &batch).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+async fn give_back(world: &World, number: u64, slot: i64, spent: i64) {
+    let mut tx = world.store.begin().await.unwrap();
+    usage::give_back(&mut tx, node(number), slot, spent).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+async fn slots(world: &World, number: u64) -> Vec<i64> {
+    usage::slots_of(&world.store, node(number)).await.unwrap()
 }
 
 contract! {
@@ -117,24 +140,41 @@ contract! {
         assert_eq!(window(world, key).await, (47, 0));
     }
 
-    async fn what_is_given_back_can_be_used_again_and_is_no_use_of_the_key(world: &World) {
-        let (key, other) = (add_key(world).await.id, add_key(world).await.id);
-        let give_back = async |batch: Batch| usage::give_back(&world.store, &batch).await.unwrap();
-        for key in [key, other] {
-            count(world, batch(key, 7, 5)).await;
+    async fn what_was_not_spent_is_given_back_once_and_is_no_use_of_the_key(world: &World) {
+        let key = add_key(world).await.id;
+        count(world, batch(key, 10, 100)).await;
+        reserve(world, 1, 1, batch(key, 20, 100)).await;
+        reserve(world, 1, 1, batch(key, 10, 100)).await;
+        reserve(world, 1, 2, batch(key, 5, 100)).await;
+        assert_eq!((window(world, key).await, slots(world, 1).await), ((45, 0), vec![1, 2]));
+        for _ in 0..2 {
+            give_back(world, 1, 1, 12).await;
+            assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![2]));
         }
-        let later = Batch { now: at(9), ..batch(key, 2, 5) };
-        give_back(later).await;
-        // Nothing else has changed, and no window is made of nothing.
-        assert_eq!((window(world, key).await, window(world, other).await), ((3, 2), (5, 2)));
-        give_back(Batch { surface: Surface::Models, ..later }).await;
-        give_back(Batch { window_start: at(900_000), ..later }).await;
+        // More than was reserved is not given.
+        give_back(world, 1, 2, 6).await;
+        assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![]));
         let found = usage::windows(&world.store, world.ws, key, NOW, at(9_000_000)).await.unwrap();
         assert_eq!((found.len(), found[0].last_at), (1, at(1)));
-        // More than there is.
-        give_back(batch(key, 4, 5)).await;
-        assert_eq!(window(world, key).await, (3, 2));
-        assert_eq!(count(world, batch(key, 3, 5)).await, (2, 5));
+    }
+
+    async fn slots_of_nodes_and_windows_are_apart(world: &World) {
+        let (key, other) = (add_key(world).await.id, add_key(world).await.id);
+        let later = Batch { window_start: at(900_000), surface: Surface::Models, ..batch(key, 3, 100) };
+        for (number, requests, counted) in [(1, 10, batch(key, 3, 100)), (2, 20, batch(other, 3, 100)), (3, 30, later)] {
+            count(world, counted).await;
+            reserve(world, number, 7, Batch { requests, ..counted }).await;
+        }
+        give_back(world, 2, 1, 0).await;
+        give_back(world, 3, 7, 5).await;
+        give_back(world, 4, 7, 0).await;
+        assert_eq!((window(world, key).await, window(world, other).await), ((13, 0), (23, 0)));
+        let found = usage::windows(&world.store, world.ws, key, at(900_000), at(900_001)).await.unwrap();
+        assert_eq!(found[0].admitted, 8);
+        let mut tx = world.store.begin().await.unwrap();
+        usage::purge(&mut tx, at(900_000)).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!((slots(world, 1).await, slots(world, 2).await), (vec![], vec![]));
     }
 
     async fn windows_are_listed_for_their_workspace_and_last_use_outlives_them(world: &World) {

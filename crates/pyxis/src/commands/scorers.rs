@@ -99,6 +99,9 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
     let done = if found.outdated == 0 {
         0
     } else {
+        if found.running {
+            tracing::warn!("these scores are being computed elsewhere; waiting for what is left then");
+        }
         let bar = out::progress_to("scores", u64::try_from(found.outdated).unwrap_or(0));
         let done = scorers::rescore(&app.scoring, actor, id, |done| bar.set_position(done)).await?;
         bar.finish_and_clear();

@@ -1,5 +1,8 @@
 //! `pyxis stamps import` (decisions, Credentials in).
 
+mod files;
+mod notes;
+
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,7 +11,6 @@ use std::time::Duration;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
-use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
@@ -72,12 +74,6 @@ fn threads_named(process: u32, name: &str) -> usize {
     names.filter(|found| found.as_ref().is_ok_and(|found| found.trim_end() == name)).count()
 }
 
-/// By which a note tells the file that it is about: a hash of the first and the last KiB of what was read.
-fn mark(read: &str) -> String {
-    let end = read.len().min(1024);
-    sha256_hex(format!("{}{}", &read[..end], &read[read.len() - end..]).as_bytes())
-}
-
 fn rejects(path: &str) -> Vec<(u64, String)> {
     let text = std::fs::read_to_string(path).expect("a rejects file");
     let line = |line: &str| -> (u64, String) {
@@ -131,71 +127,6 @@ both_engines! {
         let renewed = desk.app.cli_json(&["stamps", "import", newer.to_str().expect("text")]).await;
         assert_eq!(renewed["replaced"], 1);
         assert_eq!(desk.stored(), ["600"]);
-    }
-
-    async fn an_interrupted_import_goes_on_where_it_stopped(setup: Setup) {
-        let desk = Desk::open(setup).await;
-        let lines: Vec<String> = (0..40).map(|n| desk.credential(n, "Google", 1)).collect();
-        let text = format!("not json\n{}\nnor this\n", lines.join("\n"));
-        let file = desk.file("stamps.jsonl", &text);
-        let name = file.to_str().expect("text");
-        let note = PathBuf::from(format!("{name}.import.json"));
-        // As a run leaves it that was killed after ten lines, with a reject of the next block half written.
-        let bytes = "not json\n".len() + lines[..9].iter().map(|line| line.len() + 1).sum::<usize>();
-        let first = json!({"line": 1, "code": "malformed_json", "detail": ""}).to_string() + "\n";
-        desk.file("stamps.jsonl.rejects.jsonl", &format!("{first}{{\"line\":"));
-        let progress = json!({
-            "lines": 10, "bytes": bytes, "accepted": 9, "replaced": 0, "unchanged": 0, "rejected": 1
-        });
-        let left = json!({"progress": progress, "mark": mark(&text[..bytes]), "rejects_bytes": first.len()});
-        std::fs::write(&note, left.to_string()).expect("a file");
-
-        let ran = desk.app.cli(&["stamps", "import", name, "--json"]).await.expect(1);
-        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
-        assert_eq!((&ran.json()["lines"], &ran.json()["accepted"]), (&json!(42), &json!(40)));
-        assert_eq!(desk.stored(), ["31"]);
-        let path = format!("{name}.rejects.jsonl");
-        assert_eq!(rejects(&path), [1, 42].map(|line| (line, "malformed_json".to_owned())));
-        assert!(!note.exists());
-
-        std::fs::write(&note, left.to_string()).expect("a file");
-        let anew = desk.app.cli(&["stamps", "import", name, "--restart", "--json"]).await.expect(1);
-        assert_eq!((&anew.json()["accepted"], &anew.json()["unchanged"]), (&json!(9), &json!(31)));
-        assert_eq!(desk.stored(), ["40"]);
-
-        std::fs::write(&note, "{").expect("a file");
-        let damaged = desk.app.cli(&["stamps", "import", name]).await.expect(1);
-        assert!(damaged.stderr.contains("--restart begins anew"), "{}", damaged.stderr);
-    }
-
-    async fn another_file_under_the_same_name_is_read_from_its_beginning(setup: Setup) {
-        let desk = Desk::open(setup).await;
-        let line = |n| desk.credential(n, "Google", 1) + "\n";
-        let credentials = |from: u32, to| -> String { (from..to).map(line).collect() };
-        let (before, now) = (credentials(0, 20), credentials(20, 40));
-        let bytes = before.lines().take(10).map(|line| line.len() + 1).sum::<usize>();
-        let progress = json!({
-            "lines": 10, "bytes": bytes, "accepted": 10, "replaced": 0, "unchanged": 0, "rejected": 0
-        });
-        let left = json!({"progress": progress, "mark": mark(&before[..bytes]), "rejects_bytes": 0});
-        let short = now.lines().next().expect("a line");
-        // The last one is a note of a version that did not look at the file.
-        let of_old = json!({"progress": progress, "rejects_bytes": 0});
-        for (name, text, left, expected) in [
-            ("other.jsonl", now.as_str(), &left, [20, 0]),
-            ("short.jsonl", short, &left, [0, 1]),
-            ("longer.jsonl", &format!("{}{now}", &before[..bytes]), &left, [10, 20]),
-            ("old.jsonl", &before, &of_old, [20, 0]),
-        ] {
-            let file = desk.file(name, text);
-            desk.file(&format!("{name}.import.json"), &left.to_string());
-            let ran = desk.app.cli(&["stamps", "import", file.to_str().expect("text"), "--json"]).await;
-            let done = ran.json();
-            assert_eq!(json!([done["accepted"], done["unchanged"]]), json!(expected), "{name}");
-            let goes_on = ran.stderr.contains("going on with an interrupted import");
-            let is_other = ran.stderr.contains("not the file whose import was interrupted");
-            assert_eq!((goes_on, is_other), (name == "longer.jsonl", name != "longer.jsonl"), "{}", ran.stderr);
-        }
     }
 
     async fn an_import_that_is_killed_stores_every_line_once_when_it_is_run_again(setup: Setup) {

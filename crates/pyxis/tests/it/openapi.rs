@@ -131,7 +131,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
         for name in document["components"][kind].as_object().expect("components").keys() {
             // Every path can answer it, to methods that are not described.
             let pointer = format!("/components/{kind}/{name}");
-            assert!(used.contains(&pointer) || name == "MethodNotAllowed", "{pointer}");
+            assert!(used.contains(&pointer) || name.ends_with("MethodNotAllowed"), "{pointer}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod changes;
 mod commands;
+mod earlier;
 mod front;
 mod indexers;
 mod limits;

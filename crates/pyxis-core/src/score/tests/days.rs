@@ -168,6 +168,7 @@ fn the_longest_lived_stamp_of_the_wallet_stands_behind_the_claim() {
     let stamps = [stamp("A", 9, "n"), stamp("B", 12, "n")];
     for order in [[0, 1], [1, 0]] {
         let stamps = order.map(|index: usize| stamps[index].clone());
-        assert_eq!(settled(1, &stamps, &[]).claims[0].digest, stamp("B", 12, "n").digest);
+        let claim = &settled(1, &stamps, &[]).claims[0];
+        assert_eq!((&claim.provider, claim.digest), (&Some(name("B")), stamp("B", 12, "n").digest));
     }
 }

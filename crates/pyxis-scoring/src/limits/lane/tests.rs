@@ -1,5 +1,12 @@
+use std::collections::HashMap;
+use std::fs::File;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::id::NodeId;
+
+use super::super::ledger;
 use super::*;
 
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
@@ -11,6 +18,8 @@ static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
 #[derive(Default)]
 struct Window {
     admitted: i64,
+    /// What is reserved, by node and slot.
+    reserved: HashMap<(NodeId, i64), i64>,
     statements: usize,
 }
 
@@ -19,32 +28,41 @@ struct Window {
 enum Said {
     Counted(Waiting, Result<Counted, StoreError>),
     Reserved(i64, Result<Option<i64>, StoreError>),
-    GaveBack(i64, Result<(), StoreError>),
+    GaveBack(Result<(), StoreError>),
 }
 
 impl Window {
-    /// Carries out a step of a lane with this limit, if it is one for the database.
-    fn carry_out(&mut self, limit: i64, step: Step) -> Option<Said> {
+    /// Carries out a step of a lane, if it is one for the database.
+    fn carry_out(&mut self, lane: &Lane, step: Step) -> Option<Said> {
+        let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
         let said = match step {
             Step::Count(waiting) => {
                 let admitted = waiting.len().min(limit - self.admitted).max(0);
                 self.admitted += admitted;
                 Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
             }
-            Step::Reserve { requests, within } => {
+            Step::Reserve { slot, requests, within } => {
                 let fits = self.admitted + requests <= within;
                 assert!(within + AMPLE * requests <= limit, "it leaves room for others");
-                self.admitted += if fits { requests } else { 0 };
+                assert_eq!(slot.is_some(), requests > 0);
+                if let (Some(slot), true) = (slot, fits) {
+                    self.admitted += requests;
+                    *self.reserved.entry((node.unwrap(), slot)).or_default() += requests;
+                }
                 Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
             }
-            Step::GiveBack(requests) => {
-                self.admitted -= requests;
-                Said::GaveBack(requests, Ok(()))
+            Step::GiveBack { slot, spent } => {
+                self.give_back(node.unwrap(), slot, spent);
+                Said::GaveBack(Ok(()))
             }
             Step::Rest(_) | Step::End => return None,
         };
         self.statements += 1;
         Some(said)
+    }
+
+    fn give_back(&mut self, node: NodeId, slot: i64, spent: i64) {
+        self.admitted -= self.reserved.remove(&(node, slot)).map_or(0, |requests| (requests - spent).max(0));
     }
 
     /// Works for a lane until it rests, and says until when; `None` if it ended.
@@ -53,7 +71,7 @@ impl Window {
             match lane.next(at) {
                 Step::Rest(until) => return Some(until),
                 Step::End => return None,
-                step => self.carry_out(lane.limit, step).unwrap().tell(lane),
+                step => self.carry_out(lane, step).unwrap().tell(lane),
             }
         }
     }
@@ -65,7 +83,7 @@ impl Said {
         match self {
             Self::Counted(waiting, _) => Self::Counted(waiting, Err(error.clone())),
             Self::Reserved(requests, _) => Self::Reserved(requests, Err(error.clone())),
-            Self::GaveBack(requests, _) => Self::GaveBack(requests, Err(error.clone())),
+            Self::GaveBack(_) => Self::GaveBack(Err(error.clone())),
         }
     }
 
@@ -73,7 +91,7 @@ impl Said {
         match self {
             Self::Counted(waiting, counted) => waiting.tell(&lane.counted(counted)),
             Self::Reserved(requests, reserved) => lane.reserved(requests, &reserved),
-            Self::GaveBack(requests, gave_back) => lane.gave_back(requests, &gave_back),
+            Self::GaveBack(gave_back) => lane.gave_back(&gave_back),
         }
     }
 }
@@ -81,6 +99,19 @@ impl Said {
 /// An error after which nobody knows.
 fn unclear() -> StoreError {
     StoreError::Unavailable(Arc::new(std::io::Error::other("the connection broke")))
+}
+
+/// What a new process notes, and the file.
+fn ledger() -> (Arc<Ledger>, File) {
+    static PROCESSES: AtomicU64 = AtomicU64::new(0);
+    let entropy = SeededEntropy::new(PROCESSES.fetch_add(1, Ordering::Relaxed));
+    let file = tempfile::tempfile().unwrap();
+    let ledger = Ledger::new(NodeId::new(NOW, &entropy), file.try_clone().unwrap()).unwrap();
+    (Arc::new(ledger), file)
+}
+
+fn lane_of(limit: i64) -> Lane {
+    Lane::new(limit, Some(ledger().0), *AT)
 }
 
 fn enter(lane: &mut Lane) -> Place {
@@ -103,7 +134,7 @@ fn number(lane: &mut Lane, window: &mut Window, at: Instant) -> Option<i64> {
 
 /// A lane that has let so many in, one after the other.
 fn used(requests: i64) -> (Lane, Window) {
-    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
+    let (mut lane, mut window) = (lane_of(FAR), Window::default());
     for expected in 1..=requests {
         assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
     }
@@ -123,7 +154,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
         let reserving = loop {
             match lane.next(*AT) {
                 Step::Rest(_) => assert!(!waits(&mut lane)),
-                step => break window.carry_out(FAR, step).unwrap(),
+                step => break window.carry_out(&lane, step).unwrap(),
             }
         };
         assert!(matches!(reserving, Said::Reserved(..)));
@@ -137,7 +168,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
 #[test]
 fn two_processes_that_share_a_window_leave_each_other_room() {
     let mut window = Window::default();
-    let mut lanes = [(); 2].map(|()| Lane::new(FAR, *AT));
+    let mut lanes = [(); 2].map(|()| lane_of(FAR));
     for expected in 0..35_000 {
         for lane in &mut lanes {
             assert!(number(lane, &mut window, *AT).is_some(), "{expected}");
@@ -149,7 +180,7 @@ fn two_processes_that_share_a_window_leave_each_other_room() {
 
 #[test]
 fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
-    let (mut lane, mut window) = (Lane::new(FAR, *AT), Window::default());
+    let (mut lane, mut window) = (lane_of(FAR), Window::default());
     assert!(waits(&mut lane));
     let rest = window.work(&mut lane, *AT);
     assert_eq!(rest, Some(*AT + LIFE));
@@ -160,7 +191,7 @@ fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
 #[test]
 fn no_more_is_reserved_than_a_tenth_of_what_is_left_nor_than_half_of_what_was_let_in() {
     for limit in [FAR, 10 * FAR] {
-        let (mut lane, mut window) = (Lane::new(limit, *AT), Window::default());
+        let (mut lane, mut window) = (lane_of(limit), Window::default());
         for requests in 1..70_000 {
             number(&mut lane, &mut window, *AT);
             let reserved = window.admitted - requests;
@@ -172,7 +203,7 @@ fn no_more_is_reserved_than_a_tenth_of_what_is_left_nor_than_half_of_what_was_le
 
 #[test]
 fn near_the_limit_every_request_waits_for_its_count() {
-    let (mut lane, mut window) = (Lane::new((AMPLE + 1) * LEAST, *AT), Window::default());
+    let (mut lane, mut window) = (lane_of((AMPLE + 1) * LEAST), Window::default());
     for expected in 1..=10 {
         assert!(waits(&mut lane));
         assert_eq!(window.work(&mut lane, *AT), None, "nothing is kept");
@@ -211,9 +242,12 @@ fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_com
     assert!(window.admitted > 1000);
     lane.close();
     assert!(!waits(&mut lane), "it is not given back yet");
-    assert!(matches!(lane.next(*AT), Step::GiveBack(requests) if requests == window.admitted - 1001));
-    window.admitted = 1001;
+    let step = lane.next(*AT);
+    assert!(matches!(step, Step::GiveBack { slot: 0, .. }));
+    let gave_back = window.carry_out(&lane, step).unwrap();
+    assert_eq!(window.admitted, 1001);
     assert!(waits(&mut lane));
+    gave_back.tell(&mut lane);
     assert_eq!(window.work(&mut lane, *AT), None);
     assert_eq!(window.admitted, 1002);
 }
@@ -248,17 +282,17 @@ fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
     lane.close();
     window.work(&mut lane, *AT + LIFE);
     assert_eq!(window.admitted, 572);
-    assert_eq!(number(&mut Lane::new(FAR, *AT), &mut window, *AT), Some(573));
+    assert_eq!(number(&mut lane_of(FAR), &mut window, *AT), Some(573));
 }
 
 #[test]
 fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
-    let mut lane = Lane::new(5, *AT);
+    let mut lane = lane_of(5);
     let [mut one, mut two, mut three] = [(); 3].map(|()| match enter(&mut lane) {
         Place::Waits(answer) => answer,
         Place::In(number) => panic!("nothing is known yet, and yet {number}"),
     });
-    let mut window = Window { admitted: 3, statements: 0 };
+    let mut window = Window { admitted: 3, ..Window::default() };
     window.work(&mut lane, *AT);
     let told = [&mut one, &mut two, &mut three].map(|answer| answer.try_recv().unwrap().unwrap());
     assert_eq!(told, [Some(4), Some(5), None]);
@@ -270,31 +304,62 @@ fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
 }
 
 #[test]
-fn giving_back_is_tried_again_after_a_while_unless_it_may_have_happened() {
-    for (error, again) in [(StoreError::Aborted, true), (unclear(), false)] {
+fn giving_back_is_tried_again_after_a_while_whether_it_happened_or_not() {
+    for (error, happened) in [(StoreError::Aborted, false), (unclear(), false), (unclear(), true)] {
         let (mut lane, mut window) = used(1000);
-        let reserved = window.admitted - 1000;
         lane.close();
         let step = lane.next(*AT);
-        assert!(matches!(step, Step::GiveBack(requests) if requests == reserved));
-        Said::GaveBack(reserved, Err(error)).tell(&mut lane);
-        if again {
-            assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
-            assert_eq!(window.work(&mut lane, *AT + LIFE), None);
-            assert_eq!(window.admitted, 1000);
-        } else {
-            assert_eq!(window.work(&mut lane, *AT), None);
-            assert_eq!(window.admitted, 1000 + reserved);
+        if happened {
+            window.carry_out(&lane, step);
         }
+        Said::GaveBack(Err(error)).tell(&mut lane);
+        assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
+        assert!(
+            matches!(lane.enter(NOW, *AT + LIFE), Place::Waits(_)),
+            "what may be given back lets nobody in"
+        );
+        assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+        assert_eq!(window.admitted, 1001);
     }
 }
 
 #[test]
+fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
+    for happened in [false, true] {
+        let (mut lane, mut window) = used(1000);
+        let held = window.admitted - 1000;
+        while !lane.is_low() {
+            assert!(!waits(&mut lane));
+        }
+        let step = lane.next(*AT);
+        let Step::Reserve { requests, .. } = step else { panic!("{step:?}") };
+        if happened {
+            window.carry_out(&lane, step);
+        }
+        Said::Reserved(requests, Err(unclear())).tell(&mut lane);
+        assert_eq!(window.admitted, 1000 + held + if happened { requests } else { 0 });
+        lane.close();
+        window.work(&mut lane, *AT + LIFE);
+        assert_eq!(window.admitted, lane.admitted);
+    }
+}
+
+#[test]
+fn without_a_place_to_note_it_nothing_is_reserved() {
+    let (mut lane, mut window) = (Lane::new(FAR, None, *AT), Window::default());
+    for expected in 1..=100 {
+        assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
+        assert_eq!(window.admitted, expected);
+    }
+    assert_eq!(window.work(&mut lane, *AT), None);
+}
+
+#[test]
 fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() {
-    let mut lane = Lane::new(FAR, *AT);
+    let mut lane = lane_of(FAR);
     let Place::Waits(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
     let step = lane.next(*AT);
-    Window::default().carry_out(FAR, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
+    Window::default().carry_out(&lane, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
     assert!(answer.try_recv().unwrap().is_err());
     assert!(matches!(lane.next(*AT), Step::End));
 
@@ -307,7 +372,7 @@ fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() 
 
 #[test]
 fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in() {
-    let mut lane = Lane::new(10, *AT);
+    let mut lane = lane_of(10);
     let later = NOW.plus(Duration::from_secs(5));
     drop((lane.enter(later, *AT), lane.enter(NOW, *AT)));
     assert_eq!(lane.latest(), later);
@@ -315,6 +380,8 @@ fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in(
 
 /// One process among others.
 struct Process {
+    ledger: Arc<Ledger>,
+    file: File,
     lane: Lane,
     answers: Vec<oneshot::Receiver<Answer>>,
     /// What the database said and the process has not heard yet.
@@ -323,7 +390,17 @@ struct Process {
 
 impl Process {
     fn new(limit: i64, at: Instant) -> Self {
-        Self { lane: Lane::new(limit, at), answers: Vec::new(), said: None }
+        let (ledger, file) = ledger();
+        let lane = Lane::new(limit, Some(Arc::clone(&ledger)), at);
+        Self { ledger, file, lane, answers: Vec::new(), said: None }
+    }
+
+    /// Gives back what it had reserved when it was killed, as the next one does.
+    fn bury(&self, window: &mut Window) {
+        let spent = ledger::read(&self.file).unwrap().unwrap();
+        for (slot, spent) in (0..).zip(spent) {
+            window.give_back(self.ledger.node(), slot, i64::try_from(spent).unwrap());
+        }
     }
 
     /// How many of those who waited were let in.
@@ -341,7 +418,8 @@ impl Process {
 }
 
 /// Three processes use up a window, in an order that `seed` chooses. What was let in, what is counted in the
-/// end, and how much of that may be too strict: what processes held that were killed, and failures.
+/// end, and how many may be counted that heard of no answer: those who waited when a process was killed, or when nobody
+/// knew what the database did.
 fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
     let mut random = seed;
     let mut random = move |below: u64| {
@@ -368,8 +446,8 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
                 }
             }
             40..65 if process.said.is_none() => match process.lane.next(at) {
-                Step::End => process.lane = Lane::new(limit, at),
-                step => process.said = window.carry_out(limit, step),
+                Step::End => process.lane = Lane::new(limit, Some(Arc::clone(&process.ledger)), at),
+                step => process.said = window.carry_out(&process.lane, step),
             },
             40..90 => {
                 if let Some(said) = process.said.take() {
@@ -378,13 +456,14 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
             }
             90..97 => {
                 if let Some(said) = process.said.take() {
-                    excess += BLOCK.max(i64::try_from(process.answers.len()).unwrap());
+                    excess += i64::try_from(process.answers.len()).unwrap();
                     said.failed(&unclear()).tell(&mut process.lane);
                 }
             }
             _ => {
                 let_in += process.let_in();
-                excess += BLOCK + i64::try_from(process.answers.len()).unwrap();
+                excess += i64::try_from(process.answers.len()).unwrap();
+                process.bury(&mut window);
                 *process = Process::new(limit, at);
             }
         }
@@ -414,7 +493,7 @@ fn however_processes_take_turns_exactly_the_limit_is_let_in() {
 }
 
 #[test]
-fn whoever_dies_and_whatever_fails_the_window_is_never_too_generous_and_little_too_strict() {
+fn whoever_dies_and_whatever_fails_exactly_what_was_let_in_is_counted_and_those_who_heard_nothing() {
     for seed in 0..15 {
         for limit in [28_000, 200_000] {
             let (let_in, counted, excess) = use_up(limit, seed, true);

@@ -84,9 +84,20 @@ both_engines! {
                 replaced: 0,
                 unchanged: 1,
                 rejected: refused.len() as u64,
+                last: done.last,
             };
+            assert!(done.last.is_some());
             assert_eq!(done, expected, "{threads} threads");
             assert_eq!(world.count("stamps").await, (round + 1) * good);
         }
+    }
+
+    async fn a_claim_that_an_import_extends_tells_the_name_of_the_stamp_that_came(world: &World) {
+        let scorer = world.scorer("20", &[]).await;
+        world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(scorer, wallet(1)).await; // from here on the scorer knows wallet 1
+        assert_eq!(world.sql("SELECT provider FROM claims").await, ["B"]);
+        run(world, &(world.credential(wallet(1), "A", "n:1", 50) + "\n"), 1, &[usize::MAX]).await;
+        assert_eq!(world.sql("SELECT provider FROM claims").await, ["A"]);
     }
 }

@@ -118,6 +118,19 @@ both_engines! {
         assert_eq!(mine, [change(scorer, 2, ("0.00000", false), ("12.00000", false))]);
     }
 
+    async fn stamps_that_are_removed_together_are_one_change(world: &World) {
+        let hook = endpoint(world, CHANGES).await;
+        let scorer = world.scorer("20", &[("A", "12"), ("B", "9"), ("C", "1")]).await;
+        for name in ["A", "B", "C"] {
+            world.verify(wallet(1), name, name, 90).await;
+        }
+        world.score(scorer, wallet(1)).await;
+        world.on_day(1);
+        let answer = world.delete(wallet(1), "A&provider=Nothing&provider=B&provider=A").await;
+        assert_eq!(answer.text, r#"{"removed":2}"#);
+        assert_eq!(told(world, hook).await, [change(scorer, 1, ("22.00000", true), ("1.00000", false))]);
+    }
+
     async fn only_endpoints_that_asked_for_it_in_their_own_workspace_are_told(world: &World) {
         let silent = endpoint(world, "[]").await;
         let approvals = endpoint(world, r#"["approval.decided"]"#).await;

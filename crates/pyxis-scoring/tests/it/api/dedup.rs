@@ -265,6 +265,76 @@ both_engines! {
         }
     }
 
+    async fn a_claim_of_a_deleted_stamp_outlives_the_revocation_of_another_with_its_nullifier(world: &World) {
+        let scorer = scorer(world).await;
+        world.verify(wallet(1), "A", "n:1", 50).await;
+        let other = world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(scorer, wallet(1)).await;
+        world.verify(wallet(2), "A", "n:1", 90).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.delete(wallet(1), "A").await;
+        assert!(world.revoke(wallet(1), &other).await.removed);
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.on_day(49);
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.on_day(50);
+        assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 90));
+    }
+
+    async fn a_claim_of_a_deleted_stamp_ends_with_the_revocation_of_its_own_credential(world: &World) {
+        let scorer = scorer(world).await;
+        let deleted = world.verify(wallet(1), "A", "n:1", 50).await;
+        let other = world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(scorer, wallet(1)).await;
+        world.verify(wallet(2), "A", "n:1", 90).await;
+        world.delete(wallet(1), "A").await;
+        world.revoke(wallet(1), &other).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.revoke(wallet(1), &deleted).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 90));
+    }
+
+    async fn a_revocation_ends_in_each_scorer_what_stands_on_the_revoked_name_there(world: &World) {
+        let (one, two) = (scorer(world).await, scorer(world).await);
+        world.verify(wallet(1), "A", "n:1", 50).await;
+        let other = world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(one, wallet(1)).await;
+        world.delete(wallet(1), "A").await;
+        world.score(two, wallet(1)).await;
+        world.verify(wallet(2), "A", "n:1", 90).await;
+        assert_eq!(stamp(world, one, 2, "A").await, held(50));
+        assert_eq!(stamp(world, two, 2, "A").await, held(30));
+        world.revoke(wallet(1), &other).await;
+        assert_eq!(stamp(world, one, 2, "A").await, held(50));
+        assert_eq!(stamp(world, two, 2, "A").await, counts("1.00000", 90));
+    }
+
+    async fn a_claim_that_a_revoked_renewal_leaves_goes_to_another_stamp_of_the_holder(world: &World) {
+        let scorer = scorer(world).await;
+        world.verify(wallet(1), "A", "n:1", 50).await;
+        world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(scorer, wallet(1)).await;
+        world.on_day(2);
+        let renewal = world.verify(wallet(1), "A", "n:1", 20).await;
+        world.verify(wallet(2), "A", "n:1", 90).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.revoke(wallet(1), &renewal).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(30));
+    }
+
+    async fn a_claim_from_before_names_were_kept_ends_with_any_revoked_stamp_of_its_holder(world: &World) {
+        let scorer = scorer(world).await;
+        world.verify(wallet(1), "A", "n:1", 50).await;
+        let other = world.verify(wallet(1), "B", "n:1", 30).await;
+        world.score(scorer, wallet(1)).await;
+        world.verify(wallet(2), "A", "n:1", 90).await;
+        world.delete(wallet(1), "A").await;
+        world.sql("UPDATE claims SET provider = NULL").await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, held(50));
+        world.revoke(wallet(1), &other).await;
+        assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 90));
+    }
+
     async fn a_revoked_credential_is_refused_and_a_new_one_of_the_issuer_is_not(world: &World) {
         let scorer = scorer(world).await;
         let credential = world.verify(wallet(1), "A", "n:1", 50).await;

@@ -15,7 +15,7 @@ use super::properties::check_cases;
 use super::world::{START, World, both_engines, wallet};
 
 /// Stories on each engine.
-const STORIES: u32 = 6;
+const STORIES: u32 = 24;
 
 /// Everything that is computed from activity.
 #[derive(Debug, PartialEq)]

@@ -28,14 +28,40 @@ fn head(answer: &Answer) -> (u16, &str, &str, &str, &str) {
     )
 }
 
-/// Admitted and refused requests of a key, window by window.
+/// Admitted and refused requests of a key to the Stamps endpoints, window by window.
 async fn windows(world: &World, workspace: WorkspaceId, key: &ApiKeyRow) -> Vec<(i64, i64, i64)> {
+    windows_of(world, workspace, key, Surface::Stamps).await
+}
+
+async fn windows_of(
+    world: &World,
+    workspace: WorkspaceId,
+    key: &ApiKeyRow,
+    surface: Surface,
+) -> Vec<(i64, i64, i64)> {
     let (from, to) = (UnixMillis(0), UnixMillis(i64::MAX));
     let rows = usage::windows(&world.state.store, workspace, key.id, from, to).await.unwrap();
     rows.iter()
-        .filter(|row| row.surface == Surface::Stamps)
+        .filter(|row| row.surface == surface)
         .map(|row| ((row.window_start_at.0 - START.0) / QUARTER, row.admitted, row.refused))
         .collect()
+}
+
+/// Every path of the Stamps endpoints and of the models endpoint, each with methods that it does not take.
+fn wrong_methods() -> [(Surface, Vec<(Method, &'static str)>); 2] {
+    let stamps = [
+        (Method::POST, "/v2/stamps/1/score/0x"),
+        (Method::DELETE, "/v2/stamps/1/score/0x/history"),
+        (Method::GET, "/v2/stamps/1/scores"),
+        (Method::PUT, "/v2/stamps/0x"),
+        (Method::PATCH, "/v2/stamps/metadata"),
+        (Method::POST, "/registry/score/1/0x"),
+        (Method::GET, "/registry/submit-passport"),
+        (Method::POST, "/registry/stamps/0x"),
+        (Method::DELETE, "/registry/stamp-metadata"),
+    ];
+    let models = [(Method::POST, "/v2/models/score/0x"), (Method::PUT, "/passport/analysis/0x")];
+    [(Surface::Stamps, stamps.to_vec()), (Surface::Models, models.to_vec())]
 }
 
 both_engines! {
@@ -182,6 +208,31 @@ both_engines! {
         assert_eq!(windows(world, world.workspace, &row).await, [(0, counted, 0)]);
     }
 
+    async fn a_request_with_a_wrong_method_counts_once_and_where_the_path_counts(world: &World) {
+        for (surface, asked) in wrong_methods() {
+            let limit = i64::try_from(asked.len()).unwrap();
+            let (key, row) = world
+                .add_key_row(|key| {
+                    (key.stamps_tier, key.stamps_limit) = (4, Some(limit));
+                    (key.models_tier, key.models_limit) = (4, Some(limit));
+                })
+                .await;
+            for ((method, path), left) in asked.iter().zip((0..limit).rev()) {
+                let answer = world.ask(method.clone(), path, &key, String::new()).await;
+                answer.refuses(405, "Method Not Allowed");
+                assert!(!answer.header("allow").is_empty(), "{method} {path}");
+                assert_eq!(answer.header("ratelimit-remaining"), left.to_string(), "{method} {path}");
+            }
+            let (method, path) = asked[0].clone();
+            let more = world.ask(method, path, &key, String::new()).await;
+            more.refuses(429, "You have been rate limited!");
+            for each in [Surface::Stamps, Surface::Models] {
+                let counted = windows_of(world, world.workspace, &row, each).await;
+                assert_eq!(counted, if each == surface { vec![(0, limit, 1)] } else { Vec::new() });
+            }
+        }
+    }
+
     async fn a_key_without_permission_is_limited_like_any_other(world: &World) {
         let key = world.add_key(|key| (key.stamps_limit, key.can_read) = (Some(1), false)).await;
         world.get_as(&key, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
@@ -192,11 +243,15 @@ both_engines! {
         let (key, row) = limited(world, 1).await;
         let (other, gone) = limited(world, 1).await;
         api_keys::revoke(&world.state.store, world.workspace, gone.id, START).await.unwrap();
+        let mut asked = ["/v2/stamps/metadata", "/v2/stamps/0x", "/registry/stamp-metadata"]
+            .map(|path| (Method::GET, path))
+            .to_vec();
+        asked.extend(wrong_methods().into_iter().flat_map(|(_, wrong)| wrong));
         for wrong in
             ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()]
         {
-            for path in ["/v2/stamps/metadata", "/v2/stamps/0x", "/registry/stamp-metadata"] {
-                let answer = world.get_as(wrong, path).await;
+            for (method, path) in &asked {
+                let answer = world.ask(method.clone(), path, wrong, String::new()).await;
                 // A space around a value is not part of it (RFC 9110, 5.5), which servers see to.
                 if wrong.trim() != key {
                     answer.refuses(401, "Invalid API Key.");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::world::{World, both_engines, wallet};
 
 /// Cases of each property on each engine.
-const CASES: u32 = 16;
+const CASES: u32 = 64;
 const WEIGHTS: &[(&str, &str)] =
     &[("A", "1.5"), ("B", "0.00001"), ("C", "19.9"), ("D", "0.1"), ("E", "3"), ("F", "0")];
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use axum::Router;
+use axum::body::Body;
+use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
-use pyxis_scoring::Config;
+use pyxis_scoring::{Config, PlainScore, State};
 use serde_json::json;
 
 use super::world::{Engine, World, request, score_path, send, wallet};
@@ -23,22 +25,33 @@ fn a_request_may_take_a_minute() {
 /// What somebody asks, and a table without which there is no answer.
 type Asked = (&'static str, Method, String, String);
 
+/// Plain requests for a score, which a server takes past its router.
+fn plain(scorer: ScorerId) -> Vec<Asked> {
+    ["stamps", "scores", "claims"]
+        .map(|table| (table, Method::GET, score_path(scorer, wallet(1)), String::new()))
+        .to_vec()
+}
+
+/// What answers them there.
+fn past_the_router(state: State) -> Router {
+    Router::new().fallback(async move |request: Request<Body>| {
+        let asked = PlainScore::of(&request).expect("a plain request");
+        asked.answer(&state, request.headers()).await
+    })
+}
+
 fn reads(scorer: ScorerId) -> Vec<Asked> {
     let (score, history) = (score_path(scorer, wallet(1)), "history?created_at=2027-01-01");
-    [
+    let others = [
         ("stamps", format!("/v2/stamps/{}", wallet(1))),
-        ("stamps", score.clone()),
-        ("scores", score.clone()),
-        ("claims", score.clone()),
         ("stamps", format!("{score}?explain=true")),
         ("score_history", format!("{score}/{history}")),
         ("platforms", "/v2/stamps/metadata".to_owned()),
         ("activity_wallets", format!("/v2/models/score/{}", wallet(1))),
         ("model_bundles", format!("/v2/models/score/{}", wallet(1))),
-    ]
-    .into_iter()
-    .map(|(table, path)| (table, Method::GET, path, String::new()))
-    .collect()
+    ];
+    let others = others.map(|(table, path)| (table, Method::GET, path, String::new()));
+    plain(scorer).into_iter().chain(others).collect()
 }
 
 fn writes_and_earlier_paths(world: &World, scorer: ScorerId) -> Vec<Asked> {
@@ -67,9 +80,11 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
     let node = world.node(impatient());
     let Engine::Sqlite(path, _) = &world.engine else { panic!("another engine") };
     let held = pyxis_testkit::sqlite::hold(path);
+    let routed = reads(scorer).into_iter().chain(writes_and_earlier_paths(&world, scorer));
+    let plain = plain(scorer).into_iter().map(|asked| (past_the_router(node.state.clone()), asked));
     let mut asking = Vec::new();
-    for (_, method, path, body) in reads(scorer).into_iter().chain(writes_and_earlier_paths(&world, scorer)) {
-        let (router, request) = (node.router(), request(method, &path, &world.key, body));
+    for (router, (_, method, path, body)) in routed.map(|asked| (node.router(), asked)).chain(plain) {
+        let request = request(method, &path, &world.key, body);
         asking.push(tokio::spawn(async move { send(&router, request).await }));
     }
     for answer in asking {
@@ -82,8 +97,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
 }
 
 /// Asks for each while its table is locked.
-async fn are_cancelled(world: &World, all: Vec<Asked>) {
-    let router = world.node(impatient()).router();
+async fn are_cancelled(world: &World, router: Router, all: Vec<Asked>) {
     let Engine::Postgres(database) = &world.engine else { panic!("another engine") };
     for (table, method, path, body) in all {
         let ask = || send(&router, request(method.clone(), &path, &world.key, body.clone()));
@@ -106,7 +120,16 @@ async fn work_that_waits_in_postgres_is_cancelled_there() {
     let Some(world) = World::on_postgres("timeouts").await else { return };
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
-    are_cancelled(&world, reads(scorer)).await;
+    are_cancelled(&world, world.node(impatient()).router(), reads(scorer)).await;
+    world.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
+    let Some(world) = World::on_postgres("timeouts_of_plain").await else { return };
+    let scorer = world.scorer("20", &[("A", "1")]).await;
+    world.verify(wallet(1), "A", "n:1", 9).await;
+    are_cancelled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
     world.remove().await;
 }
 
@@ -115,6 +138,7 @@ async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
     let Some(world) = World::on_postgres("timeouts_of_writes").await else { return };
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
-    are_cancelled(&world, writes_and_earlier_paths(&world, scorer)).await;
+    let router = world.node(impatient()).router();
+    are_cancelled(&world, router, writes_and_earlier_paths(&world, scorer)).await;
     world.remove().await;
 }

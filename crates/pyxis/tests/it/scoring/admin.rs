@@ -260,7 +260,11 @@ both_engines! {
         // In a scorer of its own the account is nobody's yet.
         assert_eq!((&there["score"], &there["stamps"][0]["standing"]), (&json!("1.00000"), &json!("no_weight")));
         let nobody = stage.get(&format!("/admin/stamps/{}", address(9))).await;
-        assert_eq!(nobody["stamps"], json!([]));
+        assert_eq!((&nobody["stamps"], &nobody["damaged"]), (&json!([]), &json!([])));
+        stage.app.sql("UPDATE stamps SET nullifiers = 'x' WHERE provider = 'Google'");
+        let shown = stage.get(&path).await;
+        assert_eq!((&shown["score"], shown["stamps"].as_array().unwrap().len()), (&json!("0.00000"), 2));
+        assert!(shown["damaged"][0].as_str().unwrap().contains("stamps.nullifiers"), "{shown}");
         stage.owner.get(&format!("{path}?scorer_id=999")).send().await.problem(404, "not_found");
         stage.owner.get("/admin/stamps/vitalik.eth").send().await.problem(422, "invalid_field");
     }

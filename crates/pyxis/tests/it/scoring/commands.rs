@@ -26,8 +26,9 @@ both_engines! {
         assert_eq!((&changed["revision"], &changed["weights"]["A#1"]), (&json!(2), &json!("0.25000")));
         assert_eq!(changed["weights"]["Google"], "0.52500");
         app.cli(&set).await.expect(3);
-        let done = app.cli_json(&["scorer", "rescore", &first]).await;
-        assert_eq!((&done["rescored"], &done["stored"]), (&json!(1), &json!(1)));
+        let done = app.cli(&["scorer", "rescore", &first, "--json"]).await.expect(0);
+        assert_eq!(done.json(), json!({"scorer_id": app.bootstrap["scorer_id"], "stored": 1, "rescored": 1}));
+        assert_eq!(done.stderr, "", "a bar is for terminals only");
         assert_eq!(stage.score(1).await["passing_score"], true);
         let replaced = app.cli_json(&["scorer", "set-weights", &first, "--file", file, "Google=1"]).await;
         assert_eq!(replaced["weights"], json!({"Discord": "2.00000", "Google": "1.00000"}));

@@ -150,8 +150,8 @@ async fn a_page_is_told_before_it_asks_that_it_may() {
     assert_eq!(call.send().await.expect(405).header("access-control-allow-origin"), None);
     let wrong = stage.anyone.call("DELETE", "/sybil-resistance/gov-id/optimism").send().await.expect(405);
     assert_eq!((wrong.json()["error"].is_string(), wrong.header("allow")), (true, Some("GET,HEAD")));
-    let wrong = stage.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(405);
-    assert_eq!(wrong.json(), serde_json::json!({"detail": "Method Not Allowed"}));
+    let wrong = stage.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(401);
+    assert_eq!(wrong.json(), serde_json::json!({"detail": "Invalid API Key."}));
 }
 
 #[tokio::test]

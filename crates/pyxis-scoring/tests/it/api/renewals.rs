@@ -1,0 +1,113 @@
+//! Imports that renew the Stamps of many addresses which are known, and addresses with very many nullifiers.
+
+use http::{Method, StatusCode};
+use pyxis_core::clock::UnixMillis;
+use pyxis_scoring::credential::parse_and_verify;
+use pyxis_scoring::engine::{Batch, Outcome, ingest_many};
+use pyxis_store::stamps::NewStamp;
+use pyxis_store::{holders, stamps};
+
+use super::world::{START, World, both_engines, day, revocation, score_path, shown, wallet};
+
+/// Wallets that are known: more than get their credentials in one transaction.
+const KNOWN: u64 = 70;
+
+/// Stores credentials as an import does that has them in one block.
+async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<Outcome> {
+    let now = world.state.now();
+    let verified = credentials
+        .iter()
+        .map(|(number, text)| parse_and_verify(text, wallet(*number), now, |_| true).unwrap())
+        .collect();
+    let batch = Batch::of(world.workspace, verified, now);
+    let (outcomes, committing) = ingest_many(&world.state.books, batch, now).await.unwrap();
+    committing.await.unwrap();
+    outcomes
+}
+
+both_engines! {
+    async fn a_block_renews_what_is_known_and_adds_what_is_new(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1.5"), ("B", "2")]).await;
+        let issued = |number: u64, from: i64, until| {
+            let from = UnixMillis(START.0 + from);
+            let text = world.credential_from(wallet(number), "A", &format!("n:{number}"), from, day(until));
+            (number, text)
+        };
+        world.on_day(1);
+        let first: Vec<_> = (0..KNOWN).map(|number| issued(number, 5, 9)).collect();
+        assert_eq!(import(world, &first).await, vec![Outcome::Accepted; 70]);
+        for number in 0..KNOWN {
+            assert_eq!(world.score(scorer, wallet(number)).await["score"], "1.50000");
+        }
+        // Another wallet shows the end of the first one's claim.
+        world.verify(wallet(500), "A", "n:0", 20).await;
+        let shows = |until| (serde_json::Value::from(true), serde_json::Value::from(shown(day(until))));
+        let stamp = async |number| {
+            let stamp = world.score(scorer, wallet(number)).await["stamps"]["A"].clone();
+            (stamp["dedup"].clone(), stamp["expiration_date"].clone())
+        };
+        assert_eq!(stamp(500).await, shows(9));
+
+        let mut block: Vec<_> = (0..KNOWN).map(|number| issued(number, 10, 12)).collect();
+        let mut expected = vec![Outcome::Replaced; block.len()];
+        // One is revoked, one is of an earlier date, one comes twice.
+        let row = revocation(wallet(20), &block[20].1, world.state.now());
+        pyxis_scoring::engine::revoke(&world.state.books, world.workspace, &row).await.unwrap();
+        expected[20] = Outcome::Revoked;
+        block[30] = issued(30, 0, 30);
+        expected[30] = Outcome::Superseded;
+        block.push(issued(3, 10, 12));
+        expected.push(Outcome::Unchanged);
+        for number in 100..120 {
+            block.insert(usize::try_from(2 * (number - 100)).unwrap(), issued(number, 0, 9));
+            expected.insert(usize::try_from(2 * (number - 100)).unwrap(), Outcome::Accepted);
+        }
+        assert_eq!(import(world, &block).await, expected);
+        let again: Vec<Outcome> = expected
+            .iter()
+            .map(|outcome| match outcome {
+                Outcome::Accepted | Outcome::Replaced => Outcome::Unchanged,
+                other => *other,
+            })
+            .collect();
+        assert_eq!(import(world, &block).await, again);
+        assert_eq!(world.count("stamps").await, KNOWN + 1 + 20);
+        for number in 0..KNOWN {
+            let until = if [20, 30].contains(&number) { 9 } else { 12 };
+            assert_eq!(stamp(number).await, (false.into(), shown(day(until)).into()), "{number}");
+        }
+        assert_eq!(stamp(500).await, shows(12));
+        assert_eq!(stamp(110).await.0, false);
+    }
+
+    async fn an_address_with_very_many_nullifiers_has_a_score(world: &World) {
+        let scorer = world.scorer("1", &[("S0", "1.5"), ("S512", "2"), ("A", "1")]).await;
+        let mut tx = world.state.store.begin().await.unwrap();
+        holders::ensure(&mut tx, world.workspace, wallet(1), START).await.unwrap();
+        for number in 0..513_u16 {
+            let mut digest = [0; 32];
+            digest[..2].copy_from_slice(&number.to_be_bytes());
+            let new = NewStamp {
+                address: wallet(1),
+                provider: format!("S{number}").parse().unwrap(),
+                issuer: world.issuer.did(),
+                issued_at: START,
+                expires_at: day(9),
+                digest,
+                nullifiers: (0..32).map(|mark| format!("n:{number}:{mark}").parse().unwrap()).collect(),
+                received_at: START,
+                credential: "{}".to_owned(),
+            };
+            stamps::insert(&mut tx, world.workspace, &new).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(world.score(scorer, wallet(1)).await["score"], "3.50000");
+        world.verify(wallet(1), "A", "n:a", 9).await;
+        assert_eq!(world.score(scorer, wallet(1)).await["score"], "4.50000");
+        assert_eq!(world.delete(wallet(1), "S512").await.status, StatusCode::OK);
+        assert_eq!(world.score(scorer, wallet(1)).await["score"], "2.50000");
+        let path = score_path(scorer, wallet(1)) + "?explain=true";
+        let explained = world.ask(Method::GET, &path, &world.key, String::new()).await;
+        assert_eq!(explained.status, StatusCode::OK, "{}", explained.text);
+    }
+}

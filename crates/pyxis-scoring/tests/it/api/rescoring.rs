@@ -1,0 +1,82 @@
+//! Scoring everything anew, on several nodes of one database.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::entropy::OsEntropy;
+use pyxis_core::id::{NodeId, ScorerId};
+use pyxis_scoring::service::scorers::{Rescore, progress, rescore, start_rescore};
+use pyxis_scoring::{Config, State};
+use pyxis_store::leases;
+
+use super::world::{START, World, both_engines, day, wallet};
+
+const HOLDERS: i64 = 40;
+
+/// A scorer all of whose scores are outdated.
+async fn outdated(world: &World) -> ScorerId {
+    let scorer = world.scorer("20", &[("A", "1")]).await;
+    for number in 0..HOLDERS.unsigned_abs() {
+        world.verify(wallet(number), "A", &format!("n:{number}"), 90).await;
+        world.score(scorer, wallet(number)).await;
+    }
+    world.set_terms(scorer, "20", &[("A", "3")]).await;
+    scorer
+}
+
+/// How often it was begun.
+async fn begun(world: &World) -> usize {
+    world.sql("SELECT kind FROM audit_records WHERE kind = 'scorer.rescore'").await.len()
+}
+
+async fn done(state: &State, world: &World, scorer: ScorerId) {
+    let done = Rescore { stored: HOLDERS, outdated: 0, running: false };
+    while progress(state, world.workspace, scorer).await.unwrap() != done {
+        tokio::task::yield_now().await;
+    }
+}
+
+both_engines! {
+    async fn what_one_node_has_begun_no_other_begins(world: &World) {
+        let (other, actor) = (world.node(Config::default()), Actor::cli(world.workspace));
+        let scorer = outdated(world).await;
+        let (here, there) = tokio::join!(
+            start_rescore(&world.state, &actor, scorer),
+            start_rescore(&other.state, &actor, scorer),
+        );
+        for begun in [here, there] {
+            let Rescore { outdated, running, .. } = begun.unwrap();
+            assert!(running || outdated == 0);
+        }
+        done(&other.state, world, scorer).await;
+        assert_eq!(begun(world).await, 1);
+        assert_eq!(world.score(scorer, wallet(7)).await["score"], "3.00000");
+    }
+
+    async fn every_node_sees_that_another_is_at_it_and_takes_over_when_that_died(world: &World) {
+        let (other, actor) = (world.node(Config::default()), Actor::cli(world.workspace));
+        let scorer = outdated(world).await;
+        let (dead, name) = (NodeId::new(START, &OsEntropy), format!("rescore {scorer}"));
+        assert!(leases::acquire(&world.state.store, &name, dead, START, day(1)).await.unwrap());
+        let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, running: true };
+        for state in [&world.state, &other.state] {
+            assert_eq!(progress(state, world.workspace, scorer).await.unwrap(), under_way);
+            assert_eq!(start_rescore(state, &actor, scorer).await.unwrap(), under_way);
+        }
+        assert_eq!(begun(world).await, 0);
+        world.on_day(1);
+        let stopped = progress(&other.state, world.workspace, scorer).await.unwrap();
+        assert_eq!(stopped, Rescore { running: false, ..under_way });
+        assert_eq!(start_rescore(&other.state, &actor, scorer).await.unwrap(), under_way);
+        done(&world.state, world, scorer).await;
+        assert_eq!(begun(world).await, 1);
+    }
+
+    async fn the_lease_is_handed_back_with_the_last_score(world: &World) {
+        let actor = Actor::cli(world.workspace);
+        let scorer = outdated(world).await;
+        for expected in [HOLDERS.unsigned_abs(), 0] {
+            assert_eq!(rescore(&world.state, &actor, scorer, |_| ()).await.unwrap(), expected);
+            assert!(!progress(&world.state, world.workspace, scorer).await.unwrap().running);
+        }
+        assert_eq!(world.count("leases").await, 0);
+    }
+}
