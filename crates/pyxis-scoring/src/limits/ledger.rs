@@ -33,8 +33,8 @@ struct Free {
 }
 
 impl Ledger {
-    /// An empty one of a node, in a file of its own. Whoever finds the file after the node's end can
-    /// [read](read) it.
+    /// An empty one of a node, in a file of its own. Whoever finds the file after the node's end
+    /// [gives back](super::give_back_rest) what it had not spent.
     pub fn new(node: NodeId, file: File) -> io::Result<Self> {
         file.set_len(0)?;
         file.write_all_at(&present_run().unwrap_or([0; HEADER]), 0)?;

@@ -152,6 +152,24 @@ impl Scene {
         found.unwrap().unwrap().state
     }
 
+    /// A message that does not show enough of its request says so and where to approve it, and approves nothing here.
+    async fn sends_elsewhere(&self, txn: TxnId, message: &Shown, says: &str) {
+        let link = format!("https://px.example.com/approve/{txn}");
+        let way = format!("Read it all and approve there: {link}");
+        assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
+        assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
+        assert_eq!(message.buttons[0].1["url"], link);
+        // Buttons that a message of before still has.
+        let nonce = message.button("Deny").split_once(':').unwrap().1;
+        for old in ["a", "g"] {
+            self.telegram.press_with(message, &format!("{old}:{nonce}"), ADA);
+        }
+        self.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
+        assert_eq!(self.state(txn).await, ApprovalState::Pending, "{says}");
+        let given = votes::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
+        assert!(given.is_empty(), "{says}");
+    }
+
     /// The message once it has been edited to hold this.
     async fn edited(&self, message: &Shown, text: &str) -> Shown {
         let now = |telegram: &Telegram| {

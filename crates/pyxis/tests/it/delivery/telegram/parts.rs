@@ -72,18 +72,7 @@ async fn approved_elsewhere(scene: &mut Scene, all: Vec<Asked>) {
     scene.link(ADA).await;
     for asked in all {
         let (txn, message, says) = asked.pause(scene).await;
-        let link = format!("https://px.example.com/approve/{txn}");
-        let way = format!("Read it all and approve there: {link}");
-        assert!(message.text.contains(&says) && message.text.contains(&way), "{says}: {}", message.text);
-        assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
-        assert_eq!(message.buttons[0].1["url"], link);
-        // Buttons that a message of before still has.
-        let nonce = message.button("Deny").split_once(':').unwrap().1;
-        for old in ["a", "g"] {
-            scene.telegram.press_with(&message, &format!("{old}:{nonce}"), ADA);
-        }
-        scene.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
-        assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
+        scene.sends_elsewhere(txn, &message, &says).await;
         scene.telegram.press(&message, "Deny", ADA);
         scene.edited(&message, "Denied by a@example.com").await;
     }

@@ -29,20 +29,7 @@ both_engines! {
         let mut messages = Vec::new();
         for (txn, says) in asked {
             let message = scene.asks(txn).await;
-            let link = format!("https://px.example.com/approve/{txn}");
-            let way = format!("Read it all and approve there: {link}");
-            assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
-            assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
-            assert_eq!(message.buttons[0].1["url"], link);
-            // Buttons that a message of before still has.
-            let nonce = message.button("Deny").split_once(':').unwrap().1;
-            for old in ["a", "g"] {
-                scene.telegram.press_with(&message, &format!("{old}:{nonce}"), ADA);
-            }
-            scene.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
-            assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
-            let given = votes::list(&scene.world.state.store, scene.world.workspace, txn).await.unwrap();
-            assert!(given.is_empty(), "{says}");
+            scene.sends_elsewhere(txn, &message, says).await;
             messages.push((txn, message));
         }
         // The page approves, and the chat denies.
