@@ -1,24 +1,14 @@
 //! Signatures as EVM contracts recover them: `r`, `s` and `v`, 65 bytes.
 
-use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
+use pyxis_signing::recovery::{Signature, address_of};
 
-use crate::{Word, keccak};
+use crate::Word;
 
 /// The address whose key made a signature over `hash`. `None` for what is no signature, and for the twin
 /// with the high `s` that anybody can make of one.
 pub fn recover(hash: &Word, signature: &[u8]) -> Option<EvmAddress> {
-    let [signature @ .., v] = signature else { return None };
-    let recovery = match v {
-        0 | 27 => RecoveryId::new(false, false),
-        1 | 28 => RecoveryId::new(true, false),
-        _ => return None,
-    };
-    let signature = Signature::from_slice(signature).ok()?;
-    if signature.normalize_s() != signature {
-        return None;
-    }
-    VerifyingKey::recover_from_prehash(hash, &signature, recovery).ok().map(|key| address_of(&key))
+    Signature::from_bytes(signature).ok()?.signer(hash)
 }
 
 /// A secp256k1 key.
@@ -32,7 +22,7 @@ impl SigningKey {
 
     /// The address of the key.
     pub fn address(&self) -> EvmAddress {
-        address_of(self.0.verifying_key())
+        address_of(self.0.verifying_key().to_sec1_point(false).as_bytes())
     }
 
     /// Signs a hash: `r`, `s` and `v` of 27 or 28.
@@ -43,14 +33,6 @@ impl SigningKey {
         bytes[64] = 27 + recovery.to_byte();
         bytes
     }
-}
-
-/// The last 20 bytes of the hash of both coordinates.
-fn address_of(key: &VerifyingKey) -> EvmAddress {
-    let hash = keccak(&key.to_sec1_point(false).as_bytes()[1..]);
-    let mut address = [0; 20];
-    address.copy_from_slice(&hash[12..]);
-    EvmAddress(address)
 }
 
 #[cfg(test)]

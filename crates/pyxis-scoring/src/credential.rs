@@ -11,7 +11,6 @@ mod eip712;
 mod ethereum;
 mod issuing;
 mod json;
-mod keys;
 mod linked_data;
 mod recurring;
 mod rejection;
@@ -23,12 +22,10 @@ use pyxis_core::stamp::{Nullifier, StampName};
 use claims::Claims;
 use did::Issuer;
 use json::Object;
-use keys::Claimed;
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
 pub use issuing::{Signer, Statement};
 pub use json::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS};
-pub use keys::Keys;
 pub use rejection::Rejection;
 
 /// A credential that passed every check.
@@ -68,46 +65,25 @@ pub fn parse_and_verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    match read(text, Some(holder), now, issuers)? {
-        (_, Some(claimed)) if !claimed.holds() => Err(Rejection::SignatureMismatch),
-        (verified, _) => Ok(verified),
-    }
+    verify(text, Some(holder), now, issuers)
 }
 
-/// Checks credentials whose subjects say who holds them: for imports, where nobody presents them, and where it
-/// pays to keep the `keys` of issuers and to check many signatures at once.
-pub fn parse_and_verify_each<'t>(
-    texts: impl IntoIterator<Item = &'t str>,
+/// Checks a credential whose subject says who holds it: for imports, where nobody presents it.
+pub fn parse_and_verify_for_its_subject(
+    text: &str,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-    keys: &Keys,
-) -> Vec<Result<Verified, Rejection>> {
-    let mut claims = Vec::new();
-    let mut answers = Vec::new();
-    for (index, text) in texts.into_iter().enumerate() {
-        answers.push(read(text, None, now, &issuers).map(|(verified, claimed)| {
-            claims.extend(claimed.map(|claimed| (index, claimed)));
-            verified
-        }));
-    }
-    let (indexes, claims): (Vec<usize>, Vec<Claimed>) = claims.into_iter().unzip();
-    for (index, holds) in indexes.into_iter().zip(keys.hold_each(&claims)) {
-        if !holds {
-            answers[index] = Err(Rejection::SignatureMismatch);
-        }
-    }
-    answers
+) -> Result<Verified, Rejection> {
+    verify(text, None, now, issuers)
 }
 
-/// Everything but the signature of a proof by an Ethereum key, which is still to be checked.
-///
 /// The cheap checks come first: a credential of a stranger costs no signature.
-fn read(
+fn verify(
     text: &str,
     holder: Option<EvmAddress>,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-) -> Result<(Verified, Option<Claimed>), Rejection> {
+) -> Result<Verified, Rejection> {
     let document = json::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
@@ -117,8 +93,8 @@ fn read(
     if !issuers(claims.issuer.did()) {
         return Err(Rejection::UnknownIssuer { issuer: claims.issuer.did().to_owned() });
     }
-    let (digest, claimed) = read_proof(text, document, &claims)?;
-    let verified = Verified {
+    let digest = check_proof(text, document, &claims)?;
+    Ok(Verified {
         address: claims.address,
         provider: claims.provider,
         issuer: claims.issuer.into_did(),
@@ -127,26 +103,16 @@ fn read(
         digest,
         nullifiers: claims.nullifiers,
         credential: text.to_owned(),
-    };
-    Ok((verified, claimed))
+    })
 }
 
-/// The digest of what was signed, and a signature that is still to be checked.
-fn read_proof(
-    text: &str,
-    document: Object<'_>,
-    claims: &Claims,
-) -> Result<([u8; 32], Option<Claimed>), Rejection> {
+/// The digest of what was signed.
+fn check_proof(text: &str, document: Object<'_>, claims: &Claims) -> Result<[u8; 32], Rejection> {
     let proof = document.object("proof")?;
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within("proof"))?;
     match (suite, &claims.issuer) {
-        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => {
-            let claimed = ethereum::read(document, *address)?;
-            Ok((claimed.hash, Some(claimed)))
-        }
-        (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => {
-            Ok((ed25519::verify(text, &document, claims, key)?, None))
-        }
+        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(document, *address),
+        (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => ed25519::verify(text, &document, claims, key),
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),
     }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::books::Books;
-use crate::credential::Keys;
 use crate::engine::{self, Outcome};
 use crate::error::{Error, Result};
 use pipeline::{Block, Blocks, Lines, Refused, Trust};
@@ -76,7 +75,7 @@ pub async fn import(
 ) -> Result<Progress> {
     let trusted = issuers::list(&**books, options.workspace).await?;
     let issuers = trusted.into_iter().map(|issuer| issuer.did).collect();
-    let trust = Trust { workspace: options.workspace, issuers, keys: Keys::default(), now: clock.now() };
+    let trust = Trust { workspace: options.workspace, issuers, now: clock.now() };
     let blocks = pipeline::start(source, begun, trust, options.threads)
         .map_err(|error| Error::Internal(error.into()))?;
     let (stored, waiting) = mpsc::channel(AHEAD);

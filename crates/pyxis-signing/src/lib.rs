@@ -11,4 +11,5 @@ pub mod keys;
 pub mod oauth1;
 pub mod payload;
 mod percent;
+pub mod recovery;
 pub mod sigv4;

@@ -1,19 +1,18 @@
 //! `EthereumEip712Signature2021`: the credential is EIP-712 typed data, and the proof carries the types.
 
-use k256::ecdsa::{RecoveryId, Signature};
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::{Types, Word, hex};
+use pyxis_signing::recovery::{BadSignature, Signature};
 
 use super::eip712;
 use super::json::{self, Node, Object};
-use super::keys::{Claimed, Signed};
 use super::rejection::Rejection;
 
 const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
 
-/// What is left to check: the signature over `document`, which is to be by `issuer`, and the hash that was signed.
-pub(super) fn read(mut document: Object<'_>, issuer: EvmAddress) -> Result<Claimed, Rejection> {
+/// Checks the signature of `issuer` over `document`, and gives the hash that was signed.
+pub(super) fn verify(mut document: Object<'_>, issuer: EvmAddress) -> Result<Word, Rejection> {
     let Some(Node::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };
@@ -22,9 +21,9 @@ pub(super) fn read(mut document: Object<'_>, issuer: EvmAddress) -> Result<Claim
         return Err(Rejection::form("proof.eip712Domain", "an object"));
     };
     let signature = proof.remove("proofValue");
-    let signed = parse_signature(signature.as_ref().and_then(Node::as_text))?;
+    let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
     let hash = typed_data_hash(&data, &document)?;
-    Ok(Claimed { issuer, hash, signed })
+    if signature.signer(&hash) == Some(issuer) { Ok(hash) } else { Err(Rejection::SignatureMismatch) }
 }
 
 /// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.
@@ -87,28 +86,14 @@ fn check_texts(types: &Types<'_>) -> Result<(), Rejection> {
 }
 
 /// `0x`, r, s and v. Of the two signatures that follow from each other only the one with the low s.
-fn parse_signature(text: Option<&str>) -> Result<Signed, Rejection> {
-    let malformed = Rejection::MalformedSignature {
-        expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
-    };
-    let bytes = text.filter(|text| text.len() == 132).and_then(hex);
-    let Some([signature @ .., v]) = bytes.as_deref() else { return Err(malformed) };
-    let (Some(recovery), Ok(signature)) = (recovery(*v), Signature::from_slice(signature)) else {
-        return Err(malformed);
-    };
-    if signature.normalize_s() != signature {
-        return Err(Rejection::HighS);
-    }
-    Ok((signature, recovery))
-}
-
-/// 27 and 28 as Ethereum writes it, 0 and 1 as some libraries do.
-fn recovery(v: u8) -> Option<RecoveryId> {
-    match v {
-        0 | 27 => Some(RecoveryId::new(false, false)),
-        1 | 28 => Some(RecoveryId::new(true, false)),
-        _ => None,
-    }
+fn parse_signature(text: Option<&str>) -> Result<Signature, Rejection> {
+    let bytes = text.filter(|text| text.len() == 132).and_then(hex).unwrap_or_default();
+    Signature::from_bytes(&bytes).map_err(|bad| match bad {
+        BadSignature::HighS => Rejection::HighS,
+        BadSignature::Malformed => Rejection::MalformedSignature {
+            expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
+        },
+    })
 }
 
 #[cfg(test)]

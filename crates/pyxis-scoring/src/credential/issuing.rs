@@ -6,10 +6,11 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::hex;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_signing::recovery::address_of;
 use serde_json::{Value, json};
 
 use super::claims::CREDENTIALS_CONTEXT;
-use super::{Rejection, ethereum, keys};
+use super::{Rejection, ethereum};
 
 const SUITE_CONTEXT: &str = "https://w3id.org/security/suites/eip712sig-2021/v1";
 const TEXT: &str = "https://schema.org/Text";
@@ -44,7 +45,7 @@ impl Signer {
                 break key;
             }
         };
-        let did = format!("did:ethr:{}", keys::address_of(key.verifying_key()));
+        let did = format!("did:ethr:{}", address_of(key.verifying_key().to_sec1_point(false).as_bytes()));
         Self { key, did }
     }
 

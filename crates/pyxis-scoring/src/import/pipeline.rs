@@ -12,7 +12,7 @@ use pyxis_core::id::WorkspaceId;
 use tokio::sync::mpsc;
 
 use super::{Progress, lines};
-use crate::credential::{self, Keys, Rejection};
+use crate::credential::{self, Rejection, Verified};
 use crate::engine::Batch;
 
 /// Lines in a block. One transaction stores it: large enough to share the cost of making it durable.
@@ -63,7 +63,6 @@ pub(super) struct Trust {
     pub(super) workspace: WorkspaceId,
     /// DIDs of the issuers that are believed.
     pub(super) issuers: HashSet<String>,
-    pub(super) keys: Keys,
     pub(super) now: UnixMillis,
 }
 
@@ -158,15 +157,10 @@ fn read_blocks(
 
 fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
     let Block { number, content, end_line, end_byte } = block;
-    let Trust { workspace, issuers, keys, now } = trust;
-    let lines: Vec<_> = content.iter().map(|(line, text)| (*line, as_text(text))).collect();
-    let texts = lines.iter().filter_map(|(_, text)| text.as_ref().ok().copied());
-    let mut answers =
-        credential::parse_and_verify_each(texts, *now, |did| issuers.contains(did), keys).into_iter();
-    let (mut numbers, mut believed) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+    let (mut numbers, mut believed) = (Vec::with_capacity(content.len()), Vec::with_capacity(content.len()));
     let mut refused = Vec::new();
-    for (line, text) in lines {
-        match text.and_then(|_| answers.next().expect("an answer for each text")) {
+    for (line, text) in content {
+        match check(&text, trust) {
             Ok(verified) => {
                 numbers.push(line);
                 believed.push(verified);
@@ -174,12 +168,13 @@ fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
             Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
     }
-    let content = Lines { numbers, batch: Batch::of(*workspace, believed, *now), refused };
+    let content = Lines { numbers, batch: Batch::of(trust.workspace, believed, trust.now), refused };
     Block { number, content, end_line, end_byte }
 }
 
-fn as_text(line: &[u8]) -> Result<&str, Rejection> {
-    let line = line.trim_ascii();
-    str::from_utf8(line)
-        .map_err(|error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 })
+fn check(line: &[u8], trust: &Trust) -> Result<Verified, Rejection> {
+    let not_text =
+        |error: str::Utf8Error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 };
+    let text = str::from_utf8(line.trim_ascii()).map_err(not_text)?;
+    credential::parse_and_verify_for_its_subject(text, trust.now, |did| trust.issuers.contains(did))
 }

@@ -3,8 +3,7 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_scoring::credential::{Keys, Rejection, Verified};
-use pyxis_scoring::credential::{parse_and_verify, parse_and_verify_each};
+use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify, parse_and_verify_for_its_subject};
 
 const FIRST_TRANSACTION: &str = include_str!("../data/older-first-transaction.json");
 const ONE_TRANSACTION: &str = include_str!("../data/older-one-transaction.json");
@@ -14,7 +13,7 @@ const WRONG_SIGNER: &str = include_str!("../data/older-wrong-signer.json");
 
 fn verify(text: &str, at: &str) -> Result<Verified, Rejection> {
     let now = UnixMillis::parse_rfc3339(at).unwrap();
-    parse_and_verify_each([text], now, |_| true, &Keys::default()).remove(0)
+    parse_and_verify_for_its_subject(text, now, |_| true)
 }
 
 fn address(text: &str) -> EvmAddress {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::eip712::{self, signing_hash};
 use super::super::json::{self, Node};
-use super::super::{Keys, Rejection, Verified, parse_and_verify_each};
+use super::super::{Rejection, Verified, parse_and_verify_for_its_subject};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
@@ -43,7 +43,7 @@ fn hash(text: &str) -> [u8; 32] {
 
 fn verify(text: &str) -> Result<Verified, Rejection> {
     let is_trusted = |issuer_did: &str| issuer_did == issuer().did();
-    parse_and_verify_each([text], NOW, is_trusted, &Keys::default()).remove(0)
+    parse_and_verify_for_its_subject(text, NOW, is_trusted)
 }
 
 fn code(text: &str) -> &'static str {

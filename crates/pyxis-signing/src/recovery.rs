@@ -1,0 +1,61 @@
+//! Who made an ECDSA signature over secp256k1, in the form of Ethereum: `r`, `s` and `v`, 65 bytes (SEC 1,
+//! section 4.1.6; the low `s` of EIP-2).
+
+use pyxis_core::address::EvmAddress;
+use secp256k1::Message;
+use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
+
+use crate::eip712::words::{Word, keccak};
+
+/// Bytes that are no signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSignature {
+    /// Not 65 bytes, `r` or `s` outside the curve's range, or another `v` than 27 and 28, or 0 and 1.
+    #[error("not a signature: 65 bytes, r, s and v, of which v is 27 or 28")]
+    Malformed,
+    /// The twin with the high `s` that anybody can make of a signature.
+    #[error("not the signature with the low s")]
+    HighS,
+}
+
+/// A signature that tells which key made it.
+pub struct Signature(RecoverableSignature);
+
+impl Signature {
+    /// Reads `r`, `s` and `v`: 27 and 28 as Ethereum writes it, 0 and 1 as some libraries do.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadSignature> {
+        let [scalars @ .., v] = bytes else { return Err(BadSignature::Malformed) };
+        let recovery = match v {
+            0 | 27 => RecoveryId::Zero,
+            1 | 28 => RecoveryId::One,
+            _ => return Err(BadSignature::Malformed),
+        };
+        // The library refuses what is too large here, and zero not before it recovers.
+        if scalars.chunks(32).any(|scalar| scalar == [0; 32]) {
+            return Err(BadSignature::Malformed);
+        }
+        let signature =
+            RecoverableSignature::from_compact(scalars, recovery).map_err(|_| BadSignature::Malformed)?;
+        let given = signature.to_standard();
+        let mut low = given;
+        low.normalize_s();
+        if low == given { Ok(Self(signature)) } else { Err(BadSignature::HighS) }
+    }
+
+    /// The address whose key made the signature over `hash`; `None` if it stands for no key.
+    pub fn signer(&self, hash: &Word) -> Option<EvmAddress> {
+        let key = self.0.recover_ecdsa(Message::from_digest(*hash)).ok()?;
+        Some(address_of(&key.serialize_uncompressed()))
+    }
+}
+
+/// The address of a public key, 65 bytes (SEC 1, uncompressed): the last 20 bytes of the hash of its coordinates.
+pub fn address_of(public_key: &[u8]) -> EvmAddress {
+    let hash = keccak(&public_key[1..]);
+    let mut address = [0; 20];
+    address.copy_from_slice(&hash[12..]);
+    EvmAddress(address)
+}
+
+#[cfg(test)]
+mod tests;
