@@ -41,6 +41,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(17, "0017_score_places"),
     migration!(18, "0018_claim_providers"),
     migration!(19, "0019_usage_reservations"),
+    migration!(20, "0020_packed_credentials"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -1,6 +1,7 @@
 //! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
 
 mod many;
+mod packed;
 mod page;
 mod readable;
 
@@ -14,6 +15,7 @@ use crate::db::{Bind, Query, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 pub use many::{Many, insert_many};
+pub use packed::Packed;
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
@@ -96,8 +98,8 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Resu
     let Some((id,)) = tx.returning(query).await?.pop() else {
         return Err(StoreError::Conflict { constraint: None });
     };
-    let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential) VALUES ($1, $2)");
-    tx.execute(credential.bind(id).bind(&new.credential)).await?;
+    let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential, packed) VALUES ($1, '', $2)");
+    tx.execute(credential.bind(id).bind(Packed::of(&new.credential))).await?;
     let rows = nullifier_rows(workspace, new.address, &new.provider, &new.nullifiers);
     tx.execute_each(
         "INSERT INTO stamp_nullifiers (workspace_id, nullifier, address, provider) \

@@ -35,7 +35,7 @@ struct Page<'a> {
 struct Item<'a> {
     version: &'static str,
     /// Byte for byte as it came.
-    credential: &'a RawValue,
+    credential: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'a>>,
 }
@@ -120,13 +120,13 @@ async fn page(
     let items = found
         .iter()
         .filter_map(|stamp| {
-            let credential = serde_json::from_str(&stamp.credential);
-            let credential = credential.inspect_err(
-                |error| tracing::error!(%address, stamp.id, %error, "a stored credential is damaged"),
-            );
+            let credential = stamp.text().and_then(|text| RawValue::from_string(text.into_owned()).ok());
+            if credential.is_none() {
+                tracing::error!(%address, stamp.id, "a stored credential is damaged");
+            }
             Some(Item {
                 version: VERSION,
-                credential: credential.ok()?,
+                credential: credential?,
                 metadata: with_metadata
                     .then(|| known.get(stamp.provider.as_str()).copied().unwrap_or_default()),
             })

@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::{NewStamp, nullifier_rows};
+use super::{NewStamp, Packed, nullifier_rows};
 use crate::db::{Bind, Rows};
 use crate::{Executor, StoreError, Tx};
 
@@ -50,7 +50,7 @@ impl Many {
                 stamp.received_at.bind(),
             ]);
             many.credentials.push(vec![
-                stamp.credential.bind(),
+                Packed::of(&stamp.credential).bind(),
                 workspace.bind(),
                 stamp.address.bind(),
                 stamp.provider.bind(),
@@ -78,8 +78,8 @@ pub async fn insert_many(tx: &mut Tx, many: Many) -> Result<(), StoreError> {
     )
     .await?;
     tx.execute_each(
-        "INSERT INTO stamp_credentials (stamp_id, credential) \
-         SELECT id, $1 FROM stamps WHERE workspace_id = $2 AND address = $3 AND provider = $4"
+        "INSERT INTO stamp_credentials (stamp_id, credential, packed) \
+         SELECT id, '', $1 FROM stamps WHERE workspace_id = $2 AND address = $3 AND provider = $4"
             .into(),
         many.credentials,
     )

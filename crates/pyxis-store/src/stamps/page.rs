@@ -1,9 +1,12 @@
 //! Pages of an address's Stamps, newest first, stable while others come and go.
 
+use std::borrow::Cow;
+
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
+use super::packed::{self, Packed};
 use crate::db::{Query, row, sql};
 use crate::{Executor, StoreError};
 
@@ -14,8 +17,17 @@ row! {
         id: i64,
         /// Name, as it is stored.
         provider: String,
-        /// The credential, byte for byte.
+        /// The credential as it came, of a row that is older than the other column; see [`PageItem::text`].
         credential: String,
+        /// The credential, packed.
+        packed: Option<Packed>,
+    }
+}
+
+impl PageItem {
+    /// The credential, byte for byte; `None` if what is stored is damaged.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        packed::text(self.packed.as_ref(), &self.credential)
     }
 }
 

@@ -106,10 +106,15 @@ both_engines! {
     }
 
     async fn a_damaged_credential_leaves_the_page_to_the_others(world: &World) {
-        for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("C", "c:1")] {
+        for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("C", "c:1"), ("D", "d:1")] {
             world.verify(wallet(1), name, mark, 20).await;
         }
-        world.sql("UPDATE stamp_credentials SET credential = '{' WHERE stamp_id = (SELECT id FROM stamps WHERE provider = 'B')").await;
+        let damage = async |name: &str, what: &str| {
+            let row = format!("stamp_id = (SELECT id FROM stamps WHERE provider = '{name}')");
+            world.sql(&format!("UPDATE stamp_credentials SET {what} WHERE {row}")).await;
+        };
+        damage("B", "credential = '{', packed = NULL").await;
+        damage("D", "packed = substr(packed, 2)").await;
         world.sql("UPDATE stamps SET provider = 'not a name' WHERE provider = 'C'").await;
         let answer = world.get(&format!("/v2/stamps/{}?include_metadata=true", wallet(1))).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);

@@ -1,0 +1,74 @@
+use pyxis_core::hex;
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+
+const CREDENTIAL: &str =
+    r#"{"credentialSubject":{"id":"did:pkh:eip155:1:0xaaaa","provider":"Google"},"issuer":"é"}"#;
+
+fn bytes(packed: Packed) -> Vec<u8> {
+    packed.0
+}
+
+#[test]
+fn a_credential_comes_out_as_it_went_in() {
+    let long = CREDENTIAL.repeat(64 * 1024 / CREDENTIAL.len());
+    for credential in ["", "{}", CREDENTIAL, &long, &FORMS.replace('\n', " \r\n\t"), "\u{10ffff}\u{0}"] {
+        let packed = Packed::of(credential);
+        assert_eq!(packed.unpack().as_deref(), Some(credential));
+        assert_eq!(text(Some(&packed), "the older column").unwrap(), credential);
+    }
+    assert_eq!(text(None, CREDENTIAL).unwrap(), CREDENTIAL);
+}
+
+#[test]
+fn of_what_all_have_in_common_little_is_stored() {
+    for form in FORMS.lines() {
+        let packed = bytes(Packed::of(form)).len();
+        assert!(packed * 6 < form.len(), "{packed} bytes: {form}");
+    }
+}
+
+/// Whoever changes them can no longer read what is stored.
+#[test]
+fn what_packed_credentials_refer_to_is_still_what_it_was() {
+    let hash = hex::encode(&Sha256::digest(FORMS));
+    assert_eq!(hash, "be989af9abe829ebff7fce6a1ac02256dfd05fb4a34b33e9adc3948b857d7663");
+    let stored = "58000000107b260703100004cc02203a7bfd08021a050bb7054261616161bc0004a20550476f6f676c3a0801\
+                  ce02906572223a22c3a9227d01";
+    let stored = hex::decode(stored).unwrap();
+    assert_eq!(Packed(stored).unpack().as_deref(), Some(CREDENTIAL));
+}
+
+#[test]
+fn what_is_damaged_is_none_and_nothing_is_allocated_for_a_size_that_cannot_be() {
+    let good = bytes(Packed::of(CREDENTIAL));
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        Packed(bytes)
+    };
+    for length in 0..good.len() {
+        assert_eq!(Packed(good[..length].to_vec()).unpack(), None, "{length}");
+    }
+    // Longer than it says, shorter than it says, of a size that cannot be, of another number, no text.
+    for damaged in [changed(0, 1), changed(0, 255), changed(3, 255), changed(good.len() - 1, 2)] {
+        assert_eq!(damaged.unpack(), None);
+    }
+    let mut no_text = compress_prepend_size_with_dict(&[0xff; 20], FORMS.as_bytes());
+    no_text.push(NUMBER);
+    assert_eq!(Packed(no_text).unpack(), None);
+}
+
+#[test]
+fn no_bytes_make_it_panic() {
+    for seed in 0..2_000_u64 {
+        let mut bytes: Vec<u8> =
+            Sha256::digest(seed.to_be_bytes()).iter().chain(&Sha256::digest([7; 3])).copied().collect();
+        bytes[1..4].copy_from_slice(&[1, 0, 0]);
+        bytes.push(NUMBER);
+        if let Some(text) = Packed(bytes).unpack() {
+            assert!(text.len() <= MAX_BYTES);
+        }
+    }
+}
