@@ -36,6 +36,8 @@ test("j, k, a and d reach every request and both answers", async () => {
     await focused(card(page, newer).getByRole("button", { name: "Deny this request" }));
     await keyboard.press("Enter");
     await page.getByText("Denied. Nothing was sent.").waitFor();
+    // Its script hears keys only once the page has loaded.
+    await page.waitForLoadState();
     assert.equal((await agent.outcome(newer)).reason, "jkad?");
 
     await keyboard.press("j");

@@ -64,7 +64,7 @@ async function shortLived() {
   const issuedAt = Math.floor(Date.now() / 1000);
   const said = {
     issuer, kind: "gov-id", network: "optimism", subject: EXPIRED, action_id: "123456789", nullifier: "99",
-    issued_at: issuedAt, expires_at: issuedAt + 5, nonce: "short",
+    issued_at: issuedAt, expires_at: issuedAt + 10, nonce: "short",
   };
   const fields = Object.entries(said).map(([name, value]) => `${name}: ${value}\n`);
   const signature = sign(null, Buffer.from(`pyxis registry v1 register\n${fields.join("")}`), privateKey);

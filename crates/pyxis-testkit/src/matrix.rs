@@ -38,11 +38,14 @@ impl Homeserver {
         };
         let directory = std::env::temp_dir().join(entropy::token::<8>(&OsEntropy, "px-synapse-"));
         std::fs::create_dir(&directory).expect("a directory");
-        let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let address = free.local_addr().expect("an address");
-        std::fs::write(directory.join("homeserver.yaml"), configuration(address.port())).expect("a file");
         std::fs::write(directory.join("log.yaml"), LOGGING).expect("a file");
-        drop(free);
+        let configure = || {
+            let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+            let address = free.local_addr().expect("an address");
+            std::fs::write(directory.join("homeserver.yaml"), configuration(address.port())).expect("a file");
+            address
+        };
+        let mut address = configure();
         let python = PathBuf::from(environment).join("bin/python");
         let command = || {
             let mut command = Command::new(&python);
@@ -52,14 +55,14 @@ impl Homeserver {
         };
         let made = command().arg("--generate-keys").stdout(Stdio::null()).status().expect("Synapse runs");
         assert!(made.success(), "Synapse makes its keys");
-        let mut child = command().stdout(Stdio::piped()).spawn().expect("Synapse starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let ready =
-            lines.by_ref().map_while(Result::ok).any(|line| line.contains("now listening on TCP port"));
-        assert!(ready, "Synapse listens");
-        // Whatever else it says must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Some(Self { address, directory, child })
+        // It takes a while to start, in which somebody else may take the port.
+        for _ in 0..3 {
+            if let Some(child) = listening(command()) {
+                return Some(Self { address, directory, child });
+            }
+            address = configure();
+        }
+        panic!("Synapse does not listen");
     }
 
     /// Where it listens.
@@ -71,6 +74,22 @@ impl Homeserver {
     pub fn base(&self) -> String {
         format!("http://{}", self.address)
     }
+}
+
+/// Starts it; `None` if it ends without having listened.
+fn listening(mut command: Command) -> Option<Child> {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("Synapse starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let ready = lines.by_ref().map_while(Result::ok).any(|line| line.contains("now listening on TCP port"));
+    if !ready {
+        // It may have ended by itself.
+        let _ = child.kill();
+        child.wait().expect("its end");
+        return None;
+    }
+    // Whatever else it says must not fill the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some(child)
 }
 
 impl Drop for Homeserver {

@@ -17,7 +17,7 @@ async fn an_upstream_that_does_not_begin_to_answer_may_have_the_request() {
     let (reply, release) = Reply::ok("late").held();
     upstream.reply(reply);
     let client = client();
-    let error = client.send(post(&upstream.url("/"), "x"), Duration::from_secs(1)).await.unwrap_err();
+    let error = client.send(post(&upstream.url("/"), "x"), Duration::from_secs(3)).await.unwrap_err();
     assert!(matches!(error, Error::Timeout(Wait::FirstByte)), "{error:?}");
     assert!(error.was_sent());
     assert_eq!(upstream.received(1).await[0].text(), "x");

@@ -130,16 +130,17 @@ both_engines! {
     }
 
     async fn an_import_that_is_killed_stores_every_line_once_when_it_is_run_again(setup: Setup) {
+        const LINES: u32 = 4000;
         let desk = Desk::open(setup).await;
         // Long lines fill the first block, so that most of the work is still to do when it is stored.
         let long = "x".repeat(70_000);
         let is_good = |n: u32| if n < 100 { n.is_multiple_of(4) } else { !n.is_multiple_of(50) };
         let line = |n| if is_good(n) { desk.credential(n, "Google", 1) } else { long.clone() };
-        let lines: Vec<String> = (0..1200).map(line).collect();
+        let lines: Vec<String> = (0..LINES).map(line).collect();
         let file = desk.file("stamps.jsonl", &lines.join("\n"));
         let name = file.to_str().expect("text");
         let note = PathBuf::from(format!("{name}.import.json"));
-        let good = (0..1200).filter(|n| is_good(*n)).count();
+        let good = (0..LINES).filter(|n| is_good(*n)).count();
 
         let mut importing = desk.app.command(&["stamps", "import", name, "--threads", "3"]);
         let mut importing = importing.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
@@ -148,17 +149,17 @@ both_engines! {
         importing.wait().expect("its end");
         let left: Value = serde_json::from_slice(&std::fs::read(&note).expect("a note")).expect("JSON");
         let (read, stored) = (left["progress"]["lines"].as_u64(), left["progress"]["accepted"].as_u64());
-        assert!(read.is_some_and(|lines| lines < 1200) && stored > Some(0), "{left}");
+        assert!(read.is_some_and(|lines| lines < u64::from(LINES)) && stored > Some(0), "{left}");
 
         let ran = desk.app.cli(&["stamps", "import", name, "--threads", "2", "--json"]).await.expect(1);
         assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
         let done = ran.json();
-        assert_eq!((&done["lines"], &done["rejected"]), (&json!(1200), &json!(1200 - good)));
+        assert_eq!((&done["lines"], &done["rejected"]), (&json!(LINES), &json!(LINES as usize - good)));
         // The last block before the end may have been stored without a note of it.
         let stored = ["accepted", "unchanged"].map(|what| done[what].as_u64().expect("a number"));
         assert_eq!(stored.iter().sum::<u64>(), good as u64);
         assert_eq!(desk.stored(), [good.to_string()]);
-        let bad = (0..1200).filter(|n| !is_good(*n)).map(|n| (u64::from(n) + 1, "too_large".to_owned()));
+        let bad = (0..LINES).filter(|n| !is_good(*n)).map(|n| (u64::from(n) + 1, "too_large".to_owned()));
         assert_eq!(rejects(&format!("{name}.rejects.jsonl")), bad.collect::<Vec<_>>());
         assert!(!note.exists());
     }
@@ -174,12 +175,15 @@ both_engines! {
             let mut importing = importing.spawn().expect("a process");
             let mut input = importing.stdin.take().expect("a pipe");
             input.write_all("not json\n".repeat(2_000).as_bytes()).expect("it reads");
-            // By then all of them run, and they wait for the rest of the input.
+            // By then all of them were started, and they wait for the rest of the input.
             until("the first lines to be rejected", async || {
                 std::fs::read(&rejects).is_ok_and(|text| !text.is_empty()).then_some(())
             })
             .await;
-            assert_eq!(threads_named(importing.id(), "stamps-check"), threads);
+            // A thread takes its name in its own time.
+            let named = || threads_named(importing.id(), "stamps-check");
+            until("each thread to have its name", async || (named() >= threads).then_some(())).await;
+            assert_eq!(named(), threads);
             drop(input);
             assert_eq!(importing.wait().expect("its end").code(), Some(1));
         }

@@ -9,12 +9,12 @@ use pyxis_core::id::ScorerId;
 use pyxis_scoring::{Config, PlainScore, State};
 use serde_json::json;
 
-use super::world::{Engine, World, request, score_path, send, wallet};
+use super::world::{Answer, Engine, World, request, score_path, send, wallet};
 
 const TIMED_OUT: &str = "Request timed out.";
 
 fn impatient() -> Config {
-    Config { request_timeout: Duration::from_secs(1), ..Config::default() }
+    Config { request_timeout: Duration::from_secs(2), ..Config::default() }
 }
 
 #[test]
@@ -24,6 +24,20 @@ fn a_request_may_take_a_minute() {
 
 /// What somebody asks, and a table without which there is no answer.
 type Asked = (&'static str, Method, String, String);
+
+/// The answer of those who ask again while it does not come in time: a slow machine may need longer even with nothing
+/// in the way.
+async fn in_time(ask: impl AsyncFn() -> Answer) -> Answer {
+    let asking = async {
+        loop {
+            let answer = ask().await;
+            if answer.status != StatusCode::GATEWAY_TIMEOUT {
+                return answer;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), asking).await.expect("an answer in time")
+}
 
 /// Plain requests for a score, which a server takes past its router.
 fn plain(scorer: ScorerId) -> Vec<Asked> {
@@ -91,7 +105,8 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
         answer.await.unwrap().refuses(504, TIMED_OUT);
     }
     drop(held);
-    let answer = node.get(&world.key, &score_path(scorer, wallet(1))).await;
+    let path = score_path(scorer, wallet(1));
+    let answer = in_time(async || node.get(&world.key, &path).await).await;
     assert_eq!((answer.status, &answer.json()["score"]), (StatusCode::OK, &"1.00000".into()));
     assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
 }
@@ -111,7 +126,7 @@ async fn are_cancelled(world: &World, router: Router, all: Vec<Asked>) {
         database.until_none_waits().await;
         held.release().await;
         assert_eq!(stamps().await, before, "{method} {path}");
-        assert_eq!(ask().await.status, StatusCode::OK, "{method} {path}");
+        assert_eq!(in_time(ask).await.status, StatusCode::OK, "{method} {path}");
     }
 }
 

@@ -312,11 +312,16 @@ mod tests {
             import.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
         }
         import.close().await.unwrap();
-        assert!(log_pages(&path) >= MANY);
-        for turn in 100..110_i64 {
+        let mut kept = log_pages(&path);
+        assert!(kept >= MANY);
+        // It begins anew when a thread is done, which may not be at once.
+        for turn in 100..130_i64 {
+            if kept <= KEPT / 4096 {
+                break;
+            }
             server.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
+            kept = log_pages(&path);
         }
-        let kept = log_pages(&path);
         assert!(kept <= KEPT / 4096, "{kept} pages");
         server.close().await.unwrap();
     }

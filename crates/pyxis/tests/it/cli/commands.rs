@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::app::run;
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World, both_engines, in_one_hour};
 
 both_engines! {
     async fn a_credential_made_on_the_command_line_works_at_once(setup: Setup) {
@@ -55,20 +55,23 @@ both_engines! {
     }
 
     async fn agents_come_and_go_on_the_command_line(setup: Setup) {
-        let world = World::with(setup).await;
-        let url = world.upstream.url("/");
-        let added = world.app.cli_json(&["agent", "add", "bot", "--rate-limit-per-hour", "1", "--credential", "api"]).await;
-        let bot = world.app.agent(added["key"].as_str().or(added["agent_key"].as_str()).expect("a key"));
-        bot.forward("api", "GET", &url).send().await.forwarded(200);
-        bot.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
-        let list = world.app.cli(&["agent", "list", "--json"]).await.expect(0);
-        assert!(!list.stdout.contains(&bot.key));
-        let list = list.json();
-        let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
-        assert_eq!(seen["rate_limit_per_hour"], 1);
-        world.app.cli(&["agent", "remove", "bot"]).await.expect(0);
-        bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
-        world.app.cli(&["agent", "remove", "bot"]).await.expect(1);
+        in_one_hour(setup, async |setup| {
+            let world = World::with(setup).await;
+            let url = world.upstream.url("/");
+            let added = world.app.cli_json(&["agent", "add", "bot", "--rate-limit-per-hour", "1", "--credential", "api"]).await;
+            let bot = world.app.agent(added["key"].as_str().or(added["agent_key"].as_str()).expect("a key"));
+            bot.forward("api", "GET", &url).send().await.forwarded(200);
+            bot.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+            let list = world.app.cli(&["agent", "list", "--json"]).await.expect(0);
+            assert!(!list.stdout.contains(&bot.key));
+            let list = list.json();
+            let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
+            assert_eq!(seen["rate_limit_per_hour"], 1);
+            world.app.cli(&["agent", "remove", "bot"]).await.expect(0);
+            bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
+            world.app.cli(&["agent", "remove", "bot"]).await.expect(1);
+        })
+        .await;
     }
 
     async fn grants_are_listed_and_revoked_on_the_command_line(setup: Setup) {

@@ -196,8 +196,7 @@ async fn chaos(url: DatabaseUrl) {
     let world = World::with_config(url, config).await;
     let (first, heard) = receiver(&world, "one.example.com").await;
     let (_second, heard_too) = receiver(&world, "two.example.com").await;
-    let (stop, stopping) = tokio::sync::watch::channel(false);
-    let mut loops = workers::start(&world.state, &stopping).await.unwrap();
+    let (stop, mut loops) = world.work().await;
     let scene = Scene { world, telegram, matrix, first };
     scene.announce_on(true).await;
 

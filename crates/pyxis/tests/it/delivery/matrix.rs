@@ -8,12 +8,12 @@ use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
+use pyxis_gateway::Error;
 use pyxis_gateway::MatrixConfig;
 use pyxis_gateway::approvals::decide::{Word, decide};
 use pyxis_gateway::brand;
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::service::{channels, policies};
-use pyxis_gateway::{Error, workers};
 use pyxis_store::chat_messages::{self, ChatPlatform};
 use pyxis_store::{DatabaseUrl, approvals, votes};
 use pyxis_testkit::matrix::{Homeserver, Posted, StandIn};
@@ -105,8 +105,7 @@ impl Scene {
         let world = World::with_config(url, config).await;
         let policy = json!({ "channel": "chat_secondary", "matrix_room": room });
         world.policy(&policy.to_string()).await;
-        let (stop, stopping) = watch::channel(false);
-        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        let (stop, loops) = world.work().await;
         // What was written before the bot began to read is nobody's word.
         until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
@@ -322,8 +321,7 @@ struct Working {
 
 impl Working {
     async fn start(world: &World) -> Self {
-        let (stop, stopping) = watch::channel(false);
-        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        let (stop, loops) = world.work().await;
         until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
         })

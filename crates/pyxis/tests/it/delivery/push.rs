@@ -11,11 +11,9 @@ use pyxis_gateway::brand;
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::push::{self, Subscription};
 use pyxis_gateway::service::rights::{self, Right};
-use pyxis_gateway::workers;
 use pyxis_testkit::push::{Browser, claims};
 use pyxis_testkit::upstream::{Release, Reply, Upstream};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::races::world::{World, both_engines, dot};
 
@@ -169,8 +167,7 @@ both_engines! {
         subscribe(world, &stuck, &browser).await;
         let (late, never) = Reply::new(201).held();
         stuck.reply(late);
-        let (stop, stopping) = watch::channel(false);
-        let mut loops = workers::start(&world.state, &stopping).await.unwrap();
+        let (stop, mut loops) = world.work().await;
         let txn = world.pause(1).await;
         stuck.received(1).await;
         let approver = world.approver(0, Surface::Dashboard);

@@ -67,8 +67,7 @@ impl Scene {
         };
         let world = World::with_config(url, config).await;
         world.policy(POLICY).await;
-        let (stop, stopping) = watch::channel(false);
-        let loops = workers::start(&world.state, &stopping).await.unwrap();
+        let (stop, loops) = world.work().await;
         Self { world, telegram, stop, loops }
     }
 
@@ -113,9 +112,7 @@ impl Scene {
         self.stop.send_replace(true);
         while self.loops.join_next().await.is_some() {}
         meanwhile(&self.telegram);
-        let (stop, stopping) = watch::channel(false);
-        self.loops = workers::start(&self.world.state, &stopping).await.unwrap();
-        self.stop = stop;
+        (self.stop, self.loops) = self.world.work().await;
     }
 
     /// Waits until the bot said this by this method.

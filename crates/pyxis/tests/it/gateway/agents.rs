@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Setup, World, both_engines};
+use crate::support::{Agent, Setup, World, both_engines, in_one_hour};
 
 /// A GET that the workspace's rules let pass.
 async fn get(world: &World, agent: &Agent) -> crate::support::Answer {
@@ -18,44 +18,47 @@ fn methods(outcomes: [&str; 7]) -> Value {
 
 both_engines! {
     async fn what_an_owner_changes_of_an_agent_holds_for_its_key_at_once(setup: Setup) {
-        let world = World::with(setup).await;
-        let owner = &world.owner.client;
-        let made = world.owner.add_agent(&json!({"name": "bot"})).await;
-        let path = format!("/admin/agents/{}", made["id"].as_str().unwrap());
-        let bot = world.app.agent(made["key"].as_str().unwrap());
+        in_one_hour(setup, async |setup| {
+            let world = World::with(setup).await;
+            let owner = &world.owner.client;
+            let made = world.owner.add_agent(&json!({"name": "bot"})).await;
+            let path = format!("/admin/agents/{}", made["id"].as_str().unwrap());
+            let bot = world.app.agent(made["key"].as_str().unwrap());
 
-        let limited = json!({"name": "renamed", "rate_limit_per_hour": 1});
-        let shown = owner.patch(&path, &limited).send().await.expect(200).json();
-        assert_eq!(
-            (&shown["name"], &shown["rate_limit_per_hour"], &shown["enabled"]),
-            (&json!("renamed"), &json!(1), &json!(true))
-        );
-        get(&world, &bot).await.forwarded(200);
-        get(&world, &bot).await.problem(429, "rate_limited");
-        let records = world.forwards().await;
-        assert_eq!(records.last().unwrap()["actor_name"], "renamed", "{records:?}");
+            let limited = json!({"name": "renamed", "rate_limit_per_hour": 1});
+            let shown = owner.patch(&path, &limited).send().await.expect(200).json();
+            assert_eq!(
+                (&shown["name"], &shown["rate_limit_per_hour"], &shown["enabled"]),
+                (&json!("renamed"), &json!(1), &json!(true))
+            );
+            get(&world, &bot).await.forwarded(200);
+            get(&world, &bot).await.problem(429, "rate_limited");
+            let records = world.forwards().await;
+            assert_eq!(records.last().unwrap()["actor_name"], "renamed", "{records:?}");
 
-        let free = json!({"rate_limit_per_hour": null, "enabled": false});
-        owner.patch(&path, &free).send().await.expect(200);
-        get(&world, &bot).await.problem(401, "invalid_key");
-        owner.patch(&path, &json!({"enabled": true})).send().await.expect(200);
-        get(&world, &bot).await.forwarded(200);
+            let free = json!({"rate_limit_per_hour": null, "enabled": false});
+            owner.patch(&path, &free).send().await.expect(200);
+            get(&world, &bot).await.problem(401, "invalid_key");
+            owner.patch(&path, &json!({"enabled": true})).send().await.expect(200);
+            get(&world, &bot).await.forwarded(200);
 
-        owner.patch(&path, &json!({"name": "default-agent"})).send().await.problem(409, "name_taken");
-        owner.patch(&path, &json!({"color": "red"})).send().await.problem(422, "invalid_field");
+            owner.patch(&path, &json!({"name": "default-agent"})).send().await.problem(409, "name_taken");
+            owner.patch(&path, &json!({"color": "red"})).send().await.problem(422, "invalid_field");
 
-        let rotated = owner.call("POST", &format!("{path}/rotate")).send().await.expect(200).json();
-        let again = world.app.agent(rotated["key"].as_str().unwrap());
-        get(&world, &bot).await.problem(401, "invalid_key");
-        get(&world, &again).await.forwarded(200);
+            let rotated = owner.call("POST", &format!("{path}/rotate")).send().await.expect(200).json();
+            let again = world.app.agent(rotated["key"].as_str().unwrap());
+            get(&world, &bot).await.problem(401, "invalid_key");
+            get(&world, &again).await.forwarded(200);
 
-        owner.delete(&path).send().await.expect(204);
-        get(&world, &again).await.problem(401, "invalid_key");
-        owner.get(&path).send().await.problem(404, "not_found");
-        owner.delete(&path).send().await.problem(404, "not_found");
-        let left = owner.get("/admin/agents").send().await.expect(200).json();
-        assert_eq!(left["agents"].as_array().unwrap().len(), 1, "{left}");
-        assert_eq!(world.upstream.requests().len(), 3);
+            owner.delete(&path).send().await.expect(204);
+            get(&world, &again).await.problem(401, "invalid_key");
+            owner.get(&path).send().await.problem(404, "not_found");
+            owner.delete(&path).send().await.problem(404, "not_found");
+            let left = owner.get("/admin/agents").send().await.expect(200).json();
+            assert_eq!(left["agents"].as_array().unwrap().len(), 1, "{left}");
+            assert_eq!(world.upstream.requests().len(), 3);
+        })
+        .await;
     }
 
     async fn an_agent_is_told_by_method_and_host_what_would_happen(setup: Setup) {

@@ -4,7 +4,7 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Agent, Setup, World, both_engines, until};
+use crate::support::{Agent, Setup, World, both_engines, in_one_hour, until};
 
 fn by(agent: &Agent, world: &World, method: &str, path: &str) -> Call {
     world.app.anonymous().call(method, path).header("authorization", &format!("Bearer {}", agent.key))
@@ -44,14 +44,17 @@ both_engines! {
     }
 
     async fn the_hourly_budget_is_the_one_of_forward(setup: Setup) {
-        let world = World::with(setup).await;
-        let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
-        let agent = world.app.agent(made["key"].as_str().unwrap());
-        by(&agent, &world, "GET", "/p/api/x").send().await.forwarded(200);
-        by(&agent, &world, "GET", "/p/nothing/x").send().await.problem(404, "credential_not_found");
-        by(&agent, &world, "GET", "/p/api/x").send().await.problem(429, "rate_limited");
-        agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
-        assert_eq!(world.upstream.requests().len(), 1);
+        in_one_hour(setup, async |setup| {
+            let world = World::with(setup).await;
+            let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
+            let agent = world.app.agent(made["key"].as_str().unwrap());
+            by(&agent, &world, "GET", "/p/api/x").send().await.forwarded(200);
+            by(&agent, &world, "GET", "/p/nothing/x").send().await.problem(404, "credential_not_found");
+            by(&agent, &world, "GET", "/p/api/x").send().await.problem(429, "rate_limited");
+            agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
+            assert_eq!(world.upstream.requests().len(), 1);
+        })
+        .await;
     }
 
     async fn a_grant_spares_the_question(setup: Setup) {

@@ -4,7 +4,7 @@ use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World, both_engines, in_one_hour};
 
 fn keyed(world: &World, method: &str, path: &str, key: &str) -> Call {
     world.forward(method, path).header("idempotency-key", key)
@@ -130,17 +130,20 @@ async fn the_agent_key_is_looked_at_before_the_body() {
 
 #[tokio::test]
 async fn a_body_too_large_for_a_key_counts_against_the_limit() {
-    let world = World::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;
-    let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
-    let agent = world.owner.add_agent(&fields).await;
-    let agent = world.app.agent(agent["key"].as_str().unwrap());
-    let ask = || {
-        let call = agent.forward("api", "POST", &world.upstream.url("/x"));
-        call.header("idempotency-key", "k").body("x".repeat(1001)).send()
-    };
-    ask().await.problem(413, "body_too_large");
-    ask().await.problem(413, "body_too_large");
-    ask().await.problem(429, "rate_limited");
+    in_one_hour(Setup::new().env("PX_PENDING_BODY_MAX_BYTES", "1000"), async |setup| {
+        let world = World::with(setup).await;
+        let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
+        let agent = world.owner.add_agent(&fields).await;
+        let agent = world.app.agent(agent["key"].as_str().unwrap());
+        let ask = || {
+            let call = agent.forward("api", "POST", &world.upstream.url("/x"));
+            call.header("idempotency-key", "k").body("x".repeat(1001)).send()
+        };
+        ask().await.problem(413, "body_too_large");
+        ask().await.problem(413, "body_too_large");
+        ask().await.problem(429, "rate_limited");
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -155,17 +158,20 @@ async fn another_spelling_of_a_request_is_the_same_request() {
 
 #[tokio::test]
 async fn another_request_under_a_key_counts_against_the_limit() {
-    let world = World::new().await;
-    let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
-    let agent = world.owner.add_agent(&fields).await;
-    let agent = world.app.agent(agent["key"].as_str().unwrap());
-    let ask = |path: &str| {
-        agent.forward("api", "GET", &world.upstream.url(path)).header("idempotency-key", "k").send()
-    };
-    ask("/x").await.forwarded(200);
-    ask("/y").await.problem(422, "idempotency_key_reused");
-    ask("/y").await.problem(429, "rate_limited");
-    ask("/x").await.forwarded(200);
+    in_one_hour(Setup::new(), async |setup| {
+        let world = World::with(setup).await;
+        let fields = json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2});
+        let agent = world.owner.add_agent(&fields).await;
+        let agent = world.app.agent(agent["key"].as_str().unwrap());
+        let ask = |path: &str| {
+            agent.forward("api", "GET", &world.upstream.url(path)).header("idempotency-key", "k").send()
+        };
+        ask("/x").await.forwarded(200);
+        ask("/y").await.problem(422, "idempotency_key_reused");
+        ask("/y").await.problem(429, "rate_limited");
+        ask("/x").await.forwarded(200);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -200,14 +206,19 @@ async fn a_stored_outcome_survives_a_restart() {
 
 #[tokio::test]
 async fn replays_do_not_count_against_the_limit() {
-    let world = World::new().await;
-    let agent =
-        world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
-    let agent = world.app.agent(agent["key"].as_str().unwrap());
-    let url = world.upstream.url("/x");
-    for _ in 0..5 {
-        agent.forward("api", "GET", &url).header("idempotency-key", "k").send().await.forwarded(200);
-    }
-    agent.forward("api", "GET", &url).send().await.forwarded(200);
-    agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+    in_one_hour(Setup::new(), async |setup| {
+        let world = World::with(setup).await;
+        let agent = world
+            .owner
+            .add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2}))
+            .await;
+        let agent = world.app.agent(agent["key"].as_str().unwrap());
+        let url = world.upstream.url("/x");
+        for _ in 0..5 {
+            agent.forward("api", "GET", &url).header("idempotency-key", "k").send().await.forwarded(200);
+        }
+        agent.forward("api", "GET", &url).send().await.forwarded(200);
+        agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+    })
+    .await;
 }

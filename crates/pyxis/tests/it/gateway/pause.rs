@@ -359,7 +359,7 @@ async fn prefer_wait_that_ends_while_the_request_is_on_its_way_says_so() {
     let world = World::new().await;
     let (reply, release) = pyxis_testkit::upstream::Reply::ok("late").held();
     world.upstream.reply(reply);
-    let waiting = tokio::spawn(world.forward("POST", "/").header("prefer", "wait=3").send());
+    let waiting = tokio::spawn(world.forward("POST", "/").header("prefer", "wait=10").send());
     let txn = crate::support::until("the request", async || {
         let list = world.owner.client.get("/approvals").send().await.expect(200).json();
         list["approvals"][0]["txn_id"].as_str().map(str::to_owned)
@@ -441,7 +441,7 @@ async fn a_body_too_large_to_wait_is_refused_but_may_pass_unasked() {
 
 #[tokio::test]
 async fn failures_of_the_upstream_after_an_approval_are_told() {
-    let world = World::new_with_env("PX_FORWARD_TIMEOUT_SECS", "1").await;
+    let world = World::new_with_env("PX_FORWARD_TIMEOUT_SECS", "3").await;
     let (held, _release) = pyxis_testkit::upstream::Reply::ok("late").held();
     for (reply, error) in
         [(held, "upstream_timeout"), (pyxis_testkit::upstream::Reply::abort(), "upstream_error")]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Agent, Answer, Setup, World, both_engines};
+use crate::support::{Agent, Answer, Setup, World, both_engines, in_one_hour};
 
 async fn limited(world: &World, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "rate_limit_per_hour": limit});
@@ -16,81 +16,101 @@ async fn ask(world: &World, agent: &Agent, method: &str) -> Answer {
 
 both_engines! {
     async fn limit_n_admits_exactly_n_at_once(setup: Setup) {
-        let world = World::with(setup).await;
-        let agent = limited(&world, "ten", 10).await;
-        let url = world.upstream.url("/");
-        let calls: Vec<_> = (0..64).map(|_| tokio::spawn(agent.forward("api", "GET", &url).send())).collect();
-        let (mut passed, mut refused) = (0, 0);
-        for call in calls {
-            let answer = call.await.unwrap();
-            if answer.status == 200 {
-                passed += 1;
-                continue;
+        in_one_hour(setup, async |setup| {
+            let world = World::with(setup).await;
+            let agent = limited(&world, "ten", 10).await;
+            let url = world.upstream.url("/");
+            let calls: Vec<_> = (0..64).map(|_| tokio::spawn(agent.forward("api", "GET", &url).send())).collect();
+            let (mut passed, mut refused) = (0, 0);
+            for call in calls {
+                let answer = call.await.unwrap();
+                if answer.status == 200 {
+                    passed += 1;
+                    continue;
+                }
+                answer.problem(429, "rate_limited");
+                refused += 1;
+                let number = |name: &str| answer.header(name).expect(name).parse::<u32>().expect("a number");
+                assert_eq!((number("ratelimit-limit"), number("ratelimit-remaining")), (10, 0));
+                assert!((1..=3600).contains(&number("retry-after")) && number("ratelimit-reset") <= 3600);
             }
-            answer.problem(429, "rate_limited");
-            refused += 1;
-            let number = |name: &str| answer.header(name).expect(name).parse::<u32>().expect("a number");
-            assert_eq!((number("ratelimit-limit"), number("ratelimit-remaining")), (10, 0));
-            assert!((1..=3600).contains(&number("retry-after")) && number("ratelimit-reset") <= 3600);
-        }
-        assert_eq!((passed, refused), (10, 54));
-        assert_eq!(world.upstream.requests().len(), 10);
+            assert_eq!((passed, refused), (10, 54));
+            assert_eq!(world.upstream.requests().len(), 10);
+        })
+        .await;
     }
 
     async fn the_budget_survives_restart_and_kill(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let agent = limited(&world, "three", 3).await;
-        ask(&world, &agent, "GET").await.forwarded(200);
-        world.app.restart().await;
-        ask(&world, &agent, "GET").await.forwarded(200);
-        world.app.kill().await;
-        world.app.serve();
-        ask(&world, &agent, "GET").await.forwarded(200);
-        ask(&world, &agent, "GET").await.problem(429, "rate_limited");
+        in_one_hour(setup, async |setup| {
+            let mut world = World::with(setup).await;
+            let agent = limited(&world, "three", 3).await;
+            ask(&world, &agent, "GET").await.forwarded(200);
+            world.app.restart().await;
+            ask(&world, &agent, "GET").await.forwarded(200);
+            world.app.kill().await;
+            world.app.serve();
+            ask(&world, &agent, "GET").await.forwarded(200);
+            ask(&world, &agent, "GET").await.problem(429, "rate_limited");
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn a_request_over_the_limit_creates_no_transaction() {
-    let world = World::new().await;
-    let agent = limited(&world, "one", 1).await;
-    let txn = ask(&world, &agent, "POST").await.txn();
-    for _ in 0..3 {
-        ask(&world, &agent, "PUT").await.problem(429, "rate_limited");
-    }
-    let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
-    assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
-    // Looking and withdrawing are free.
-    for _ in 0..3 {
-        assert_eq!(agent.poll(&txn).await["status"], "pending");
-    }
-    agent.withdraw(&txn).await.expect(204);
+    in_one_hour(Setup::new(), async |setup| {
+        let world = World::with(setup).await;
+        let agent = limited(&world, "one", 1).await;
+        let txn = ask(&world, &agent, "POST").await.txn();
+        for _ in 0..3 {
+            ask(&world, &agent, "PUT").await.problem(429, "rate_limited");
+        }
+        let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
+        assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
+        // Looking and withdrawing are free.
+        for _ in 0..3 {
+            assert_eq!(agent.poll(&txn).await["status"], "pending");
+        }
+        agent.withdraw(&txn).await.expect(204);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_counts_is_a_valid_key_and_valid_control_headers() {
-    let world = World::new().await;
-    let agent = limited(&world, "three", 3).await;
-    let url = world.upstream.url("/");
-    agent.forward("api", "TRACE", &url).send().await.problem(400, "invalid_method");
-    agent.forward("api", "GET", &url).header("x-px-body", "x").send().await.problem(400, "unknown_header");
-    agent.forward("api", "GET", &url).without("x-px-target").send().await.problem(400, "missing_header");
-    // These three count, whatever follows.
-    agent.forward("nothing", "GET", &url).send().await.problem(404, "credential_not_found");
-    agent.forward("api", "GET", "nonsense").send().await.problem(400, "invalid_target");
-    agent.forward("api", "GET", "https://far.example.com/").send().await.problem(403, "host_not_allowed");
-    // The limit comes before target and credential.
-    agent.forward("nothing", "GET", "nonsense").send().await.problem(429, "rate_limited");
+    in_one_hour(Setup::new(), async |setup| {
+        let world = World::with(setup).await;
+        let agent = limited(&world, "three", 3).await;
+        let url = world.upstream.url("/");
+        agent.forward("api", "TRACE", &url).send().await.problem(400, "invalid_method");
+        agent
+            .forward("api", "GET", &url)
+            .header("x-px-body", "x")
+            .send()
+            .await
+            .problem(400, "unknown_header");
+        agent.forward("api", "GET", &url).without("x-px-target").send().await.problem(400, "missing_header");
+        // These three count, whatever follows.
+        agent.forward("nothing", "GET", &url).send().await.problem(404, "credential_not_found");
+        agent.forward("api", "GET", "nonsense").send().await.problem(400, "invalid_target");
+        agent.forward("api", "GET", "https://far.example.com/").send().await.problem(403, "host_not_allowed");
+        // The limit comes before target and credential.
+        agent.forward("nothing", "GET", "nonsense").send().await.problem(429, "rate_limited");
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn keys_count_alone_and_no_limit_means_no_limit() {
-    let world = World::new().await;
-    let (one, two) = (limited(&world, "one", 1).await, limited(&world, "two", 1).await);
-    ask(&world, &one, "GET").await.forwarded(200);
-    ask(&world, &one, "GET").await.problem(429, "rate_limited");
-    ask(&world, &two, "GET").await.forwarded(200);
-    for _ in 0..20 {
-        ask(&world, &world.agent, "GET").await.forwarded(200);
-    }
+    in_one_hour(Setup::new(), async |setup| {
+        let world = World::with(setup).await;
+        let (one, two) = (limited(&world, "one", 1).await, limited(&world, "two", 1).await);
+        ask(&world, &one, "GET").await.forwarded(200);
+        ask(&world, &one, "GET").await.problem(429, "rate_limited");
+        ask(&world, &two, "GET").await.forwarded(200);
+        for _ in 0..20 {
+            ask(&world, &world.agent, "GET").await.forwarded(200);
+        }
+    })
+    .await;
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::client::Call;
-use crate::support::{Agent, Setup, World, both_engines, until};
+use crate::support::{Agent, Setup, World, both_engines, in_one_hour, until};
 
 async fn world(setup: Setup) -> World {
     let world = World::bare(setup).await;
@@ -30,22 +30,25 @@ async fn pending(world: &World) -> String {
 
 both_engines! {
     async fn signatures_and_forwards_share_one_hourly_budget(setup: Setup) {
-        let world = world(setup).await;
-        world.credential("api", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
-        let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
-        let agent = world.app.agent(made["key"].as_str().unwrap());
-        // What the control headers make invalid does not count.
-        agent.client.post("/sign", &payload("00")).send().await.problem(400, "missing_header");
-        let txn = ask(&agent, "00").send().await.txn();
-        agent.forward("api", "GET", &world.upstream.url("/")).send().await.forwarded(200);
-        let refused = ask(&agent, "01").send().await;
-        assert_eq!(refused.header("ratelimit-limit"), Some("2"));
-        refused.problem(429, "rate_limited");
-        agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
-        // Neither does looking, and a 429 made no transaction.
-        assert_eq!(agent.poll(&txn).await["status"], "pending");
-        let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
-        assert_eq!(list["approvals"].as_array().unwrap().len(), 1);
+        in_one_hour(setup, async |setup| {
+            let world = world(setup).await;
+            world.credential("api", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
+            let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
+            let agent = world.app.agent(made["key"].as_str().unwrap());
+            // What the control headers make invalid does not count.
+            agent.client.post("/sign", &payload("00")).send().await.problem(400, "missing_header");
+            let txn = ask(&agent, "00").send().await.txn();
+            agent.forward("api", "GET", &world.upstream.url("/")).send().await.forwarded(200);
+            let refused = ask(&agent, "01").send().await;
+            assert_eq!(refused.header("ratelimit-limit"), Some("2"));
+            refused.problem(429, "rate_limited");
+            agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
+            // Neither does looking, and a 429 made no transaction.
+            assert_eq!(agent.poll(&txn).await["status"], "pending");
+            let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+            assert_eq!(list["approvals"].as_array().unwrap().len(), 1);
+        })
+        .await;
     }
 
     async fn an_idempotency_key_stands_for_one_signature(setup: Setup) {

@@ -3,7 +3,7 @@
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{Agent, Person, Setup, World, both_engines};
+use crate::support::{Agent, Person, Setup, World, both_engines, in_one_hour};
 
 /// The second workspace of a world, with a credential `api` and the agent `default-agent` of its own.
 struct Second {
@@ -96,22 +96,25 @@ both_engines! {
     }
 
     async fn budgets_and_idempotency_keys_do_not_cross(setup: Setup) {
-        let world = World::with(setup).await;
-        let other = second(&world).await;
-        let url = world.upstream.url("/x");
-        let body = json!({"name": "same", "credentials": "all", "rate_limit_per_hour": 1});
-        let key = |agent: serde_json::Value| agent["key"].as_str().unwrap().to_owned();
-        let here = world.app.agent(&key(world.owner.add_agent(&body).await));
-        let there = world.app.agent(&key(other.owner.add_agent(&body).await));
-        for agent in [&here, &there] {
-            agent.forward("api", "GET", &url).send().await.forwarded(200);
-            agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
-        }
-        world.upstream.reply(Reply::ok("here")).reply(Reply::ok("there"));
-        for (agent, answer) in [(&world.agent, "here"), (&other.agent, "there"), (&world.agent, "here")] {
-            let call = agent.forward("api", "GET", &url).header("idempotency-key", "k");
-            assert_eq!(call.send().await.forwarded(200).text(), answer);
-        }
+        in_one_hour(setup, async |setup| {
+            let world = World::with(setup).await;
+            let other = second(&world).await;
+            let url = world.upstream.url("/x");
+            let body = json!({"name": "same", "credentials": "all", "rate_limit_per_hour": 1});
+            let key = |agent: serde_json::Value| agent["key"].as_str().unwrap().to_owned();
+            let here = world.app.agent(&key(world.owner.add_agent(&body).await));
+            let there = world.app.agent(&key(other.owner.add_agent(&body).await));
+            for agent in [&here, &there] {
+                agent.forward("api", "GET", &url).send().await.forwarded(200);
+                agent.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
+            }
+            world.upstream.reply(Reply::ok("here")).reply(Reply::ok("there"));
+            for (agent, answer) in [(&world.agent, "here"), (&other.agent, "there"), (&world.agent, "here")] {
+                let call = agent.forward("api", "GET", &url).header("idempotency-key", "k");
+                assert_eq!(call.send().await.forwarded(200).text(), answer);
+            }
+        })
+        .await;
     }
 
     async fn records_and_lists_do_not_cross(setup: Setup) {

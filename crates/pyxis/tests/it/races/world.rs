@@ -21,7 +21,7 @@ use pyxis_core::policy::Policy;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::service::{people, policies, workspaces};
-use pyxis_gateway::{Actor, Config, Parts, SecretValue, State};
+use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -31,8 +31,8 @@ use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::Value;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet};
 use tower::ServiceExt;
 
 /// The proxy, two owners, a credential that asks for every POST, and an upstream that counts.
@@ -208,6 +208,14 @@ impl World {
             clock,
             state,
         }
+    }
+
+    /// Starts what runs beside requests, until it is told to stop. As in the server, the database says what to look at:
+    /// without that each step would wait until it is looked at anyway.
+    pub(crate) async fn work(&self) -> (watch::Sender<bool>, JoinSet<()>) {
+        let (stop, stopping) = watch::channel(false);
+        self.state.store.watch();
+        (stop, workers::start(&self.state, &stopping).await.unwrap())
     }
 
     pub(crate) fn approver(&self, index: usize, surface: Surface) -> Approver {

@@ -103,7 +103,7 @@ async fn plain_http_and_private_targets_need_the_operators_word() {
 
 #[tokio::test]
 async fn a_target_that_cannot_be_reached_is_502_and_a_silent_one_504() {
-    let signer = Signer::start(&[("PX_FORWARD_TIMEOUT_SECS", "1")]);
+    let signer = Signer::start(&[("PX_FORWARD_TIMEOUT_SECS", "3")]);
     let gone = Upstream::http().await.url("/");
     signer.call("GET", &gone).send().await.problem(502, "upstream_error");
     let upstream = Upstream::http().await;

@@ -114,7 +114,7 @@ both_engines! {
 
     async fn a_nullifier_passes_from_a_network_that_the_statement_does_not_name(setup: Setup) {
         let stage = Stage::with(setup).await;
-        let short = Registration { expires_at: now() + 3, ..said("base-sepolia", 1, 7) };
+        let short = Registration { expires_at: now() + 6, ..said("base-sepolia", 1, 7) };
         stage.register(short).await;
         let passed = async || {
             let answer = stage.submit(Statement::Register(said("optimism", 2, 7))).await;

@@ -95,7 +95,7 @@ async fn a_silent_node_is_given_up_and_the_next_one_asked() {
     let Some(chain) = Chain::start("a silent node").await else { return };
     let minted = chain.mint(1, 10_000, action(), ISSUER).await;
     let (silent, _held) = silent().await;
-    let patient = |urls: &[String]| chain.settings(urls, |network| network["rpc_timeout_ms"] = json!(1000));
+    let patient = |urls: &[String]| chain.settings(urls, |network| network["rpc_timeout_ms"] = json!(3000));
     let both = patient(&[silent.url(""), chain.anvil.url()]);
     let stage = Stage::with(Setup::new().env("PX_NETWORKS", &both)).await;
     assert_eq!(scores(&stage, minted, 1..3).await, [1, 0]);

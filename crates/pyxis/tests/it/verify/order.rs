@@ -89,7 +89,7 @@ both_engines! {
         let expired = stage.submit(Statement::Register(signed(1, 7, 2 * DAY, 1))).await.expect(422).json();
         assert_eq!(expired["error"], "invalid_field");
         assert_eq!(stage.reason(1, Kind::GovId).await, "none");
-        let short = Registration { expires_at: now() + 3, ..signed(1, 7, 1, 1) };
+        let short = Registration { expires_at: now() + 6, ..signed(1, 7, 1, 1) };
         let first = stage.register(short.clone()).await;
         let gone = async || (stage.reason(1, Kind::GovId).await == "expired").then_some(());
         crate::support::until("the end of the proof", gone).await;
