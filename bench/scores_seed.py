@@ -73,7 +73,7 @@ def statements(address, digest, series, key, bytes_type, addresses, newcomers, p
         *scores(address, digest, old, names, key, place),
         *bare_scores(address, old, bytes_type),
         *stamps(address, digest, new, more_names),
-        f"INSERT INTO stamp_credentials SELECT id, '{CREDENTIAL}' FROM stamps",
+        f"INSERT INTO stamp_credentials (stamp_id, credential) SELECT id, '{CREDENTIAL}' FROM stamps",
     ]
 
 

@@ -25,7 +25,7 @@ use crate::books::{Before, Books};
 use crate::error::{Error, Result};
 
 pub use crate::books::Place;
-pub use ingest::{Outcome, ingest, ingest_listed, remove};
+pub use ingest::{Outcome, ingest, remove};
 pub use many::{Batch, ingest_many};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;

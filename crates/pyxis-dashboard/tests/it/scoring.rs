@@ -18,7 +18,7 @@ use pyxis_scoring::credential::Verified;
 use pyxis_scoring::engine;
 use pyxis_scoring::service::api_keys::ApiKeyInput;
 use pyxis_scoring::service::scorers::{Scorer, ScorerInput};
-use pyxis_scoring::service::{api_keys as keys, scorers as scorer_service};
+use pyxis_scoring::service::{api_keys as keys, issuers, scorers as scorer_service};
 use pyxis_store::users;
 
 use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};
@@ -46,7 +46,8 @@ async fn terms(world: &World, team: &Team, id: ScorerId) -> Scorer {
 
 /// Stores a Stamp as if its credential had come in.
 async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
-    let now = world.scoring.now();
+    let (now, actor) = (world.scoring.now(), Actor::cli(team.id));
+    issuers::add(&world.scoring, &actor, ISSUER, "Our issuer").await.unwrap();
     let verified = Verified {
         address,
         provider: stamp.parse().unwrap(),

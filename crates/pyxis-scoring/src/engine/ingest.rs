@@ -30,28 +30,9 @@ pub enum Outcome {
 }
 
 /// Stores credentials of one address and settles its scores in the scorers that know it; what became of
-/// each.
+/// each. Their issuers were looked up a while ago: `None` for one whose issuer has been taken off the list since.
+/// Once that has been answered, nothing more of theirs comes in.
 pub async fn ingest(
-    books: &Books,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    credentials: &[Verified],
-    now: UnixMillis,
-) -> Result<Vec<Outcome>> {
-    undisturbed(|| async {
-        let mut tx = books.begin().await?;
-        let outcomes = ingest_in(books, &mut tx, workspace, address, credentials, now).await?;
-        if outcomes.is_some() {
-            tx.commit().await?;
-        }
-        Ok(outcomes)
-    })
-    .await
-}
-
-/// The same for credentials whose issuers were looked up a while ago; `None` for one whose issuer has been taken off
-/// the list since: once that has been answered, nothing more of theirs comes in.
-pub async fn ingest_listed(
     books: &Books,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -65,7 +46,7 @@ pub async fn ingest_listed(
         let mut tx = books.begin().await?;
         let listed = issuers::hold(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&Verified| listed.contains(&credential.issuer);
-        let believed: Vec<Verified> = credentials.iter().filter(is_listed).cloned().collect();
+        let believed: Vec<&Verified> = credentials.iter().filter(is_listed).collect();
         let outcomes = ingest_in(books, &mut tx, workspace, address, &believed, now).await?;
         let Some(outcomes) = outcomes else { return Ok(None) };
         tx.commit().await?;
@@ -81,13 +62,13 @@ async fn ingest_in(
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
-    credentials: &[Verified],
+    credentials: &[&Verified],
     now: UnixMillis,
 ) -> Result<Option<Vec<Outcome>>> {
     let digests: Vec<_> = credentials.iter().map(|credential| credential.digest).collect();
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
     let good: Vec<&Verified> =
-        credentials.iter().filter(|credential| !revoked.contains(&credential.digest)).collect();
+        credentials.iter().copied().filter(|credential| !revoked.contains(&credential.digest)).collect();
     // Then the address may be one that never had a Stamp.
     if good.is_empty() {
         return Ok(Some(vec![Outcome::Revoked; credentials.len()]));

@@ -3,12 +3,10 @@
 use http::StatusCode;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
-use pyxis_gateway::Actor;
 use pyxis_scoring::engine::{self, Place};
-use pyxis_scoring::service::issuers;
 use pyxis_store::scores;
 
-use super::{HOLDER, ISSUER, OTHER, add_scorer, bring, with_scorer};
+use super::{HOLDER, OTHER, add_scorer, bring, with_scorer};
 use crate::support::{Team, World, both_engines};
 
 async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
@@ -20,7 +18,6 @@ both_engines! {
     async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing() {
         let world = World::new().await;
         let (team, mut browser, scorer) = with_scorer(&world).await;
-        issuers::add(&world.scoring, &Actor::cli(team.id), ISSUER, "Our issuer").await.unwrap();
         bring(&world, &team, HOLDER, "Discord", "same").await;
         score(&world, &team, scorer.id, HOLDER).await;
         bring(&world, &team, OTHER, "Discord", "same").await;

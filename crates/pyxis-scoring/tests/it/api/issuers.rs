@@ -3,7 +3,7 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_scoring::credential::{Verified, parse_and_verify};
-use pyxis_scoring::engine::{Outcome, ingest_listed};
+use pyxis_scoring::engine::{Outcome, ingest};
 use pyxis_scoring::service;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
@@ -26,12 +26,12 @@ both_engines! {
             verified(&other.issue(&claim)),
         ];
         service::issuers::remove(&world.state, &Actor::cli(world.workspace), &other.did()).await.unwrap();
-        let outcomes = ingest_listed(&world.state.books, world.workspace, wallet(1), &checked, START).await.unwrap();
+        let outcomes = ingest(&world.state.books, world.workspace, wallet(1), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None, Some(Outcome::Accepted), None]);
         assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
         assert_eq!(world.bring(wallet(1), &[other.issue(&claim)]).await, ["unknown_issuer"]);
         service::issuers::remove(&world.state, &Actor::cli(world.workspace), &world.issuer.did()).await.unwrap();
-        let outcomes = ingest_listed(&world.state.books, world.workspace, wallet(2), &checked, START).await.unwrap();
+        let outcomes = ingest(&world.state.books, world.workspace, wallet(2), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None; 3]);
         assert_eq!(world.count("holders").await, 1);
     }
