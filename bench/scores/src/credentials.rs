@@ -1,9 +1,10 @@
 //! Signed credentials for `bench/import.sh`, and what the recovery of their signers costs by itself.
 //!
 //!     credentials write COUNT       JSON lines, five Stamps an address; the issuer on standard error
-//!     credentials recover COUNT     recoveries a second on one thread
+//!     credentials recover COUNT     recoveries a second on one thread: by `k256`, and by the library of Pyxis
 
 use std::env::args;
+use std::hint::black_box;
 use std::io::{BufWriter, Write, stdout};
 use std::time::Instant;
 
@@ -12,6 +13,8 @@ use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::hex;
+use pyxis_signing::recovery;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 
 const STAMPS: u64 = 5;
@@ -51,19 +54,29 @@ fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
 
 fn recover(issuer: &Eip712Issuer, count: u32) -> Result<()> {
     let signed = (0..64).map(|number| signature(issuer, [number; 32])).collect::<Result<Vec<_>>>()?;
-    let began = Instant::now();
-    for (hash, signature, recovery) in signed.iter().cycle().take(count as usize) {
-        let key = VerifyingKey::recover_from_prehash(hash, signature, *recovery)?;
-        std::hint::black_box(key);
-    }
-    println!("{:.0}", f64::from(count) / began.elapsed().as_secs_f64());
+    let k256 = rate(&signed, count, |(hash, bytes)| {
+        let recovery = RecoveryId::from_byte(bytes[64] - 27).context("27 or 28")?;
+        Ok(VerifyingKey::recover_from_prehash(hash, &Signature::from_slice(&bytes[..64])?, recovery)?)
+    })?;
+    let ours = rate(&signed, count, |(hash, bytes)| {
+        recovery::Signature::from_bytes(bytes)?.signer(hash).context("a signer")
+    })?;
+    println!("{k256:.0} {ours:.0}");
     Ok(())
 }
 
-fn signature(issuer: &Eip712Issuer, hash: [u8; 32]) -> Result<([u8; 32], Signature, RecoveryId)> {
-    let text = issuer.sign_hash(&hash);
-    let byte = |index: usize| u8::from_str_radix(&text[2 + 2 * index..4 + 2 * index], 16);
-    let bytes = (0..64).map(byte).collect::<Result<Vec<u8>, _>>()?;
-    let recovery = RecoveryId::from_byte(byte(64)? - 27).context("27 or 28")?;
-    Ok((hash, Signature::from_slice(&bytes)?, recovery))
+type Signed = ([u8; 32], Vec<u8>);
+
+/// Recoveries a second.
+fn rate<T>(signed: &[Signed], count: u32, recover: impl Fn(&Signed) -> Result<T>) -> Result<f64> {
+    let began = Instant::now();
+    for signed in signed.iter().cycle().take(count as usize) {
+        black_box(recover(signed)?);
+    }
+    Ok(f64::from(count) / began.elapsed().as_secs_f64())
+}
+
+/// r, s and v over a hash.
+fn signature(issuer: &Eip712Issuer, hash: [u8; 32]) -> Result<Signed> {
+    Ok((hash, hex::decode_prefixed(&issuer.sign_hash(&hash)).context("hexadecimal digits")?))
 }

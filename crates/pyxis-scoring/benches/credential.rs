@@ -4,11 +4,12 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::hex;
 use pyxis_scoring::credential::parse_and_verify_for_its_subject;
+use pyxis_signing::recovery::Signature;
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
@@ -39,24 +40,20 @@ fn verify_all(bencher: Bencher<'_, '_>, credentials: &[String]) {
     });
 }
 
-/// The floor: k256 and nothing else.
+/// The floor: the library and nothing else.
 #[divan::bench]
 fn bare_recovery(bencher: Bencher<'_, '_>) {
     let issuer = Eip712Issuer::new(&SeededEntropy::new(1));
-    let signed: Vec<([u8; 32], Signature, RecoveryId)> = (0..COUNT)
+    let signed: Vec<([u8; 32], Vec<u8>)> = (0..COUNT)
         .map(|i| {
             let hash = std::array::from_fn(|at| i.to_be_bytes()[at % 2]);
-            let text = issuer.sign_hash(&hash);
-            let digits = |from: usize| u8::from_str_radix(&text[from..from + 2], 16).expect("hexadecimal");
-            let bytes: Vec<u8> = (0..64).map(|i| digits(2 + 2 * i)).collect();
-            let recovery = RecoveryId::from_byte(digits(130) - 27).expect("27 or 28");
-            (hash, Signature::from_slice(&bytes).expect("a signature"), recovery)
+            (hash, hex::decode_prefixed(&issuer.sign_hash(&hash)).expect("hexadecimal"))
         })
         .collect();
     bencher.counter(ItemsCount::new(signed.len())).bench_local(|| {
-        for (hash, signature, recovery) in &signed {
-            let key = VerifyingKey::recover_from_prehash(black_box(hash), signature, *recovery);
-            black_box(key.expect("a key"));
+        for (hash, bytes) in &signed {
+            let signature = Signature::from_bytes(black_box(bytes)).expect("a signature");
+            black_box(signature.signer(hash).expect("a signer"));
         }
     });
 }
