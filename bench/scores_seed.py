@@ -3,8 +3,8 @@
     scores_seed.py ADDRESSES sqlite FILE [NEWCOMERS]   fills the file
     scores_seed.py ADDRESSES sql [NEWCOMERS]           prints the statements for psql
 
-Addresses are 1 to ADDRESSES as 20-byte numbers; NEWCOMERS more have 30 Stamps and no score. What is stored has the form that Pyxis gives it, but no
-signature: nothing in the benchmark reads the credentials.
+Addresses are 1 to ADDRESSES as 20-byte numbers; NEWCOMERS more have 30 Stamps and no score. What is stored has the form
+that Pyxis gives it, but for the credentials: they are neither packed nor signed, as nothing in the benchmark reads them.
 """
 
 import sqlite3

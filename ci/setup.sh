@@ -15,7 +15,7 @@ need() {
     packages+=("$package")
 }
 
-need build-essential cc         # the linker, and the C of SQLite, zstd and ring
+need build-essential cc         # the linker, and the C of SQLite, zstd, ring, libsecp256k1
 need iproute2 ip                # tests that dial inside a network namespace
 need procps ps
 need binutils strip             # packaging/

@@ -22,7 +22,7 @@ impl SigningKey {
 
     /// The address of the key.
     pub fn address(&self) -> EvmAddress {
-        address_of(self.0.verifying_key().to_sec1_point(false).as_bytes())
+        address_of(self.0.verifying_key())
     }
 
     /// Signs a hash: `r`, `s` and `v` of 27 or 28.

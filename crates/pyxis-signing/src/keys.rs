@@ -2,12 +2,15 @@
 //! deterministic nonces (RFC 6979).
 
 use k256::ecdsa::signature::hazmat::PrehashSigner;
+use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest, Keccak256};
 use zeroize::Zeroizing;
+
+use crate::recovery::address_of;
 
 pub use pyxis_core::auth::KeyAlgorithm as Algorithm;
 
@@ -107,9 +110,7 @@ impl SigningKey {
     /// The Ethereum address, as in [`Signed::address`].
     pub fn address(&self) -> Option<String> {
         let Inner::Secp256k1(key) = &self.0 else { return None };
-        let point = key.verifying_key().to_sec1_point(false);
-        let hash = Keccak256::digest(&point.as_bytes()[1..]);
-        Some(checksummed(&hash[12..]))
+        Some(checksummed(&address_of(key.verifying_key())))
     }
 
     /// Signs. `None` if the algorithm needs a digest and this is a message.
@@ -143,8 +144,8 @@ fn ed25519(key: &ed25519_dalek::SigningKey, message: &[u8]) -> Vec<u8> {
 }
 
 /// EIP-55: a letter is upper case where the hash of the address has a nibble above seven.
-fn checksummed(address: &[u8]) -> String {
-    let lower = hex::encode(address);
+fn checksummed(address: &EvmAddress) -> String {
+    let lower = hex::encode(&address.0);
     let hash = hex::encode(&Keccak256::digest(lower.as_bytes()));
     let digits = lower
         .chars()

@@ -1,6 +1,7 @@
 //! Who made an ECDSA signature over secp256k1, in the form of Ethereum: `r`, `s` and `v`, 65 bytes (SEC 1,
 //! section 4.1.6; the low `s` of EIP-2).
 
+use k256::ecdsa::VerifyingKey;
 use pyxis_core::address::EvmAddress;
 use secp256k1::Message;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
@@ -11,7 +12,7 @@ use crate::eip712::words::{Word, keccak};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSignature {
     /// Not 65 bytes, `r` or `s` outside the curve's range, or another `v` than 27 and 28, or 0 and 1.
-    #[error("not a signature: 65 bytes, r, s and v, of which v is 27 or 28")]
+    #[error("not a signature: 65 bytes, r, s and v, of which v is 27 or 28, or 0 or 1")]
     Malformed,
     /// The twin with the high `s` that anybody can make of a signature.
     #[error("not the signature with the low s")]
@@ -45,13 +46,18 @@ impl Signature {
     /// The address whose key made the signature over `hash`; `None` if it stands for no key.
     pub fn signer(&self, hash: &Word) -> Option<EvmAddress> {
         let key = self.0.recover_ecdsa(Message::from_digest(*hash)).ok()?;
-        Some(address_of(&key.serialize_uncompressed()))
+        Some(address(&key.serialize_uncompressed()[1..]))
     }
 }
 
-/// The address of a public key, 65 bytes (SEC 1, uncompressed): the last 20 bytes of the hash of its coordinates.
-pub fn address_of(public_key: &[u8]) -> EvmAddress {
-    let hash = keccak(&public_key[1..]);
+/// The address of a public key.
+pub fn address_of(key: &VerifyingKey) -> EvmAddress {
+    address(&key.to_sec1_point(false).as_bytes()[1..])
+}
+
+/// The last 20 bytes of the hash of both coordinates.
+fn address(coordinates: &[u8]) -> EvmAddress {
+    let hash = keccak(coordinates);
     let mut address = [0; 20];
     address.copy_from_slice(&hash[12..]);
     EvmAddress(address)

@@ -13,9 +13,9 @@ use pyxis_core::stamp::{Nullifier, StampName};
 
 use crate::db::{Bind, Query, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
+use packed::Packed;
 
 pub use many::{Many, insert_many};
-pub use packed::Packed;
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 

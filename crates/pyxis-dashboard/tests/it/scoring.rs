@@ -58,7 +58,8 @@ async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nul
         nullifiers: vec![nullifier.parse().unwrap()],
         credential: "{}".to_owned(),
     };
-    engine::ingest(&world.scoring.books, team.id, address, &[verified], now).await.unwrap();
+    let outcomes = engine::ingest(&world.scoring.books, team.id, address, &[&verified], now).await.unwrap();
+    assert!(outcomes[0].is_some(), "its issuer is listed");
 }
 
 fn digest(address: EvmAddress, stamp: &str) -> [u8; 32] {

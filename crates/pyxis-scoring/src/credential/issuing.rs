@@ -45,7 +45,7 @@ impl Signer {
                 break key;
             }
         };
-        let did = format!("did:ethr:{}", address_of(key.verifying_key().to_sec1_point(false).as_bytes()));
+        let did = format!("did:ethr:{}", address_of(key.verifying_key()));
         Self { key, did }
     }
 

@@ -36,7 +36,7 @@ pub async fn ingest(
     books: &Books,
     workspace: WorkspaceId,
     address: EvmAddress,
-    credentials: &[Verified],
+    credentials: &[&Verified],
     now: UnixMillis,
 ) -> Result<Vec<Option<Outcome>>> {
     let mut dids: Vec<String> = credentials.iter().map(|credential| credential.issuer.clone()).collect();
@@ -46,12 +46,12 @@ pub async fn ingest(
         let mut tx = books.begin().await?;
         let listed = issuers::hold(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&Verified| listed.contains(&credential.issuer);
-        let believed: Vec<&Verified> = credentials.iter().filter(is_listed).collect();
+        let believed: Vec<&Verified> = credentials.iter().copied().filter(is_listed).collect();
         let outcomes = ingest_in(books, &mut tx, workspace, address, &believed, now).await?;
         let Some(outcomes) = outcomes else { return Ok(None) };
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
-        let outcome = |credential: &Verified| if is_listed(&credential) { outcomes.next() } else { None };
+        let outcome = |credential: &&Verified| if is_listed(credential) { outcomes.next() } else { None };
         Ok(Some(credentials.iter().map(outcome).collect()))
     })
     .await

@@ -118,15 +118,16 @@ async fn page(
     let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::of).collect();
     let known = metadata(&catalogue, &heads);
     let items = found
-        .iter()
+        .into_iter()
         .filter_map(|stamp| {
-            let credential = stamp.text().and_then(|text| RawValue::from_string(text.into_owned()).ok());
-            if credential.is_none() {
-                tracing::error!(%address, stamp.id, "a stored credential is damaged");
-            }
+            let text = stamp.credential.ok_or("it cannot be unpacked");
+            let credential = text.and_then(|text| RawValue::from_string(text).map_err(|_| "it is no JSON"));
+            let credential = credential.inspect_err(
+                |reason| tracing::error!(%address, stamp.id, reason, "a stored credential is damaged"),
+            );
             Some(Item {
                 version: VERSION,
-                credential: credential?,
+                credential: credential.ok()?,
                 metadata: with_metadata
                     .then(|| known.get(stamp.provider.as_str()).copied().unwrap_or_default()),
             })

@@ -60,7 +60,7 @@ pub(crate) async fn add_stamps(
         let address = segments.address()?;
         let now = state.now();
         let checked = check(&state, caller.workspace, address, texts, now).await?;
-        let believed: Vec<Verified> = checked.iter().filter_map(|one| one.as_ref().ok().cloned()).collect();
+        let believed: Vec<&Verified> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
         let items: Vec<Item<'_>> = checked.iter().map(|one| item(one, &mut outcomes)).collect();

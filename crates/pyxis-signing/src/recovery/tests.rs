@@ -11,15 +11,11 @@ fn key() -> SigningKey {
     SigningKey::from_slice(&[7; 32]).unwrap()
 }
 
-fn address(key: &VerifyingKey) -> EvmAddress {
-    address_of(key.to_sec1_point(false).as_bytes())
-}
-
 fn sign(hash: &Word) -> [u8; 65] {
     let (signature, recovery) = key().sign_prehash_recoverable(hash);
-    joined(signature.to_bytes()[..32].try_into().unwrap(), signature.to_bytes()[32..].try_into().unwrap(), {
-        27 + recovery.to_byte()
-    })
+    let mut bytes = [27 + recovery.to_byte(); 65];
+    bytes[..64].copy_from_slice(&signature.to_bytes());
+    bytes
 }
 
 fn joined(r: Word, s: Word, v: u8) -> [u8; 65] {
@@ -49,7 +45,7 @@ fn other(hash: &Word, bytes: &[u8; 65]) -> Result<Option<EvmAddress>, BadSignatu
     if signature.normalize_s() != signature {
         return Err(BadSignature::HighS);
     }
-    Ok(VerifyingKey::recover_from_prehash(hash, &signature, recovery).ok().map(|key| address(&key)))
+    Ok(VerifyingKey::recover_from_prehash(hash, &signature, recovery).ok().map(|key| address_of(&key)))
 }
 
 fn ours(hash: &Word, bytes: &[u8]) -> Result<Option<EvmAddress>, BadSignature> {
@@ -64,7 +60,15 @@ fn words() -> impl Strategy<Value = Word> {
         Just([0; 32]),
         Just([255; 32]),
         Just(negated(word(1))),
+        // The last s that is low, and the first that is high.
+        Just(half()),
+        Just(negated(half())),
     ]
+}
+
+/// Half of what is one less than the order.
+fn half() -> Word {
+    (-Scalar::from(1_u64) * Scalar::from(2_u64).invert().unwrap()).to_repr().into()
 }
 
 fn word(number: u64) -> Word {
@@ -84,7 +88,7 @@ proptest! {
     ) {
         let genuine = sign(&hash);
         let (own_r, own_s, own_v) = parts(&genuine);
-        prop_assert_eq!(ours(&hash, &genuine), Ok(Some(address(key().verifying_key()))));
+        prop_assert_eq!(ours(&hash, &genuine), Ok(Some(address_of(key().verifying_key()))));
         for signature in [
             genuine,
             joined(own_r, own_s, 55 - own_v),
@@ -105,8 +109,12 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_any_other_length_are_malformed(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assume!(bytes.len() != 65);
+    fn bytes_of_any_other_length_are_malformed(
+        scalars in prop::collection::vec(1_u8..=127, 0..200),
+        v in prop_oneof![Just(0), Just(1), Just(27), Just(28)],
+    ) {
+        prop_assume!(scalars.len() != 64);
+        let bytes = [scalars, vec![v]].concat();
         prop_assert_eq!(ours(&[1; 32], &bytes), Err(BadSignature::Malformed));
     }
 }

@@ -1,7 +1,5 @@
-//! Credentials as they are stored. Nearly all of their text stands in every one of them, so of most a sixth is left,
-//! which is what an import of millions waits for.
-
-use std::borrow::Cow;
+//! Credentials as they are stored. Most of their text stands in every other one: of one with nullifiers a sixth is left,
+//! of others a quarter to a half. How much is written is what an import of millions waits for.
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_with_dict, uncompressed_size};
 
@@ -12,15 +10,16 @@ use crate::db::{Bind, Cell, Column, Value};
 const FORMS: &str = include_str!("packed/forms.jsonl");
 /// The last byte of those that refer to [`FORMS`].
 const NUMBER: u8 = 1;
-/// No credential is longer: a size beyond is damage, and must not be believed.
-const MAX_BYTES: usize = 1 << 20;
+/// No credential is longer (`pyxis-scoring`, `credential/json.rs`): a size beyond is damage, and must not be believed.
+const MAX_BYTES: usize = 64 * 1024;
 
 /// A credential, packed: its length, an LZ4 block, and the number of what the block refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packed(Vec<u8>);
+pub(super) struct Packed(Vec<u8>);
 
 impl Packed {
     pub(super) fn of(credential: &str) -> Self {
+        debug_assert!(credential.len() <= MAX_BYTES, "too long to be read again");
         let mut bytes = compress_prepend_size_with_dict(credential.as_bytes(), FORMS.as_bytes());
         bytes.push(NUMBER);
         Self(bytes)
@@ -47,11 +46,6 @@ impl Column for Packed {
     fn read(cell: Cell<'_>) -> Option<Self> {
         Column::read(cell).map(Self)
     }
-}
-
-/// The credential of a row, where those of before migration 20 stand as they came.
-pub(super) fn text<'r>(packed: Option<&Packed>, plain: &'r str) -> Option<Cow<'r, str>> {
-    packed.map_or(Some(Cow::Borrowed(plain)), |packed| packed.unpack().map(Cow::Owned))
 }
 
 #[cfg(test)]

@@ -1,33 +1,38 @@
 //! Pages of an address's Stamps, newest first, stable while others come and go.
 
-use std::borrow::Cow;
-
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::packed::{self, Packed};
+use super::packed::Packed;
 use crate::db::{Query, row, sql};
 use crate::{Executor, StoreError};
 
+/// A Stamp as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageItem {
+    /// Number.
+    pub id: i64,
+    /// Name, as it is stored.
+    pub provider: String,
+    /// The credential, byte for byte; `None` if what is stored is damaged.
+    pub credential: Option<String>,
+}
+
 row! {
-    /// A Stamp as it is listed.
-    pub PageItem: "stamps", page_columns {
-        /// Number.
+    Found: "stamps", page_columns {
         id: i64,
-        /// Name, as it is stored.
         provider: String,
-        /// The credential as it came, of a row that is older than the other column; see [`PageItem::text`].
+        // As it came, in rows of before migration 20; empty in others.
         credential: String,
-        /// The credential, packed.
         packed: Option<Packed>,
     }
 }
 
-impl PageItem {
-    /// The credential, byte for byte; `None` if what is stored is damaged.
-    pub fn text(&self) -> Option<Cow<'_, str>> {
-        packed::text(self.packed.as_ref(), &self.credential)
+impl From<Found> for PageItem {
+    fn from(found: Found) -> Self {
+        let Found { id, provider, credential, packed } = found;
+        Self { id, provider, credential: packed.map_or(Some(credential), |packed| packed.unpack()) }
     }
 }
 
@@ -52,7 +57,8 @@ pub async fn page(
     limit: u32,
 ) -> Result<Vec<PageItem>, StoreError> {
     let query = page_query(workspace, address, now, cursor).limit(limit);
-    let mut items: Vec<PageItem> = executor.all(query).await?;
+    let found: Vec<Found> = executor.all(query).await?;
+    let mut items: Vec<PageItem> = found.into_iter().map(PageItem::from).collect();
     if matches!(cursor, Cursor::Newer(_)) {
         items.reverse();
     }

@@ -73,6 +73,8 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["pyxis-net", "pyxis-testkit"]),
     ("oxjsonld", &["pyxis-scoring"]),
     ("oxrdf", &["pyxis-scoring"]),
+    ("secp256k1", &["pyxis-signing"]),
+    ("lz4_flex", &["pyxis-store"]),
     ("forust-ml", &["pyxis-models"]),
     ("parquet", &["pyxis-models"]),
     ("tract-onnx", &["pyxis-onnx"]),

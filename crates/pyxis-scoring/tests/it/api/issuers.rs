@@ -25,6 +25,7 @@ both_engines! {
             verified(&world.credential(wallet(1), "A", "a:1", 9)),
             verified(&other.issue(&claim)),
         ];
+        let checked = checked.each_ref();
         service::issuers::remove(&world.state, &Actor::cli(world.workspace), &other.did()).await.unwrap();
         let outcomes = ingest(&world.state.books, world.workspace, wallet(1), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None, Some(Outcome::Accepted), None]);

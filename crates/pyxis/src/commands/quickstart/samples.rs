@@ -4,13 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::Nullifier;
 use pyxis_gateway::Actor;
 use pyxis_scoring::State;
-use pyxis_scoring::credential::{self, Signer, Statement};
+use pyxis_scoring::credential::{self, Signer, Statement, Verified};
 use pyxis_scoring::engine::{self, Place};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::issuers;
@@ -115,7 +115,12 @@ async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
             let text = signer.sign(&statement)?;
             verified.push(credential::parse_and_verify(&text, address, now, |did| did == signer.did())?);
         }
-        engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
+        let verified: Vec<&Verified> = verified.iter().collect();
+        let outcomes = engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
+        ensure!(
+            !outcomes.contains(&None),
+            "the samples' issuer was removed meanwhile: start quickstart again"
+        );
         let place = Place { workspace: actor.workspace, scorer, address };
         engine::score(&state.books, place, now, false).await?;
     }
