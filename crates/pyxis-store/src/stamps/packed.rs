@@ -1,5 +1,5 @@
-//! Credentials as they are stored. Most of their text stands in every other one: of one with nullifiers a sixth is left,
-//! of others a quarter to a half. How much is written is what an import of millions waits for.
+//! Credentials as they are stored. Most of their text stands in every other one and need not be written again, which is
+//! what an import of millions waits for.
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_with_dict, uncompressed_size};
 
