@@ -9,6 +9,7 @@ that Pyxis gives it, but for the credentials: they are neither packed nor signed
 
 import sqlite3
 import sys
+from hashlib import sha256
 
 STAMPS = 5
 NEWCOMER_STAMPS = 30
@@ -25,6 +26,8 @@ HEAD, TAIL = '{"address":"0x', (
     f'"expiration_timestamp":"{EXPIRES}","threshold":"20.00000","error":null,"stamps":{{{ENTRIES}}}}}'
 )
 STORED = f"500000 2000000 {AT} {EXPIRES_AT} 0" + "".join(f" 100000 {EXPIRES_AT} 0 Stamp#{n}" for n in range(STAMPS))
+# The one nullifier of a Stamp, out of the list that it has.
+NULLIFIER = "substr(nullifiers, 3, length(nullifiers) - 4)"
 CREDENTIAL = '{"type":["VerifiableCredential"],"proof":{"type":"None"},"padding":"' + "x" * 400 + '"}'
 
 
@@ -35,8 +38,6 @@ def stamps(address, digest, series, names):
         "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, nullifiers, "
         f"received_at) SELECT w.id, {address('n.n')}, 'Stamp#' || s.s, 'did:ethr:0x00', {AT}, {EXPIRES_AT}, "
         f"{digest('n.n', 's.s')}, '[\"v1:' || n.n || '/' || s.s || '\"]', {AT} "
-        f"FROM {series} CROSS JOIN {names}, workspaces w",
-        f"INSERT INTO stamp_nullifiers SELECT w.id, 'v1:' || n.n || '/' || s.s, {address('n.n')}, 'Stamp#' || s.s "
         f"FROM {series} CROSS JOIN {names}, workspaces w",
     ]
 
@@ -63,7 +64,7 @@ def bare_scores(address, series, bytes_type):
     ]
 
 
-def statements(address, digest, series, key, bytes_type, addresses, newcomers, place=None):
+def statements(address, digest, nullifier_key, series, key, bytes_type, addresses, newcomers, place=None):
     """Everything. `series(name, first, last)` is a table of numbers."""
     old, names = series("n", 1, addresses), series("s", 0, STAMPS - 1)
     new, more_names = series("n", addresses + 1, addresses + newcomers), series("s", 0, NEWCOMER_STAMPS - 1)
@@ -74,6 +75,7 @@ def statements(address, digest, series, key, bytes_type, addresses, newcomers, p
         *bare_scores(address, old, bytes_type),
         *stamps(address, digest, new, more_names),
         f"INSERT INTO stamp_credentials (stamp_id, credential) SELECT id, '{CREDENTIAL}' FROM stamps",
+        f"INSERT INTO stamp_nullifiers SELECT {nullifier_key('workspace_id', NULLIFIER)}, id FROM stamps ORDER BY 1, 2",
     ]
 
 
@@ -84,6 +86,13 @@ def sqlite(addresses, path, newcomers):
     # As the program does (pyxis-store, scores/place.rs), in scorer 1.
     connection.create_function(
         "place", 1, lambda n: int.from_bytes(n.to_bytes(20)[15:] + b"\1", "little"), deterministic=True
+    )
+    # As the program does (pyxis-store, stamps/nullifiers.rs).
+    connection.create_function(
+        "nullifier_key",
+        2,
+        lambda workspace, nullifier: int.from_bytes(sha256((workspace + nullifier).encode()).digest()[:6]),
+        deterministic=True,
     )
     connection.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA foreign_keys = OFF")
 
@@ -96,6 +105,7 @@ def sqlite(addresses, path, newcomers):
     made = statements(
         lambda n, text=False: f"hex(address({n}))" if text else f"address({n})",
         lambda n, s: f"digest({n}, {s})",
+        lambda workspace, nullifier: f"nullifier_key({workspace}, {nullifier})",
         series,
         "0",
         "BLOB",
@@ -118,6 +128,10 @@ def sql(addresses, newcomers):
     made = statements(
         address,
         lambda n, s: f"decode(lpad(to_hex({n}::bigint * 32 + {s}), 64, '0'), 'hex')",
+        lambda workspace, nullifier: (
+            f"('x' || encode(substr(sha256(convert_to({workspace} || {nullifier}, 'UTF8')), 1, 6), 'hex'))"
+            "::bit(48)::bigint"
+        ),
         lambda name, first, last: f"generate_series({first}, {last}) {name}({name})",
         "false",
         "BYTEA",

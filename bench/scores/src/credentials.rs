@@ -9,12 +9,13 @@ use std::io::{BufWriter, Write, stdout};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use base64::prelude::{BASE64_STANDARD as STANDARD, Engine};
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
-use pyxis_signing::recovery;
+use pyxis_signing::{eip712::words, recovery};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 
 const STAMPS: u64 = 5;
@@ -38,18 +39,27 @@ fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
     eprintln!("{}", issuer.did());
     let mut out = BufWriter::new(stdout().lock());
     for number in 0..count {
-        let mut address = [0; 20];
-        address[12..].copy_from_slice(&(number / STAMPS + 1).to_be_bytes());
         let claim = Claim {
-            address: EvmAddress(address),
+            address: holder(number / STAMPS),
             provider: &format!("Stamp#{}", number % STAMPS),
-            nullifiers: &[&format!("v0.0.0:{number:043}=")],
-            issued_at: ISSUED,
-            expires_at: EXPIRES,
+            nullifiers: &[&nullifier(number)],
+            issued_at: UnixMillis(ISSUED.0 + i64::try_from(number)? * 617),
+            expires_at: UnixMillis(EXPIRES.0 + i64::try_from(number)? * 617),
         };
         writeln!(out, "{}", issuer.issue(&claim))?;
     }
     Ok(out.flush()?)
+}
+
+/// As spread as those of people, as hashes are.
+fn holder(number: u64) -> EvmAddress {
+    let mut address = EvmAddress([0; 20]);
+    address.0.copy_from_slice(&words::keccak(&number.to_be_bytes())[..20]);
+    address
+}
+
+fn nullifier(number: u64) -> String {
+    format!("v0.0.0:{}", STANDARD.encode(words::text(&number.to_string())))
 }
 
 fn recover(issuer: &Eip712Issuer, count: u32) -> Result<()> {

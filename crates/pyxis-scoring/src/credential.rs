@@ -9,6 +9,7 @@ mod did;
 mod ed25519;
 mod eip712;
 mod ethereum;
+mod forms;
 mod issuing;
 mod json;
 mod linked_data;
@@ -84,7 +85,7 @@ fn verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    let document = json::parse(text)?;
+    let document = forms::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
         return Err(Rejection::OtherSubject);
@@ -111,7 +112,7 @@ fn check_proof(text: &str, document: Object<'_>, claims: &Claims) -> Result<[u8;
     let proof = document.object("proof")?;
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within("proof"))?;
     match (suite, &claims.issuer) {
-        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(document, *address),
+        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(text, document, *address),
         (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => ed25519::verify(text, &document, claims, key),
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),

@@ -76,7 +76,7 @@ pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
 }
 
 fn shown(
-    hasher: &mut Hasher<'_, '_, Lines>,
+    hasher: &mut Hasher<'_, Lines>,
     name: &str,
     object: &Map<String, Value>,
 ) -> Result<(Word, Vec<Field>), Invalid> {

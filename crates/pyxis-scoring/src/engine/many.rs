@@ -134,10 +134,17 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
     let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
     let all_new = batch.all_new.take();
+    let known: HashSet<EvmAddress> = known.into_iter().collect();
     if revoked.is_empty()
-        && known.is_empty()
-        && let Some(New { stamps, outcomes }) = all_new
+        && let Some(New { mut stamps, mut outcomes }) = all_new
     {
+        stamps.leave_out(&known);
+        for (credential, outcome) in batch.credentials.iter().zip(&mut outcomes) {
+            // The same one again changes nothing there either.
+            if known.contains(&credential.address) && !matches!(outcome, Some(Outcome::Unchanged)) {
+                *outcome = None;
+            }
+        }
         stamps::insert_many(tx, stamps).await?;
         return Ok(outcomes);
     }
@@ -147,7 +154,6 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
             *outcome = Some(Outcome::Revoked);
         }
     }
-    let known: HashSet<EvmAddress> = known.into_iter().collect();
     let mut new = by_address(&batch.credentials, &outcomes);
     new.retain(|address, _| !known.contains(address));
     let new: Vec<usize> = new.into_values().flatten().collect();

@@ -1,17 +1,15 @@
 //! Hashing values by their types.
 
-use sha3::{Digest, Keccak256};
-
 use super::data::{Data, Members};
 use super::invalid::Invalid;
-use super::structs::{Kind, Types};
+use super::structs::{Kind, Member, Struct, Types};
 use super::words::{self, Word};
 
 /// Sees each value in the moment when it is hashed.
 pub trait Witness<V> {
-    /// The hash of a text. Whoever meets the same texts often may know it.
-    fn text_hash(&self, text: &str) -> Word {
-        words::text(text)
+    /// Keccak-256 of a text, or of the words of a struct or list. Whoever meets the same ones often may know it.
+    fn keccak(&self, data: &[u8]) -> Word {
+        words::keccak(data)
     }
 
     /// Goes on to a member, or to an item of a list.
@@ -41,21 +39,17 @@ pub enum Step<'s> {
 }
 
 /// Hashes data of some types.
-pub struct Hasher<'h, 't, W> {
-    types: &'h Types<'t>,
-    /// `typeHash` of each.
-    hashes: Vec<Word>,
+pub struct Hasher<'t, W> {
+    types: &'t Types,
+    /// The words of the structs and lists that it is in.
+    words: Vec<Word>,
     witness: W,
 }
 
-impl<'h, 't, W> Hasher<'h, 't, W> {
-    /// Hashes the types; `witness` sees every value after that.
-    pub fn new<V: Data>(types: &'h Types<'t>, witness: W) -> Self
-    where
-        W: Witness<V>,
-    {
-        let hashes = (0..types.0.len()).map(|index| witness.text_hash(&types.encode_type(index))).collect();
-        Self { types, hashes, witness }
+impl<'t, W> Hasher<'t, W> {
+    /// `witness` will see every value.
+    pub const fn new(types: &'t Types, witness: W) -> Self {
+        Self { types, words: Vec::new(), witness }
     }
 
     /// Who has seen it all.
@@ -78,22 +72,32 @@ impl<'h, 't, W> Hasher<'h, 't, W> {
         W: Witness<O::Value>,
     {
         self.witness.structure()?;
-        let types = self.types;
-        let members = &types.0[index].members;
-        let mut hasher = Keccak256::new_with_prefix(self.hashes[index]);
-        for member in members {
-            let value = object.member(member.name).ok_or_else(|| Invalid::Missing(member.name.to_owned()))?;
-            self.witness.enter(Step::Member(member.name));
-            let word = self.encode(&member.kind, member.type_name, value);
-            hasher.update(word.map_err(|invalid| invalid.within(member.name))?);
+        let Struct { members, hash, .. } = &self.types.0[index];
+        let first = self.words.len();
+        self.words.push(*hash);
+        for Member { name, type_name, kind } in members {
+            let value = object.member(name).ok_or_else(|| Invalid::Missing(name.to_string()))?;
+            self.witness.enter(Step::Member(name));
+            let word = self.encode(kind, type_name, value).map_err(|invalid| invalid.within(name))?;
+            self.words.push(word);
             self.witness.leave();
         }
         if object.count() != members.len() {
-            let known = |name: &&str| members.iter().any(|member| member.name == *name);
+            let known = |name: &&str| members.iter().any(|member| *member.name == **name);
             let extra = object.names().find(|name| !known(name)).unwrap_or_default();
             return Err(Invalid::Unsigned(extra.to_owned()));
         }
-        Ok(hasher.finalize().into())
+        Ok(self.hash_from::<O::Value>(first))
+    }
+
+    /// The hash of the words from `first` on, which are not needed any more then.
+    fn hash_from<V: Data>(&mut self, first: usize) -> Word
+    where
+        W: Witness<V>,
+    {
+        let hash = self.witness.keccak(self.words[first..].as_flattened());
+        self.words.truncate(first);
+        hash
     }
 
     /// `encodeData` of one value.
@@ -111,17 +115,17 @@ impl<'h, 't, W> Hasher<'h, 't, W> {
                     self.witness.value(type_name, value)?;
                 }
                 let item_type = type_name.rsplit_once('[').map_or(type_name, |(item, _)| item);
-                let mut hasher = Keccak256::new();
+                let first = self.words.len();
                 for (index, item) in items.iter().enumerate() {
                     self.witness.enter(Step::Item(index));
                     let word = self.encode(kind, item_type, item);
-                    hasher.update(word.map_err(|invalid| invalid.within(&format!("[{index}]")))?);
+                    self.words.push(word.map_err(|invalid| invalid.within(&format!("[{index}]")))?);
                     self.witness.leave();
                 }
-                Ok(hasher.finalize().into())
+                Ok(self.hash_from::<V>(first))
             }
             Kind::Text => {
-                let word = self.witness.text_hash(value.text().ok_or_else(wrong)?);
+                let word = self.witness.keccak(value.text().ok_or_else(wrong)?.as_bytes());
                 self.witness.value(type_name, value)?;
                 Ok(word)
             }

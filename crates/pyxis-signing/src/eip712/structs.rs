@@ -28,16 +28,18 @@ const DOMAIN_MEMBERS: [(&str, &str); 5] = [
 type Set = u64;
 
 /// Struct types.
-pub struct Types<'t>(pub(super) Vec<Struct<'t>>);
+pub struct Types(pub(super) Vec<Struct>);
 
-pub(super) struct Struct<'t> {
-    pub(super) name: &'t str,
-    pub(super) members: Vec<Member<'t>>,
+pub(super) struct Struct {
+    pub(super) name: Box<str>,
+    pub(super) members: Vec<Member>,
+    /// `typeHash`.
+    pub(super) hash: Word,
 }
 
-pub(super) struct Member<'t> {
-    pub(super) name: &'t str,
-    pub(super) type_name: &'t str,
+pub(super) struct Member {
+    pub(super) name: Box<str>,
+    pub(super) type_name: Box<str>,
     pub(super) kind: Kind,
 }
 
@@ -57,15 +59,15 @@ pub(super) enum Kind {
     Array(Box<Self>, Option<usize>),
 }
 
-impl<'t> Types<'t> {
+impl Types {
     /// Reads `{"Name": [{"name": …, "type": …}, …], …}`, `most` of them.
-    pub fn parse<O: Members>(given: &'t O, most: usize) -> Result<Self, Invalid> {
+    pub fn parse<O: Members>(given: &O, most: usize) -> Result<Self, Invalid> {
         if given.count() > most.min(MAX_TYPES) {
             return Err(Invalid::TooComplex);
         }
         let names: Vec<&str> = given.names().collect();
         let structs = names.iter().map(|name| Struct::parse(name, given.member(name), &names));
-        Ok(Self(structs.collect::<Result<_, _>>()?))
+        Ok(Self(structs.collect::<Result<_, _>>()?).hashed())
     }
 
     /// Many libraries leave the domain's type out: then it is what the domain holds.
@@ -74,21 +76,32 @@ impl<'t> Types<'t> {
         if self.index(DOMAIN).is_none() {
             let present = DOMAIN_MEMBERS.iter().filter(|(name, _)| domain.member(name).is_some());
             let members = present.filter_map(|(name, type_name)| {
-                Some(Member { name, type_name, kind: Kind::plain(type_name)? })
+                Some(Member {
+                    name: (*name).into(),
+                    type_name: (*type_name).into(),
+                    kind: Kind::plain(type_name)?,
+                })
             });
-            self.0.push(Struct { name: DOMAIN, members: members.collect() });
+            self.0.push(Struct::new(DOMAIN, members.collect()));
+        }
+        self.hashed()
+    }
+
+    fn hashed(mut self) -> Self {
+        for index in 0..self.0.len() {
+            self.0[index].hash = words::text(&self.encode_type(index));
         }
         self
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|item| item.name == name)
+        self.0.iter().position(|item| *item.name == *name)
     }
 
     /// The type of `member` of the type `name`, as it is written.
-    pub fn member_type(&self, name: &str, member: &str) -> Option<&'t str> {
+    pub fn member_type(&self, name: &str, member: &str) -> Option<&str> {
         let members = &self.0[self.index(name)?].members;
-        members.iter().find(|item| item.name == member).map(|item| item.type_name)
+        members.iter().find(|item| *item.name == *member).map(|item| &*item.type_name)
     }
 
     /// Fails unless domain and `primary` are there, the domain holds no struct, and every type is of use.
@@ -118,19 +131,19 @@ impl<'t> Types<'t> {
     /// `encodeType`: the type, then what it refers to by name.
     pub(super) fn encode_type(&self, index: usize) -> String {
         let reach = self.reach(index, 0);
-        let mut others: Vec<&Struct<'_>> = (0..self.0.len())
+        let mut others: Vec<&Struct> = (0..self.0.len())
             .filter(|other| *other != index && reach >> other & 1 == 1)
             .map(|other| &self.0[other])
             .collect();
-        others.sort_unstable_by_key(|item| item.name);
+        others.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         let mut text = String::with_capacity(512);
         for item in std::iter::once(&self.0[index]).chain(others) {
-            text.push_str(item.name);
+            text.push_str(&item.name);
             for (position, member) in item.members.iter().enumerate() {
                 text.push(if position == 0 { '(' } else { ',' });
-                text.push_str(member.type_name);
+                text.push_str(&member.type_name);
                 text.push(' ');
-                text.push_str(member.name);
+                text.push_str(&member.name);
             }
             text.push_str(if item.members.is_empty() { "()" } else { ")" });
         }
@@ -138,8 +151,12 @@ impl<'t> Types<'t> {
     }
 }
 
-impl<'t> Struct<'t> {
-    fn parse<V: Data>(name: &'t str, members: Option<&'t V>, structs: &[&str]) -> Result<Self, Invalid> {
+impl Struct {
+    fn new(name: &str, members: Vec<Member>) -> Self {
+        Self { name: name.into(), members, hash: Word::default() }
+    }
+
+    fn parse<V: Data>(name: &str, members: Option<&V>, structs: &[&str]) -> Result<Self, Invalid> {
         let list = members.and_then(Data::list).ok_or(Invalid::Types("a type must be a list of members"))?;
         if !is_word(name) || Kind::plain(name).is_some() {
             return Err(Invalid::Types("the name of a type is not a plain word, or is a standard type's"));
@@ -147,7 +164,7 @@ impl<'t> Struct<'t> {
         if list.len() > MAX_MEMBERS {
             return Err(Invalid::TooComplex);
         }
-        let mut members: Vec<Member<'t>> = Vec::with_capacity(list.len());
+        let mut members: Vec<Member> = Vec::with_capacity(list.len());
         for node in list {
             let member = Member::parse(node, structs)?;
             if members.iter().any(|other| other.name == member.name) {
@@ -155,12 +172,12 @@ impl<'t> Struct<'t> {
             }
             members.push(member);
         }
-        Ok(Self { name, members })
+        Ok(Self::new(name, members))
     }
 }
 
-impl<'t> Member<'t> {
-    fn parse<V: Data>(node: &'t V, structs: &[&str]) -> Result<Self, Invalid> {
+impl Member {
+    fn parse<V: Data>(node: &V, structs: &[&str]) -> Result<Self, Invalid> {
         const FORM: &str = "a member must have a name and a type, and nothing else";
         let object = node.object().ok_or(Invalid::Types(FORM))?;
         let text = |key| object.member(key).and_then(Data::text).ok_or(Invalid::Types(FORM));
@@ -174,7 +191,7 @@ impl<'t> Member<'t> {
         let unknown =
             || Invalid::UnknownType(type_name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect());
         let kind = Kind::parse(type_name, structs, MAX_DIMENSIONS).ok_or_else(unknown)?;
-        Ok(Self { name, type_name, kind })
+        Ok(Self { name: name.into(), type_name: type_name.into(), kind })
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
 
-use super::query::{Query, sql};
+use super::query::Query;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use super::writer::Writer;
@@ -26,6 +26,8 @@ use readers::Readers;
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
+/// Pages that the writer remembers where much is written, as SQLite counts: 48 MiB.
+const MUCH: i32 = -49152;
 
 /// An open SQLite file.
 pub(crate) struct Database {
@@ -71,11 +73,13 @@ impl Database {
         &self.writer
     }
 
-    /// Lets the write-ahead log become long, and keeps its file as long as it became.
+    /// Lets the write-ahead log become long, keeps its file as long as it became, and lets the writer remember more.
     pub(crate) async fn will_write_much(&self) -> Result<(), StoreError> {
         self.log_length.allow_many();
-        let keep = |session: &Session<'_>| session.optional::<(i64,)>(&sql("PRAGMA journal_size_limit = -1"));
-        self.writer.aside(keep).await.map(drop)
+        let keep = |session: &Session<'_>| {
+            session.batch(&format!("PRAGMA journal_size_limit = -1; PRAGMA cache_size = {MUCH}"))
+        };
+        self.writer.aside(keep).await
     }
 
     /// For point reads, on the calling thread.

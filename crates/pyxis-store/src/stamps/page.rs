@@ -96,10 +96,11 @@ pub async fn exists_beyond(
     Ok(executor.optional::<(i64,)>(beyond(query, cursor).limit(1)).await?.is_some())
 }
 
+/// By `+id`, so that neither engine walks through the Stamps of everybody in their order: an address has few.
 fn beyond(query: Query, cursor: Cursor) -> Query {
     match cursor {
-        Cursor::First => query.then(" ORDER BY id DESC"),
-        Cursor::Older(than) => query.push(" AND id < ? ORDER BY id DESC", than),
-        Cursor::Newer(than) => query.push(" AND id > ? ORDER BY id", than),
+        Cursor::First => query.then(" ORDER BY +id DESC"),
+        Cursor::Older(than) => query.push(" AND +id < ? ORDER BY +id DESC", than),
+        Cursor::Newer(than) => query.push(" AND +id > ? ORDER BY +id", than),
     }
 }

@@ -75,8 +75,7 @@ pub async fn live_of_many(
 
 /// Removes the Stamp of a name without reading it; whether there was one. Its holder must be locked.
 ///
-/// Who has which nullifier goes on saying that this address has those of the Stamp: at worst its score is
-/// computed once more than needed.
+/// The numbers of its nullifiers stay, and lead to nothing.
 pub async fn discard(
     tx: &mut Tx,
     workspace: WorkspaceId,

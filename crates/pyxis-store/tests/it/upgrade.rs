@@ -3,11 +3,11 @@
 use pyxis_core::catalogue::default_weights;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, scorers};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, scorers, stamps};
 
 use pyxis_testkit::postgres::Database;
 
-use crate::support::runtime;
+use crate::support::{address, nullifiers, runtime};
 
 const WORKSPACE: &str = "0190a2b4-0000-7000-8000-000000000001";
 
@@ -25,6 +25,72 @@ fn script(schema: &str, truth: &str) -> String {
              VALUES ('key_0123456789abcdef', '{WORKSPACE}', 'k', 'hash', 'px_api_1', 3, {truth}, {truth}, {truth}, 3, 4);",
         checksum = sha256_hex(schema.as_bytes()),
     )
+}
+
+/// What makes the schema of version 20, with holders of nullifiers.
+fn script_of_20(engine: &str) -> String {
+    let directory = format!("{}/migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = std::fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.as_str() < "0021")
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 17);
+    let mut script =
+        "CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);"
+            .to_owned();
+    for name in names {
+        let text = std::fs::read_to_string(format!("{directory}/{name}")).unwrap();
+        let (version, checksum) = (name[..4].parse::<u8>().unwrap(), sha256_hex(text.as_bytes()));
+        let name = name.strip_suffix(".sql").unwrap();
+        script +=
+            &format!("{text}; INSERT INTO schema_migrations VALUES ({version}, '{name}', '{checksum}');");
+    }
+    script + &holders_of_nullifiers(engine)
+}
+
+fn holders_of_nullifiers(engine: &str) -> String {
+    let mut script = format!(
+        "INSERT INTO workspaces (id, name, name_folded, mode, created_at)
+             VALUES ('{WORKSPACE}', 'main', 'main', 'gated', 1);"
+    );
+    let open = if engine == "sqlite" { "X'" } else { "'\\x" };
+    let hex = |byte: u8, length: usize| format!("{open}{}'", format!("{byte:02x}").repeat(length));
+    // The last has no Stamp any more.
+    for (holder, provider, listed) in [(1, "A", "n1 n2"), (2, "A", "n2"), (2, "B", "n4"), (3, "A", "n1")] {
+        let (address, digest) = (hex(holder, 20), hex(holder, 32));
+        script +=
+            &format!("INSERT INTO holders VALUES ('{WORKSPACE}', {address}, 1) ON CONFLICT DO NOTHING;");
+        if holder != 3 {
+            let json = serde_json::to_string(&listed.split(' ').collect::<Vec<_>>()).unwrap();
+            script += &format!(
+                "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, nullifiers, received_at)
+                     VALUES ('{WORKSPACE}', {address}, '{provider}', 'i', 1, 9, {digest}, '{json}', 1);"
+            );
+        }
+        for nullifier in listed.split(' ') {
+            script += &format!(
+                "INSERT INTO stamp_nullifiers VALUES ('{WORKSPACE}', '{nullifier}', {address}, '{provider}');"
+            );
+        }
+    }
+    script
+}
+
+async fn nullifiers_are_found(store: &Store) {
+    assert_eq!(store.schema_version().await.unwrap(), 20);
+    assert_eq!(store.migrate().await.unwrap(), Store::wanted_schema_version());
+    let ws: WorkspaceId = WORKSPACE.parse().unwrap();
+    for (listed, holders) in [
+        ("n1", vec![address(1)]),
+        ("n2", vec![address(1), address(2)]),
+        ("n4", vec![address(2)]),
+        ("n3", vec![]),
+    ] {
+        let found = stamps::others_with_nullifiers(store, ws, address(9), &nullifiers(listed)).await.unwrap();
+        assert_eq!(found, holders, "{listed}");
+    }
 }
 
 async fn is_upgraded(store: &Store) {
@@ -51,6 +117,29 @@ fn a_first_sqlite_database_is_upgraded_with_its_rows() {
     rusqlite::Connection::open(&path).unwrap().execute_batch(&script(schema, "1")).unwrap();
     runtime().block_on(async {
         is_upgraded(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
+    });
+}
+
+#[test]
+fn nullifiers_of_sqlite_databases_of_version_20_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    let script = script_of_20("sqlite");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(&script).unwrap();
+    runtime().block_on(async {
+        nullifiers_are_found(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
+    });
+}
+
+#[test]
+fn nullifiers_of_postgres_databases_of_version_20_are_found() {
+    runtime().block_on(async {
+        let Some(database) = Database::create("upgrade_nullifiers").await else { return };
+        database.run(&script_of_20("postgres")).await;
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
+        nullifiers_are_found(&store).await;
+        drop(store);
+        database.remove().await;
     });
 }
 

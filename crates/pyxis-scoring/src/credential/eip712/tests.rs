@@ -1,4 +1,5 @@
 use pyxis_core::hex;
+use pyxis_signing::eip712::DOMAIN;
 
 use super::super::json;
 use super::*;
@@ -36,8 +37,10 @@ const MAIL: &str = r#"{
 fn hash(text: &str) -> Result<Word, Rejection> {
     let data = json::parse(text).unwrap();
     let types = types(data.object("types").unwrap())?;
-    let domain = data.object("domain").unwrap();
-    signing_hash(&types, domain, data.text("primaryType").unwrap(), data.object("message").unwrap())
+    let primary = data.text("primaryType").unwrap();
+    types.check_use(primary)?;
+    let domain = hash_struct(&types, DOMAIN, data.object("domain").unwrap())?;
+    Ok(words::signing_hash(domain, hash_struct(&types, primary, data.object("message").unwrap())?))
 }
 
 /// Typed data with one member `x` of the given type and value; `more` is added to the types.
@@ -58,10 +61,9 @@ fn the_example_of_the_standard_has_its_hashes() {
     assert_eq!(hex(hash(MAIL).unwrap()), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
     let data = json::parse(MAIL).unwrap();
     let types = types(data.object("types").unwrap()).unwrap();
-    let mut hasher = Hasher::new(&types, Recurring);
-    let domain = hasher.hash_struct(DOMAIN, data.object("domain").unwrap());
+    let domain = hash_struct(&types, DOMAIN, data.object("domain").unwrap());
     assert_eq!(hex(domain.unwrap()), "f2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f");
-    let message = hasher.hash_struct("Mail", data.object("message").unwrap());
+    let message = hash_struct(&types, "Mail", data.object("message").unwrap());
     assert_eq!(hex(message.unwrap()), "c52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e");
 }
 

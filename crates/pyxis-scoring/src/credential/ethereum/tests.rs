@@ -2,10 +2,11 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_signing::eip712::{DOMAIN, words};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use super::super::eip712::{self, signing_hash};
+use super::super::eip712;
 use super::super::json::{self, Node};
 use super::super::{Rejection, Verified, parse_and_verify_for_its_subject};
 
@@ -37,8 +38,9 @@ fn hash(text: &str) -> [u8; 32] {
     proof.remove("proofValue");
     let Some(Node::Object(data)) = proof.remove("eip712Domain") else { panic!("typed data") };
     let types = eip712::types(data.object("types").unwrap()).unwrap();
-    signing_hash(&types, data.object("domain").unwrap(), data.text("primaryType").unwrap(), &document)
-        .unwrap()
+    let hash = |name, object| eip712::hash_struct(&types, name, object).unwrap();
+    let domain = hash(DOMAIN, data.object("domain").unwrap());
+    words::signing_hash(domain, hash(data.text("primaryType").unwrap(), &document))
 }
 
 fn verify(text: &str) -> Result<Verified, Rejection> {

@@ -1,0 +1,79 @@
+//! Who has which nullifier. The lists in `stamps` are the truth; beside them stands, for each nullifier, a number that
+//! is made of it, by which the Stamps that may have it are found. The two are written together.
+
+use std::collections::{BTreeSet, HashSet};
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::stamp::Nullifier;
+use sha2::{Digest, Sha256};
+
+use crate::db::{Bind, Cell, Column, Rows, sql};
+use crate::{Executor, StoreError, Tx};
+
+/// The number that stands for a nullifier of a workspace: 48 bits of a hash, which SQLite stores in six bytes.
+pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
+    let hash = Sha256::new_with_prefix(workspace).chain_update(nullifier).finalize();
+    hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte))
+}
+
+/// The numbers of nullifiers, in their order.
+pub(super) fn keys(workspace: WorkspaceId, nullifiers: &[Nullifier]) -> Vec<i64> {
+    let workspace = workspace.to_string();
+    nullifiers.iter().map(|nullifier| key(&workspace, nullifier.as_str())).collect()
+}
+
+/// A row for each number of a Stamp.
+pub(super) fn rows(keys: Vec<i64>, stamp: i64) -> Rows {
+    keys.into_iter().map(|key| vec![key.bind(), stamp.bind()]).collect()
+}
+
+/// Notes which Stamps have which nullifiers.
+pub(super) async fn insert(tx: &mut Tx, rows: Rows) -> Result<(), StoreError> {
+    // Two nullifiers of one Stamp may have one number.
+    let text =
+        "INSERT INTO stamp_nullifiers (nullifier_key, stamp_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    tx.execute_each(text.into(), rows).await.map(drop)
+}
+
+/// Takes that back.
+pub(super) async fn remove(tx: &mut Tx, rows: Rows) -> Result<(), StoreError> {
+    let text = "DELETE FROM stamp_nullifiers WHERE nullifier_key = $1 AND stamp_id = $2";
+    tx.execute_each(text.into(), rows).await.map(drop)
+}
+
+/// Other addresses that have a Stamp with one of some nullifiers, in their order. A Stamp whose nullifiers cannot be
+/// read is taken for one.
+pub async fn others_with_nullifiers(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    nullifiers: &[Nullifier],
+) -> Result<Vec<EvmAddress>, StoreError> {
+    if nullifiers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql("SELECT address, nullifiers FROM stamp_nullifiers CROSS JOIN stamps \
+         WHERE id = stamp_id AND workspace_id = $1 AND address <> $2")
+    .bind(workspace)
+    .bind(address)
+    .and_in(engine, "nullifier_key", keys(workspace, nullifiers));
+    let wanted: HashSet<&Nullifier> = nullifiers.iter().collect();
+    let has_one = |Listed(theirs): &Listed| {
+        theirs.as_ref().is_none_or(|theirs| theirs.iter().any(|nullifier| wanted.contains(nullifier)))
+    };
+    let found: Vec<(EvmAddress, Listed)> = executor.all(query).await?;
+    let others: BTreeSet<EvmAddress> =
+        found.into_iter().filter(|(_, theirs)| has_one(theirs)).map(|(other, _)| other).collect();
+    Ok(others.into_iter().collect())
+}
+
+/// The nullifiers of a Stamp, if they can be read.
+struct Listed(Option<Vec<Nullifier>>);
+
+impl Column for Listed {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        Some(Self(Column::read(cell)))
+    }
+}
