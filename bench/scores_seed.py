@@ -75,7 +75,8 @@ def statements(address, digest, nullifier_key, series, key, bytes_type, addresse
         *bare_scores(address, old, bytes_type),
         *stamps(address, digest, new, more_names),
         f"INSERT INTO stamp_credentials (stamp_id, credential) SELECT id, '{CREDENTIAL}' FROM stamps",
-        f"INSERT INTO stamp_nullifiers SELECT {nullifier_key('workspace_id', NULLIFIER)}, id FROM stamps ORDER BY 1, 2",
+        f"INSERT INTO stamp_nullifiers SELECT {nullifier_key('stamps.workspace_id', NULLIFIER)}, id "
+        "FROM stamps JOIN scores USING (address) ORDER BY 1, 2",
     ]
 
 

@@ -50,6 +50,10 @@ pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -
         }
         let live = Live::read(&mut tx, workspace, address, now).await?;
         claims::lock(&mut tx, workspace, nullifiers(&live.stamps)).await?;
+        // From its first score on, an address is found by its nullifiers: an import of millions leaves that out.
+        if scores::scorers_of(&mut tx, workspace, address).await?.is_empty() {
+            stamps::note_nullifiers(&mut tx, workspace, live.nullifiers()).await?;
+        }
         let record = settle_in(books, &mut tx, place, &live, now, answer).await?;
         if record.is_some() {
             tx.commit().await?;

@@ -17,7 +17,7 @@ use crate::{Executor, StoreError, Tx};
 use packed::Packed;
 
 pub use many::{Many, insert_many};
-pub use nullifiers::others_with_nullifiers;
+pub use nullifiers::{note_nullifiers, others_with_nullifiers};
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
@@ -102,7 +102,7 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Resu
     };
     let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential, packed) VALUES ($1, '', $2)");
     tx.execute(credential.bind(id).bind(Packed::of(&new.credential))).await?;
-    nullifiers::insert(tx, nullifiers::rows(nullifiers::keys(workspace, &new.nullifiers), id)).await?;
+    note_nullifiers(tx, workspace, std::iter::once((id, new.nullifiers.as_slice()))).await?;
     Ok(id)
 }
 
@@ -127,8 +127,7 @@ pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Re
     if tx.execute(query.bind(workspace).bind(stamp.id)).await? == 0 {
         return Ok(false);
     }
-    let keys = nullifiers::keys(workspace, &stamp.nullifiers);
-    nullifiers::remove(tx, nullifiers::rows(keys, stamp.id)).await?;
+    nullifiers::forget(tx, workspace, stamp).await?;
     Ok(true)
 }
 

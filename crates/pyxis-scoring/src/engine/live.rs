@@ -6,6 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::Stamp;
+use pyxis_core::stamp::Nullifier;
 use pyxis_store::{Executor, stamps};
 
 use crate::error::Result;
@@ -16,6 +17,8 @@ const KEPT_IN_PART: Duration = Duration::from_hours(1);
 /// The Stamps of an address that have not expired.
 pub(super) struct Live {
     pub(super) stamps: Vec<Stamp>,
+    /// Their numbers.
+    ids: Vec<i64>,
     /// How many more there are, whose rows cannot be read.
     damaged: usize,
 }
@@ -31,7 +34,14 @@ impl Live {
         for problem in &found.damaged {
             tracing::error!(%address, problem, "a stored Stamp cannot be read and does not count");
         }
-        Ok(Self { stamps: found.stamps.into_iter().map(Stamp::from).collect(), damaged: found.damaged.len() })
+        let ids = found.stamps.iter().map(|stamp| stamp.id).collect();
+        let stamps = found.stamps.into_iter().map(Stamp::from).collect();
+        Ok(Self { stamps, ids, damaged: found.damaged.len() })
+    }
+
+    /// Their numbers, and the nullifiers of each.
+    pub(super) fn nullifiers(&self) -> impl Iterator<Item = (i64, &[Nullifier])> {
+        self.ids.iter().copied().zip(self.stamps.iter().map(|stamp| stamp.nullifiers.as_slice()))
     }
 
     /// What the record says about Stamps that do not count (decisions, Known holes).

@@ -1,6 +1,4 @@
--- Who has a nullifier is found by a number that stands for it, and which Stamp that is: a sixth of the bytes. Nullifiers
--- are as good as random, so each Stamp that comes changes a page of this table of its own, and what makes the table small
--- makes imports quick. The number is that of stamps/nullifiers.rs.
+-- Who has a nullifier is found by a number that stands for it, and which Stamp that is: a sixth of the bytes. The number is that of stamps/nullifiers.rs.
 LOCK TABLE stamps IN SHARE MODE;
 CREATE TABLE nullifier_keys (
     nullifier_key BIGINT NOT NULL,

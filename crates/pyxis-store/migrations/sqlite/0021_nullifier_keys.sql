@@ -1,6 +1,4 @@
--- Who has a nullifier is found by a number that stands for it, and which Stamp that is: a sixth of the bytes. Nullifiers
--- are as good as random, so each Stamp that comes changes a page of this table of its own, and what makes the table small
--- makes imports quick. `nullifier_key` is a function of the program (stamps/nullifiers.rs).
+-- Who has a nullifier is found by a number that stands for it, and which Stamp that is: a sixth of the bytes. `nullifier_key` is a function of the program (stamps/nullifiers.rs).
 CREATE TABLE nullifier_keys (
     nullifier_key INTEGER NOT NULL,
     stamp_id INTEGER NOT NULL,

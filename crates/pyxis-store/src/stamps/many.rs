@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::{NewStamp, Packed, nullifiers};
+use super::{NewStamp, Packed};
 use crate::db::{Bind, Value, sql};
 use crate::{Engine, Executor, StoreError, Tx};
 
@@ -22,7 +22,6 @@ struct Made {
     address: EvmAddress,
     columns: Vec<Value>,
     packed: Packed,
-    nullifiers: Vec<i64>,
 }
 
 impl Many {
@@ -49,7 +48,6 @@ impl Made {
         Self {
             address: stamp.address,
             packed: Packed::of(&stamp.credential),
-            nullifiers: nullifiers::keys(workspace, &stamp.nullifiers),
             columns: vec![
                 workspace.bind(),
                 stamp.address.bind(),
@@ -65,7 +63,7 @@ impl Made {
     }
 }
 
-/// Stores them, and makes their addresses known: a few statements for all of them.
+/// Stores them, and makes their addresses known: a few statements for all of them. Their nullifiers are not noted.
 pub async fn insert_many(tx: &mut Tx, many: Many) -> Result<(), StoreError> {
     let addresses = many.holders.len() as u64;
     let added = tx
@@ -76,12 +74,11 @@ pub async fn insert_many(tx: &mut Tx, many: Many) -> Result<(), StoreError> {
         .await?;
     debug_assert_eq!(added, addresses, "a holder was known");
     let numbers = numbers(tx, many.stamps.len()).await?;
-    let (mut stamps, mut credentials, mut keys) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, Made { mut columns, packed, nullifiers, .. }) in numbers.into_iter().zip(many.stamps) {
+    let (mut stamps, mut credentials) = (Vec::new(), Vec::new());
+    for (id, Made { mut columns, packed, .. }) in numbers.into_iter().zip(many.stamps) {
         columns.push(id.bind());
         stamps.push(columns);
         credentials.push(vec![id.bind(), packed.bind()]);
-        keys.extend(nullifiers::rows(nullifiers, id));
     }
     tx.execute_each(
         "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, \
@@ -95,7 +92,7 @@ pub async fn insert_many(tx: &mut Tx, many: Many) -> Result<(), StoreError> {
         credentials,
     )
     .await?;
-    nullifiers::insert(tx, keys).await
+    Ok(())
 }
 
 /// Numbers for new Stamps, as the engine would give them.

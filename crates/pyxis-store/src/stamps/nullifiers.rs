@@ -1,5 +1,7 @@
-//! Who has which nullifier. The lists in `stamps` are the truth; beside them stands, for each nullifier, a number that
-//! is made of it, by which the Stamps that may have it are found. The two are written together.
+//! Who has which nullifier, of addresses that have a score: on others nothing depends. The lists in `stamps` are the
+//! truth; beside them stands, for each nullifier, a number that is made of it, by which the Stamps that may have it are
+//! found. It is written when a Stamp comes by itself, and of Stamps that came with many, when their address gets its
+//! first score.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,6 +10,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::Nullifier;
 use sha2::{Digest, Sha256};
 
+use super::StampRow;
 use crate::db::{Bind, Cell, Column, Rows, sql};
 use crate::{Executor, StoreError, Tx};
 
@@ -17,33 +20,37 @@ pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
     hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte))
 }
 
-/// The numbers of nullifiers, in their order.
-pub(super) fn keys(workspace: WorkspaceId, nullifiers: &[Nullifier]) -> Vec<i64> {
+fn keys(workspace: WorkspaceId, nullifiers: &[Nullifier]) -> Vec<i64> {
     let workspace = workspace.to_string();
     nullifiers.iter().map(|nullifier| key(&workspace, nullifier.as_str())).collect()
 }
 
-/// A row for each number of a Stamp.
-pub(super) fn rows(keys: Vec<i64>, stamp: i64) -> Rows {
-    keys.into_iter().map(|key| vec![key.bind(), stamp.bind()]).collect()
+/// A row for each nullifier of a Stamp.
+fn rows(workspace: WorkspaceId, stamp: i64, nullifiers: &[Nullifier]) -> Rows {
+    keys(workspace, nullifiers).into_iter().map(|key| vec![key.bind(), stamp.bind()]).collect()
 }
 
-/// Notes which Stamps have which nullifiers.
-pub(super) async fn insert(tx: &mut Tx, rows: Rows) -> Result<(), StoreError> {
-    // Two nullifiers of one Stamp may have one number.
+/// Notes which Stamps, by their numbers, have which nullifiers. Their holder must be locked.
+pub async fn note_nullifiers<'a>(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    stamps: impl Iterator<Item = (i64, &'a [Nullifier])>,
+) -> Result<(), StoreError> {
+    let rows = stamps.flat_map(|(stamp, nullifiers)| rows(workspace, stamp, nullifiers)).collect();
+    // Some may be noted, and two nullifiers of one Stamp may have one number.
     let text =
         "INSERT INTO stamp_nullifiers (nullifier_key, stamp_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     tx.execute_each(text.into(), rows).await.map(drop)
 }
 
-/// Takes that back.
-pub(super) async fn remove(tx: &mut Tx, rows: Rows) -> Result<(), StoreError> {
+/// Takes that back for a Stamp.
+pub(super) async fn forget(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<(), StoreError> {
     let text = "DELETE FROM stamp_nullifiers WHERE nullifier_key = $1 AND stamp_id = $2";
-    tx.execute_each(text.into(), rows).await.map(drop)
+    tx.execute_each(text.into(), rows(workspace, stamp.id, &stamp.nullifiers)).await.map(drop)
 }
 
-/// Other addresses that have a Stamp with one of some nullifiers, in their order. A Stamp whose nullifiers cannot be
-/// read is taken for one.
+/// Other addresses that have a Stamp with one of some nullifiers, and perhaps a score; in their order. A Stamp whose
+/// nullifiers cannot be read is taken for one.
 pub async fn others_with_nullifiers(
     executor: impl Executor,
     workspace: WorkspaceId,

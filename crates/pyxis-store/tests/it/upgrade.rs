@@ -1,5 +1,7 @@
 //! A database of the first schema, with rows, becomes one of the present schema.
 
+use std::fmt::Write as _;
+
 use pyxis_core::catalogue::default_weights;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -44,8 +46,8 @@ fn script_of_20(engine: &str) -> String {
         let text = std::fs::read_to_string(format!("{directory}/{name}")).unwrap();
         let (version, checksum) = (name[..4].parse::<u8>().unwrap(), sha256_hex(text.as_bytes()));
         let name = name.strip_suffix(".sql").unwrap();
-        script +=
-            &format!("{text}; INSERT INTO schema_migrations VALUES ({version}, '{name}', '{checksum}');");
+        write!(script, "{text}; INSERT INTO schema_migrations VALUES ({version}, '{name}', '{checksum}');")
+            .unwrap();
     }
     script + &holders_of_nullifiers(engine)
 }
@@ -60,19 +62,23 @@ fn holders_of_nullifiers(engine: &str) -> String {
     // The last has no Stamp any more.
     for (holder, provider, listed) in [(1, "A", "n1 n2"), (2, "A", "n2"), (2, "B", "n4"), (3, "A", "n1")] {
         let (address, digest) = (hex(holder, 20), hex(holder, 32));
-        script +=
-            &format!("INSERT INTO holders VALUES ('{WORKSPACE}', {address}, 1) ON CONFLICT DO NOTHING;");
+        write!(script, "INSERT INTO holders VALUES ('{WORKSPACE}', {address}, 1) ON CONFLICT DO NOTHING;")
+            .unwrap();
         if holder != 3 {
             let json = serde_json::to_string(&listed.split(' ').collect::<Vec<_>>()).unwrap();
-            script += &format!(
+            write!(
+                script,
                 "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, nullifiers, received_at)
                      VALUES ('{WORKSPACE}', {address}, '{provider}', 'i', 1, 9, {digest}, '{json}', 1);"
-            );
+            )
+            .unwrap();
         }
         for nullifier in listed.split(' ') {
-            script += &format!(
+            write!(
+                script,
                 "INSERT INTO stamp_nullifiers VALUES ('{WORKSPACE}', '{nullifier}', {address}, '{provider}');"
-            );
+            )
+            .unwrap();
         }
     }
     script

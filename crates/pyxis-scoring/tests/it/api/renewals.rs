@@ -26,6 +26,23 @@ async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<Outcome> {
 }
 
 both_engines! {
+    async fn wallets_that_were_imported_wait_for_each_other_from_their_first_scores_on(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1.5")]).await;
+        world.on_day(1);
+        let issued = |number, until| (number, world.credential(wallet(number), "A", "n:1", until));
+        assert_eq!(import(world, &[issued(1, 9), issued(2, 30)]).await, [Outcome::Accepted; 2]);
+        assert_eq!(world.count("stamp_nullifiers").await, 0);
+        assert_eq!(world.score(scorer, wallet(1)).await["score"], "1.50000");
+        let end = async || world.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"].clone();
+        assert_eq!(end().await, shown(day(9)));
+        assert_eq!(world.count("stamp_nullifiers").await, 2);
+        let later = UnixMillis(START.0 + 10);
+        let renewal = world.credential_from(wallet(1), "A", "n:1", later, day(12));
+        assert_eq!(import(world, &[(1, renewal)]).await, [Outcome::Replaced]);
+        assert_eq!(end().await, shown(day(12)));
+        assert_eq!(world.count("stamp_nullifiers").await, 2);
+    }
+
     async fn a_block_renews_what_is_known_and_adds_what_is_new(world: &World) {
         let scorer = world.scorer("1", &[("A", "1.5"), ("B", "2")]).await;
         let issued = |number: u64, from: i64, until| {
