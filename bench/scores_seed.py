@@ -92,7 +92,7 @@ def sqlite(addresses, path, newcomers):
     connection.create_function(
         "nullifier_key",
         2,
-        lambda workspace, nullifier: int.from_bytes(sha256((workspace + nullifier).encode()).digest()[:6]),
+        lambda workspace, nullifier: int.from_bytes(sha256((workspace + nullifier).encode()).digest()[:6]) - 2**47,
         deterministic=True,
     )
     connection.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA foreign_keys = OFF")
@@ -131,7 +131,7 @@ def sql(addresses, newcomers):
         lambda n, s: f"decode(lpad(to_hex({n}::bigint * 32 + {s}), 64, '0'), 'hex')",
         lambda workspace, nullifier: (
             f"('x' || encode(substr(sha256(convert_to({workspace} || {nullifier}, 'UTF8')), 1, 6), 'hex'))"
-            "::bit(48)::bigint"
+            "::bit(48)::bigint - 140737488355328"
         ),
         lambda name, first, last: f"generate_series({first}, {last}) {name}({name})",
         "false",

@@ -50,10 +50,6 @@ pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -
         }
         let live = Live::read(&mut tx, workspace, address, now).await?;
         claims::lock(&mut tx, workspace, nullifiers(&live.stamps)).await?;
-        // From its first score on, an address is found by its nullifiers: an import of millions leaves that out.
-        if scores::scorers_of(&mut tx, workspace, address).await?.is_empty() {
-            stamps::note_nullifiers(&mut tx, workspace, live.nullifiers()).await?;
-        }
         let record = settle_in(books, &mut tx, place, &live, now, answer).await?;
         if record.is_some() {
             tx.commit().await?;
@@ -122,6 +118,9 @@ async fn settle_in(
 ) -> Result<Option<String>> {
     let Place { workspace, scorer, address } = place;
     let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
+    // Whoever takes one finds this score by them. Most are noted; those of imported Stamps are not, nor those of rows
+    // that somebody mended.
+    stamps::note_nullifiers(tx, workspace, live.nullifiers()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
     let settled = settled(address, &live.stamps, &held, &terms, now);

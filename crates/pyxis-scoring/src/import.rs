@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use pipeline::{Block, Blocks, Lines, Refused, Trust};
 
 /// Stored blocks that may wait until they are durable.
-const AHEAD: usize = 4;
+const AHEAD: usize = 32;
 
 /// What an import did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -202,8 +202,8 @@ impl Store {
         }
     }
 
-    /// Says that millions of rows come. SQLite's log may then be 256 MiB long before it is moved into the file, and
-    /// 1 GiB meanwhile: so pages that change often are moved once for many times.
+    /// Says that millions of rows come. SQLite's log may then be 512 MiB long before it is moved into the file, and
+    /// 2 GiB meanwhile: so pages that change often are moved once for many times. The writer remembers more, too.
     pub async fn will_write_much(&self) -> Result<(), StoreError> {
         match &self.inner.backend {
             Backend::Sqlite(database) => database.will_write_much().await,

@@ -125,10 +125,11 @@ fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What migrations need and SQLite lacks.
+/// What migrations need and SQLite lacks. Of damaged text nothing is made.
 fn define_functions(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_scalar_function("nullifier_key", 2, FunctionFlags::default(), |arguments| {
-        Ok(nullifiers::key(arguments.get_raw(0).as_str()?, arguments.get_raw(1).as_str()?))
+        let text = |index| arguments.get_raw(index).as_str().ok();
+        Ok(text(0).zip(text(1)).map(|(workspace, nullifier)| nullifiers::key(workspace, nullifier)))
     })
 }
 

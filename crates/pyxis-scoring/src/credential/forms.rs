@@ -50,7 +50,7 @@ impl Form {
 }
 
 thread_local! {
-    /// As they stand in credentials whose signatures were good, the one met last at the end.
+    /// As they stand in credentials whose signatures were good, the newest at the end.
     static MET: RefCell<Vec<(Box<str>, Rc<Form>)>> = const { RefCell::new(Vec::new()) };
 }
 

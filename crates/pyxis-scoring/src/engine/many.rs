@@ -31,7 +31,7 @@ pub struct Batch {
     received_at: UnixMillis,
     digests: Vec<SigningDigest>,
     addresses: Vec<EvmAddress>,
-    /// What is done if all addresses are new and nothing was revoked, as with most imports.
+    /// What is done if nothing was revoked, with the addresses that are new: in most imports all but one.
     all_new: Option<New>,
 }
 
@@ -59,7 +59,7 @@ impl Batch {
         &self.digests
     }
 
-    /// The newest credential of each address and name; no address is known yet. Who never was scored holds no claim,
+    /// The newest credential of each address and name, as if no address were known. Who never was scored holds no claim,
     /// so nothing that others show changes.
     fn as_new(&self, indexes: &[usize], mut outcomes: Outcomes) -> New {
         let credentials = &self.credentials;

@@ -83,15 +83,20 @@ impl Types {
                 })
             });
             self.0.push(Struct::new(DOMAIN, members.collect()));
+            self.hash(self.0.len() - 1);
         }
-        self.hashed()
+        self
     }
 
     fn hashed(mut self) -> Self {
         for index in 0..self.0.len() {
-            self.0[index].hash = words::text(&self.encode_type(index));
+            self.hash(index);
         }
         self
+    }
+
+    fn hash(&mut self, index: usize) {
+        self.0[index].hash = words::text(&self.encode_type(index));
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {

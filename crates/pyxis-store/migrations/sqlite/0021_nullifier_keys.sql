@@ -7,6 +7,7 @@ CREATE TABLE nullifier_keys (
 INSERT OR IGNORE INTO nullifier_keys
     SELECT nullifier_key(n.workspace_id, n.nullifier), s.id
     FROM stamp_nullifiers n JOIN stamps s USING (workspace_id, address, provider)
+    WHERE nullifier_key(n.workspace_id, n.nullifier) IS NOT NULL
     ORDER BY 1, 2;
 DROP TABLE stamp_nullifiers;
 ALTER TABLE nullifier_keys RENAME TO stamp_nullifiers;

@@ -25,7 +25,8 @@ struct Made {
 }
 
 impl Many {
-    /// Each address and name once and each digest once, none of them stored before: of digests nothing else makes sure.
+    /// Each address and name once and each digest once. None of the addresses may be known when they are stored, which
+    /// [`Self::leave_out`] sees to; of digests nothing else makes sure.
     pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
         // In their order, in which everybody locks them.
         let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
@@ -36,7 +37,7 @@ impl Many {
         }
     }
 
-    /// Takes the Stamps of some addresses away again.
+    /// Takes the Stamps of addresses away that are known.
     pub fn leave_out(&mut self, addresses: &HashSet<EvmAddress>) {
         self.holders.retain(|(address, _)| !addresses.contains(address));
         self.stamps.retain(|stamp| !addresses.contains(&stamp.address));

@@ -1,7 +1,7 @@
 //! Who has which nullifier, of addresses that have a score: on others nothing depends. The lists in `stamps` are the
 //! truth; beside them stands, for each nullifier, a number that is made of it, by which the Stamps that may have it are
-//! found. It is written when a Stamp comes by itself, and of Stamps that came with many, when their address gets its
-//! first score.
+//! found. It is written when a Stamp comes by itself, and whenever a score is stored: of Stamps that came with many, it
+//! is not there before.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ use crate::{Executor, StoreError, Tx};
 /// The number that stands for a nullifier of a workspace: 48 bits of a hash, which SQLite stores in six bytes.
 pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
     let hash = Sha256::new_with_prefix(workspace).chain_update(nullifier).finalize();
-    hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte))
+    hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte)) - (1 << 47)
 }
 
 fn keys(workspace: WorkspaceId, nullifiers: &[Nullifier]) -> Vec<i64> {
@@ -49,8 +49,8 @@ pub(super) async fn forget(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow
     tx.execute_each(text.into(), rows(workspace, stamp.id, &stamp.nullifiers)).await.map(drop)
 }
 
-/// Other addresses that have a Stamp with one of some nullifiers, and perhaps a score; in their order. A Stamp whose
-/// nullifiers cannot be read is taken for one.
+/// Other addresses that have a Stamp with one of some nullifiers, in their order: all that have a score, and some that
+/// have none. A Stamp whose nullifiers cannot be read is taken for one.
 pub async fn others_with_nullifiers(
     executor: impl Executor,
     workspace: WorkspaceId,

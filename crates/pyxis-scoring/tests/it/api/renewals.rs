@@ -43,6 +43,25 @@ both_engines! {
         assert_eq!(world.count("stamp_nullifiers").await, 2);
     }
 
+    async fn an_imported_stamp_that_was_damaged_waits_for_the_others_once_it_is_mended(world: &World) {
+        let scorer = world.scorer("1", &[("A", "1.5")]).await;
+        let issued = |number| (number, world.credential(wallet(number), "A", "n:1", 30));
+        let first = issued(1);
+        assert_eq!(import(world, &[first.clone(), issued(2)]).await, [Outcome::Accepted; 2]);
+        let score = async |number| world.score(scorer, wallet(number)).await["score"].clone();
+        assert_eq!(score(1).await, "1.50000");
+        let damage = async |text: &str| {
+            world.sql(&format!("UPDATE stamps SET nullifiers = '{text}' WHERE id = 2")).await;
+        };
+        damage("").await;
+        assert_eq!(world.score(scorer, wallet(2)).await["error"], "1 stored Stamp cannot be read and does not count.");
+        damage("[\"n:1\"]").await;
+        world.clock.set(UnixMillis(START.0 + 3_600_000));
+        assert_eq!(score(2).await, "0.00000");
+        world.revoke(wallet(1), &first.1).await;
+        assert_eq!(score(2).await, "1.50000");
+    }
+
     async fn a_block_renews_what_is_known_and_adds_what_is_new(world: &World) {
         let scorer = world.scorer("1", &[("A", "1.5"), ("B", "2")]).await;
         let issued = |number: u64, from: i64, until| {

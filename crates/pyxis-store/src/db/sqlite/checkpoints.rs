@@ -20,7 +20,7 @@ use crate::StoreError;
 /// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
 /// The same where much is written: a page that changes often is then moved once for many times.
-const MANY: i32 = 16 * PAGES;
+const MANY: i32 = 32 * PAGES;
 /// Bytes of the log's file that stay for what is written next, once it begins anew.
 pub(crate) const KEPT: i32 = 4 * PAGES * 4096;
 
@@ -308,14 +308,14 @@ mod tests {
             [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
         import.will_write_much().await.unwrap();
         import.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
-        for turn in 0..100_i64 {
+        for turn in 0..200_i64 {
             import.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
         }
         import.close().await.unwrap();
         let mut kept = log_pages(&path);
         assert!(kept >= MANY);
         // It begins anew when a thread is done, which may not be at once.
-        for turn in 100..130_i64 {
+        for turn in 200..230_i64 {
             if kept <= KEPT / 4096 {
                 break;
             }
