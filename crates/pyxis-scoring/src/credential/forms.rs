@@ -1,5 +1,5 @@
-//! The typed data that a credential brings along, of which those of one issuer are all the same. It is read once: to
-//! read it and to check it anew costs as much as all the rest of a credential does beside the signature.
+//! The typed data that a credential brings along, of which those of one issuer are all the same: it is read
+//! and checked once.
 
 use std::cell::RefCell;
 use std::rc::Rc;
