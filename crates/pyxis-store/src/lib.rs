@@ -211,6 +211,14 @@ impl Store {
         }
     }
 
+    /// Says that they are there. SQLite's log goes into the file, and takes no more space, unless somebody reads there.
+    pub async fn has_written_much(&self) -> Result<(), StoreError> {
+        match &self.inner.backend {
+            Backend::Sqlite(database) => database.has_written_much().await,
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// The events from now on. On PostgreSQL, and for what other processes do, [`Store::watch`] must
     /// have been called.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {

@@ -46,6 +46,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(19, "0019_usage_reservations"),
     migration!(20, "0020_packed_credentials"),
     migration!(21, "0021_nullifier_keys"),
+    migration!(22, "0022_digest_parts"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

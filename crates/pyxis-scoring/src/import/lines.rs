@@ -7,17 +7,17 @@ use crate::credential::MAX_BYTES;
 /// A line that is longer than any credential: what is beyond was skipped.
 pub(super) const TOO_LONG: usize = MAX_BYTES + 1;
 
-/// Reads the next line without its end into `line`, at most [`TOO_LONG`] bytes of it; how many bytes of the
-/// file it took, 0 at the end.
-pub(super) fn read(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
-    line.clear();
-    let mut taken = (&mut *source).take(TOO_LONG as u64 + 1).read_until(b'\n', line)? as u64;
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    } else if line.len() > TOO_LONG {
+/// Appends the next line without its end to `text`, at most [`TOO_LONG`] bytes of it; how many bytes of the file it
+/// took, 0 at the end.
+pub(super) fn read(source: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<u64> {
+    let begin = text.len();
+    let mut taken = (&mut *source).take(TOO_LONG as u64 + 1).read_until(b'\n', text)? as u64;
+    if taken > 0 && text.last() == Some(&b'\n') {
+        text.pop();
+    } else if text.len() - begin > TOO_LONG {
         taken += skip(source)?;
     }
-    line.truncate(TOO_LONG);
+    text.truncate(begin + TOO_LONG);
     Ok(taken)
 }
 
@@ -44,15 +44,17 @@ mod tests {
         let long = "x".repeat(3 * MAX_BYTES);
         let text = format!("one\n\n{long}\nlast");
         let mut source = io::BufReader::with_capacity(100, text.as_bytes());
-        let mut line = Vec::new();
+        let mut read_so_far = Vec::new();
         let mut seen = Vec::new();
         loop {
-            let taken = read(&mut source, &mut line).unwrap();
+            let begin = read_so_far.len();
+            let taken = read(&mut source, &mut read_so_far).unwrap();
             if taken == 0 {
                 break;
             }
-            seen.push((taken, line.len()));
+            seen.push((taken, read_so_far.len() - begin));
         }
         assert_eq!(seen, [(4, 3), (1, 0), (long.len() as u64 + 1, TOO_LONG), (4, 4)]);
+        assert_eq!(read_so_far, format!("one{}last", &long[..TOO_LONG]).into_bytes());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
@@ -15,10 +16,11 @@ use super::{Progress, lines};
 use crate::credential::{self, Rejection, Verified};
 use crate::engine::Batch;
 
-/// Lines in a block. One transaction stores it: large enough to share the cost of making it durable.
-const BLOCK: usize = 512;
-/// Bytes after which a block ends early.
-const BLOCK_BYTES: usize = 4 * 1024 * 1024;
+/// Lines in a block. One transaction stores it: large enough to share the cost of making it durable, and of changing a
+/// page of an index.
+const BLOCK: usize = 1024;
+/// Bytes of the file after which a block ends early.
+const BLOCK_BYTES: u64 = 4 * 1024 * 1024;
 /// What some programs put before the first byte of a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -33,8 +35,13 @@ pub(super) struct Block<T> {
     pub(super) end_byte: u64,
 }
 
-/// Line numbers, from 1, and what stands there.
-type Unread = Vec<(u64, Vec<u8>)>;
+/// Lines that were not looked at.
+#[derive(Default)]
+struct Unread {
+    text: Vec<u8>,
+    /// The number of each, from 1, and where in the text it stands.
+    lines: Vec<(u64, Range<usize>)>,
+}
 
 /// Lines that were checked.
 pub(super) struct Lines {
@@ -126,28 +133,16 @@ fn read_blocks(
 ) -> io::Result<()> {
     let (mut line_number, mut byte) = (begun.lines, begun.bytes);
     for number in 0.. {
-        let mut items = Vec::with_capacity(BLOCK);
-        let mut length = 0;
+        let end = byte.saturating_add(BLOCK_BYTES);
+        let mut unread = Unread::default();
         let mut ended = false;
-        while items.len() < BLOCK && length < BLOCK_BYTES {
-            let mut line = Vec::with_capacity(4096);
-            let taken = lines::read(&mut source, &mut line)?;
-            if taken == 0 {
-                ended = true;
-                break;
-            }
-            line_number += 1;
+        while unread.lines.len() < BLOCK && byte < end && !ended {
+            let taken = unread.read(&mut source, line_number + 1)?;
+            ended = taken == 0;
+            line_number += u64::from(!ended);
             byte += taken;
-            // Of one that was cut, nothing may be taken away: it must stay too long.
-            if line_number == 1 && line.len() < lines::TOO_LONG && line.starts_with(BYTE_ORDER_MARK) {
-                line.drain(..BYTE_ORDER_MARK.len());
-            }
-            length += line.len();
-            if !line.trim_ascii().is_empty() {
-                items.push((line_number, line));
-            }
         }
-        let block = Block { number, content: items, end_line: line_number, end_byte: byte };
+        let block = Block { number, content: unread, end_line: line_number, end_byte: byte };
         if blocks.send(block).is_err() || ended {
             return Ok(());
         }
@@ -155,12 +150,30 @@ fn read_blocks(
     Ok(())
 }
 
+impl Unread {
+    /// Reads the line of a number, unless it is blank; how many bytes of the file it took, 0 at the end.
+    fn read(&mut self, source: &mut impl BufRead, number: u64) -> io::Result<u64> {
+        let begin = self.text.len();
+        let taken = lines::read(source, &mut self.text)?;
+        let mut line = &self.text[begin..];
+        // Of one that was cut, nothing may be taken away: it must stay too long.
+        if number == 1 && line.len() < lines::TOO_LONG {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        if !line.trim_ascii().is_empty() {
+            self.lines.push((number, self.text.len() - line.len()..self.text.len()));
+        }
+        Ok(taken)
+    }
+}
+
 fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
     let Block { number, content, end_line, end_byte } = block;
-    let (mut numbers, mut believed) = (Vec::with_capacity(content.len()), Vec::with_capacity(content.len()));
+    let Unread { text, lines } = content;
+    let (mut numbers, mut believed) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     let mut refused = Vec::new();
-    for (line, text) in content {
-        match check(&text, trust) {
+    for (line, place) in lines {
+        match check(&text[place], trust) {
             Ok(verified) => {
                 numbers.push(line);
                 believed.push(verified);
@@ -168,6 +181,7 @@ fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
             Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
     }
+    drop(text);
     let content = Lines { numbers, batch: Batch::of(trust.workspace, believed, trust.now), refused };
     Block { number, content, end_line, end_byte }
 }

@@ -26,8 +26,8 @@ use readers::Readers;
 /// How long a statement waits for another process (a command line on the same file).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const STATEMENT_CACHE: usize = 256;
-/// Pages that the writer remembers where much is written, as SQLite counts: 48 MiB.
-const MUCH: i32 = -49152;
+/// Pages that the writer remembers where much is written, as SQLite counts: 16 MiB.
+const MUCH: i32 = -16384;
 
 /// An open SQLite file.
 pub(crate) struct Database {
@@ -80,6 +80,11 @@ impl Database {
             session.batch(&format!("PRAGMA journal_size_limit = -1; PRAGMA cache_size = {MUCH}"))
         };
         self.writer.aside(keep).await
+    }
+
+    /// Moves the log into the file and gives its space back, unless somebody else reads there.
+    pub(crate) async fn has_written_much(&self) -> Result<(), StoreError> {
+        self.writer.cut_log().await
     }
 
     /// For point reads, on the calling thread.

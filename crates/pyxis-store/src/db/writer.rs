@@ -35,6 +35,8 @@ enum Job {
     Aside(Step),
     /// An interactive transaction.
     Begin(oneshot::Sender<Result<Interactive, StoreError>>),
+    /// Moves the log into the file.
+    CutLog(oneshot::Sender<Result<(), StoreError>>),
 }
 
 enum Command {
@@ -138,6 +140,13 @@ impl Writer {
         received(begun).await
     }
 
+    /// Returns when the log is in the file and takes no more space, or that was tried.
+    pub(crate) async fn cut_log(&self) -> Result<(), StoreError> {
+        let (answer, done) = oneshot::channel();
+        self.submit(Job::CutLog(answer))?;
+        received(done).await
+    }
+
     fn submit(&self, job: Job) -> Result<(), StoreError> {
         self.jobs.send(job).map_err(|_| StoreError::unavailable(Closed))
     }
@@ -228,6 +237,10 @@ fn serve(
         match job {
             Job::Aside(step) => step(place.session),
             Job::Begin(answer) => place.interact(answer),
+            Job::CutLog(answer) => {
+                checkpoints.cut_log(&connection, &readers);
+                drop(answer.send(Ok(())));
+            }
             Job::Work(_) | Job::Relaxed(_) => put_back = place.commit_group(job, queue),
         }
         if works.load(Ordering::Acquire) {

@@ -1,5 +1,7 @@
 //! Pages of an address's Stamps, newest first, stable while others come and go.
 
+use std::cmp::Reverse;
+
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -47,6 +49,13 @@ pub enum Cursor {
     Newer(i64),
 }
 
+/// Numbers of the Stamps of an address that count at a moment.
+macro_rules! numbers {
+    () => {
+        "SELECT id FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 AND issued_at <= $3"
+    };
+}
+
 /// A page of the Stamps that count at `now`, newest first wherever it lies.
 pub async fn page(
     executor: impl Executor,
@@ -56,28 +65,18 @@ pub async fn page(
     cursor: Cursor,
     limit: u32,
 ) -> Result<Vec<PageItem>, StoreError> {
-    let query = page_query(workspace, address, now, cursor).limit(limit);
-    let found: Vec<Found> = executor.all(query).await?;
-    let mut items: Vec<PageItem> = found.into_iter().map(PageItem::from).collect();
-    if matches!(cursor, Cursor::Newer(_)) {
-        items.reverse();
-    }
-    Ok(items)
-}
-
-pub(super) fn page_query(
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    now: UnixMillis,
-    cursor: Cursor,
-) -> Query {
+    // Of the Stamps that are on other pages no credential is read.
     let query = sql(concat!(
         "SELECT ",
         page_columns!(),
-        " FROM stamps JOIN stamp_credentials ON stamp_id = id WHERE workspace_id = $1 AND address = $2 \
-         AND expires_at > $3 AND issued_at <= $3"
+        " FROM stamps JOIN stamp_credentials ON stamp_id = id WHERE id IN (",
+        numbers!()
     ));
-    beyond(query.bind(workspace).bind(address).bind(now), cursor)
+    let query = at(query, workspace, address, now, cursor).limit(limit).then(")");
+    let found: Vec<Found> = executor.all(query).await?;
+    let mut items: Vec<PageItem> = found.into_iter().map(PageItem::from).collect();
+    items.sort_unstable_by_key(|item| Reverse(item.id));
+    Ok(items)
 }
 
 /// Whether there is a Stamp at `cursor`.
@@ -88,16 +87,14 @@ pub async fn exists_beyond(
     now: UnixMillis,
     cursor: Cursor,
 ) -> Result<bool, StoreError> {
-    let query = sql("SELECT id FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 \
-         AND issued_at <= $3")
-    .bind(workspace)
-    .bind(address)
-    .bind(now);
-    Ok(executor.optional::<(i64,)>(beyond(query, cursor).limit(1)).await?.is_some())
+    let query = at(sql(numbers!()), workspace, address, now, cursor);
+    Ok(executor.optional::<(i64,)>(query.limit(1)).await?.is_some())
 }
 
-/// By `+id`, so that neither engine walks through the Stamps of everybody in their order: an address has few.
-fn beyond(query: Query, cursor: Cursor) -> Query {
+/// What `numbers!` asks for, and appends the cursor: by `+id`, so that neither engine walks through the Stamps of
+/// everybody in their order, as an address has few.
+fn at(query: Query, workspace: WorkspaceId, address: EvmAddress, now: UnixMillis, cursor: Cursor) -> Query {
+    let query = query.bind(workspace).bind(address).bind(now);
     match cursor {
         Cursor::First => query.then(" ORDER BY +id DESC"),
         Cursor::Older(than) => query.push(" AND +id < ? ORDER BY +id DESC", than),

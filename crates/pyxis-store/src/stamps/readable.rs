@@ -93,10 +93,11 @@ pub async fn discard_damaged(
     digest: &SigningDigest,
 ) -> Result<bool, StoreError> {
     let find = sql(concat!("SELECT ", stamp_columns!(), " FROM stamps"));
-    let found: Option<Attempt<StampRow>> = tx.optional(of_digest(find, workspace, digest)).await?;
+    let engine = tx.engine();
+    let found: Option<Attempt<StampRow>> = tx.optional(of_digest(engine, find, workspace, digest)).await?;
     if found.is_none_or(|Attempt(row)| row.is_ok()) {
         return Ok(false);
     }
     let query = sql("DELETE FROM stamps");
-    Ok(tx.execute(of_digest(query, workspace, digest)).await? > 0)
+    Ok(tx.execute(of_digest(engine, query, workspace, digest)).await? > 0)
 }

@@ -3,7 +3,7 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_store::revocations::{self, RevocationRow};
 use pyxis_store::stamps::{Cursor, NewStamp, exists_beyond, page};
-use pyxis_store::{Page, holders, stamps};
+use pyxis_store::{Engine, Page, holders, stamps};
 
 use crate::support::{
     NOW, World, add_stamp, add_workspace, address, at, at_once, contract, exactly_one, new_stamp, nullifiers,
@@ -109,6 +109,37 @@ contract! {
         assert!(stamps::all_of(store, other, address(1)).await.unwrap().stamps.is_empty());
         let mut tx = store.begin().await.unwrap();
         assert!(stamps::insert(&mut tx, ws, &new).await.unwrap_err().is_conflict());
+    }
+
+    async fn a_credential_is_found_by_its_digest_however_many_came_before_and_after_it(world: &World) {
+        let (store, ws) = (&world.store, world.ws);
+        let news = ["A", "B", "C", "D"].map(|provider| new_stamp(1, provider, "n"));
+        for new in &news {
+            add_stamp(world, new).await;
+            tamper(world, match store.engine() {
+                Engine::Sqlite => "UPDATE sqlite_sequence SET seq = seq + 150000 WHERE name = 'stamps'",
+                Engine::Postgres => "SELECT CAST(setval(pg_get_serial_sequence('stamps', 'id'), max(id) + 150000) AS TEXT) FROM stamps",
+            }).await;
+        }
+        // The first of those that are left goes, then the last.
+        for (gone, left) in [(&news[0], &news[1..]), (&news[3], &news[1..3])] {
+            let row = stamps::find_by_digest(store, ws, &gone.digest).await.unwrap().unwrap();
+            assert_eq!(row.provider, gone.provider);
+            let mut tx = store.begin().await.unwrap();
+            assert!(stamps::remove(&mut tx, ws, &row).await.unwrap());
+            tx.commit().await.unwrap();
+            assert_eq!(stamps::find_by_digest(store, ws, &gone.digest).await.unwrap(), None);
+            for new in left {
+                let found = stamps::find_by_digest(store, ws, &new.digest).await.unwrap();
+                assert_eq!(found.unwrap().provider, new.provider);
+            }
+        }
+        tamper(world, "UPDATE stamps SET provider = 'not a name' WHERE provider = 'C'").await;
+        let mut tx = store.begin().await.unwrap();
+        assert!(stamps::discard_damaged(&mut tx, ws, &news[2].digest).await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(stamps::find_by_digest(store, ws, &news[2].digest).await.unwrap(), None);
+        assert!(stamps::find_by_digest(store, ws, &news[1].digest).await.unwrap().is_some());
     }
 
     async fn a_credential_of_before_they_were_packed_is_read_as_it_came(world: &World) {

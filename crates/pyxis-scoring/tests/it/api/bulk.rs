@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::world::{START, World, both_engines, day, wallet};
 
-/// Lines of the file: two blocks of 512 and the rest.
-const LINES: u64 = 1300;
+/// Lines of the file: two blocks of 1024 and the rest.
+const LINES: u64 = 2600;
 /// Lines with something to say about one wallet: the newer credential, the older one, the newer one again.
 const NEWER: u64 = 3;
-const OLDER: u64 = 700;
-const AGAIN: u64 = 1100;
-const BLANK: u64 = 1250;
+const OLDER: u64 = 1500;
+const AGAIN: u64 = 2210;
+const BLANK: u64 = 2510;
 
 /// Whether a line is a credential of its own wallet. The first block has many, so that with several threads
 /// the others are checked before it.
@@ -70,7 +70,7 @@ both_engines! {
         for (round, threads, ends) in rounds {
             let text = file(world, round * 10_000);
             let (told, rejects, done) = run(world, &text, threads, ends).await;
-            assert_eq!(told, [512, 1024, LINES], "{threads} threads");
+            assert_eq!(told, [1024, 2048, LINES], "{threads} threads");
             let numbers: Vec<u64> = rejects.iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
             assert_eq!(numbers, refused, "{threads} threads");
             for reject in rejects {

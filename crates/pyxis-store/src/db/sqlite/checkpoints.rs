@@ -9,12 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::{Connection, ffi};
 
 use super::durable::ToDisk;
-use super::failure;
 use super::readers::Readers;
+use super::{BUSY_TIMEOUT, failure};
 use crate::StoreError;
 
 /// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
@@ -149,6 +150,20 @@ impl Checkpoints {
         }
     }
 
+    /// Moves all of the log into the file and gives its space back, unless somebody else reads there.
+    pub(crate) fn cut_log(&mut self, writer: &Connection, readers: &Readers) {
+        if let Some(thread) = self.running.take() {
+            self.join(thread);
+        }
+        if !self.works.load(Ordering::Acquire) {
+            return;
+        }
+        self.finish(writer, readers);
+        if self.left == 0 {
+            told(cut(writer, &self.works));
+        }
+    }
+
     /// Waits for the one that runs.
     pub(crate) fn close(mut self) {
         if let Some(thread) = self.running.take() {
@@ -180,7 +195,7 @@ impl Mover {
     fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &Length) -> Result<(), StoreError> {
         let mut before = i32::MAX;
         loop {
-            let moved = checkpoint(&self.connection, works)?.moved;
+            let moved = checkpoint(&self.connection, PASSIVE, works)?.moved;
             // SQLite does this only if nothing came meanwhile; the writer would have to, and wait.
             (self.sync)().map_err(StoreError::unavailable).inspect_err(|error| lost(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
@@ -195,7 +210,7 @@ impl Mover {
 /// Moves the rest; how many pages stay in the log because somebody still reads them there.
 fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<i32, StoreError> {
     readers.let_go();
-    let Log { pages, moved } = checkpoint(writer, works)?;
+    let Log { pages, moved } = checkpoint(writer, PASSIVE, works)?;
     // Who came to read during this may read the log; who comes now reads the file.
     readers.let_go();
     Ok(if moved < pages { pages } else { 0 })
@@ -208,17 +223,25 @@ struct Log {
 }
 
 /// Moves what no reader keeps in the log, without waiting for anybody.
-fn checkpoint(connection: &Connection, works: &AtomicBool) -> Result<Log, StoreError> {
+const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+
+/// One checkpoint. Where it may not have reached the disk, `works` becomes false.
+fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) -> Result<Log, StoreError> {
     connection
-        .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
-            Ok(Log { pages: row.get(1)?, moved: row.get(2)? })
-        })
+        .query_row(how, (), |row| Ok(Log { pages: row.get(1)?, moved: row.get(2)? }))
         .inspect_err(|error| {
             if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
                 lost(works, error);
             }
         })
         .map_err(failure)
+}
+
+/// Cuts a log that is in the file. Nobody can write meanwhile, so whoever still reads there is not waited for.
+fn cut(connection: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
+    connection.busy_timeout(Duration::ZERO).map_err(failure)?;
+    let cut = checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)", works);
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failure).and(cut.map(drop))
 }
 
 /// What a failed sync left unwritten, a later one would not report, and SQLite would begin the log anew over what
@@ -296,6 +319,10 @@ mod tests {
             longest = longest.max(log_pages(&path));
         }
         assert!((MANY..6 * MANY).contains(&longest), "{longest} pages");
+        store.has_written_much().await.unwrap();
+        assert_eq!(log_pages(&path), 0);
+        let found: Option<(i64,)> = store.optional(sql("SELECT count(*) FROM t")).await.unwrap();
+        assert_eq!(found, Some((200,)));
         store.close().await.unwrap();
         assert!(!path.with_extension("db-wal").exists());
     }

@@ -1,0 +1,1 @@
+-- Only SQLite has its index of digests in parts. Here it stays as it is.
