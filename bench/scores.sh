@@ -12,8 +12,8 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much a
-# request costs more than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30
+# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much more
+# a request costs than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30
 # Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
@@ -29,7 +29,7 @@ require wrk curl python3
 
 few=10000
 newcomers=2000
-declare -A url process key known
+declare -A url process key known store
 servers=()
 
 # server NAME URL PID [ADDRESSES]
@@ -70,13 +70,13 @@ warm() {
     local table=scores
     if [[ $1 == select-* ]]; then table=bare_scores; fi
     local rows="SELECT sum(length(body)) FROM $table" index="SELECT count(*) FROM $table"
-    case $1 in
-        pyxis-few | *-sqlite)
+    case ${store[$1]:-} in
+        *.db)
             python3 -c 'import sqlite3, sys; [sqlite3.connect(sys.argv[1]).execute(q).fetchall() for q in sys.argv[2:]]' \
-                "$work/${1##*-}/pyxis.db" "$rows" "$index INDEXED BY sqlite_autoindex_${table}_1 WHERE scorer_id = 1" ;;
-        *-postgres)
+                "${store[$1]}" "$rows" "$index INDEXED BY sqlite_autoindex_${table}_1 WHERE scorer_id = 1" ;;
+        postgres:*)
             psql -q -o /dev/null -c "$rows" -c 'SET enable_seqscan = off' -c "$index WHERE scorer_id = 1" \
-                "$PX_TEST_POSTGRES" ;;
+                "${store[$1]}" ;;
     esac
 }
 
@@ -140,7 +140,7 @@ at_half() {
 # like NAME: the server whose rate is halved.
 like() {
     case $1 in
-        pyxis-few) echo pyxis-sqlite ;;
+        few-*) echo "pyxis-${1#few-}" ;;
         select-*) echo "pyxis-${1#select-}" ;;
         *) echo "$1" ;;
     esac
@@ -156,10 +156,10 @@ print_half() {
     done
 }
 
-# growth full|half FIELD: by how much many addresses change it, the median over the rounds, whose two measurements lie
-# side by side: the machine is not as quick in all of them.
+# growth ENGINE full|half FIELD: by how much many addresses change it, the median over the rounds, whose two
+# measurements lie side by side: the machine is not as quick in all of them.
 growth() {
-    paste "$work/$1.pyxis-sqlite" "$work/$1.pyxis-few" | awk -v f="$2" '{ print $f / $(f + NF / 2) }' | median |
+    paste "$work/$2.pyxis-$1" "$work/$2.few-$1" | awk -v f="$3" '{ print $f / $(f + NF / 2) }' | median |
         awk '{ printf "%+.0f%%", 100 * ($1 - 1) }'
 }
 
@@ -194,23 +194,30 @@ server constant "http://$address" "$pid"
 echo "filling SQLite" >&2
 bootstrap pyxis-sqlite "$work/sqlite"
 python3 "$bench/scores_seed.py" "$addresses" sqlite "$work/sqlite/pyxis.db" "$newcomers"
-bootstrap pyxis-few "$work/few"
+bootstrap few-sqlite "$work/few"
 python3 "$bench/scores_seed.py" "$few" sqlite "$work/few/pyxis.db"
+store=([pyxis-sqlite]=$work/sqlite/pyxis.db [select-sqlite]=$work/sqlite/pyxis.db [few-sqlite]=$work/few/pyxis.db)
 start memory "$tools/scores-bare" 127.0.0.1:0 memory "$work/sqlite/pyxis.db"
 server memory "http://$address" "$pid"
 start select-sqlite "$tools/scores-bare" 127.0.0.1:0 "$work/sqlite/pyxis.db"
 server select-sqlite "http://$address" "$pid"
 start_pyxis pyxis-sqlite "$work/sqlite"
-start_pyxis pyxis-few "$work/few" "$few"
+start_pyxis few-sqlite "$work/few" "$few"
 
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
     require psql
     echo "filling PostgreSQL" >&2
     PX_DATABASE_URL=$PX_TEST_POSTGRES bootstrap pyxis-postgres "$work/postgres"
     python3 "$bench/scores_seed.py" "$addresses" sql "$newcomers" | psql -q "$PX_TEST_POSTGRES" >/dev/null
+    psql -q -c 'CREATE DATABASE few' "$PX_TEST_POSTGRES"
+    few_url=${PX_TEST_POSTGRES%/*}/few
+    PX_DATABASE_URL=$few_url bootstrap few-postgres "$work/few-postgres"
+    python3 "$bench/scores_seed.py" "$few" sql | psql -q "$few_url" >/dev/null
+    store+=([pyxis-postgres]=$PX_TEST_POSTGRES [select-postgres]=$PX_TEST_POSTGRES [few-postgres]=$few_url)
     start select-postgres "$tools/scores-bare" 127.0.0.1:0 "$PX_TEST_POSTGRES"
     server select-postgres "http://$address" "$pid"
     PX_DATABASE_URL=$PX_TEST_POSTGRES start_pyxis pyxis-postgres "$work/postgres"
+    PX_DATABASE_URL=$few_url start_pyxis few-postgres "$work/few-postgres" "$few"
 fi
 
 check
@@ -223,15 +230,14 @@ print_full
 echo
 for round in $(seq "$rounds"); do
     for name in "${servers[@]}"; do
-        if [[ $name == pyxis-* || $name == select-* ]]; then half_load "$name" "$(like "$name")"; fi
+        if [[ $name == *-sqlite || $name == *-postgres ]]; then half_load "$name" "$(like "$name")"; fi
     done
 done
 print_half
-echo "with $addresses addresses over $few: CPU a request at full load $(growth full 4), requests a second $(growth full 1)"
-echo "with $addresses addresses over $few: time of a request (p50 at half load) $(growth half 3)"
-for name in pyxis-sqlite pyxis-postgres; do
-    if [[ -n ${url[$name]:-} ]]; then
-        batches "$name"
-        first_scores "$name"
-    fi
+for engine in sqlite postgres; do
+    if [[ -z ${url[pyxis-$engine]:-} ]]; then continue; fi
+    echo "$engine, with $addresses addresses over $few: CPU a request at full load $(growth $engine full 4)," \
+        "requests a second $(growth $engine full 1), time of a request (p50 at half load) $(growth $engine half 3)"
+    batches "pyxis-$engine"
+    first_scores "pyxis-$engine"
 done

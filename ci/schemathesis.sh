@@ -79,7 +79,8 @@ try() {
         --models-tier 4 --models-limit 100000000 >key.json
     "$program" api-key allow-history "$(field id <key.json)" --json >/dev/null
     : >greeting.json
-    "$program" serve --json --listen "127.0.0.1:$port" >greeting.json 2>server.log &
+    # With the sample addresses, which the examples of the description name.
+    "$program" quickstart --json --listen "127.0.0.1:$port" >greeting.json 2>server.log &
     server=$!
     for _ in $(seq 300); do
         if [[ -s greeting.json ]]; then break; fi

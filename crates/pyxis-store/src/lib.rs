@@ -211,11 +211,11 @@ impl Store {
         }
     }
 
-    /// Says that they are there. SQLite's log goes into the file, and takes no more space, unless somebody reads there.
-    pub async fn has_written_much(&self) -> Result<(), StoreError> {
-        match &self.inner.backend {
-            Backend::Sqlite(database) => database.has_written_much().await,
-            Backend::Postgres(_) => Ok(()),
+    /// Says that all of these rows were written: SQLite's log goes into the file and gives its space back, or another
+    /// process that uses the database does that in time. How long it may become does not change.
+    pub async fn has_written_much(&self) {
+        if let Backend::Sqlite(database) = &self.inner.backend {
+            database.writer().cut_log().await;
         }
     }
 

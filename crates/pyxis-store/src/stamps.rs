@@ -158,14 +158,15 @@ pub async fn find_by_digest(
 }
 
 /// Appends which Stamp is meant. The index knows the first bytes of each digest, which nearly always are enough. That of
-/// SQLite is in parts (migration 0022), of which each is asked: 80 of five million Stamps. There `+` says not to look
-/// through all that the workspace has.
+/// SQLite is in parts (migration 0022), of which each that has a Stamp is asked: 80 of five million that were never
+/// renewed. There `+` says not to look through all that the workspace has.
 fn of_digest(engine: Engine, query: Query, workspace: WorkspaceId, digest: &SigningDigest) -> Query {
     let which = match engine {
         Engine::Sqlite => {
             " WHERE +workspace_id = $1 AND substr(digest, 1, 6) = $2 AND digest = $3 \
              AND id >> 16 IN (WITH RECURSIVE parts (part) AS (SELECT min(id) >> 16 FROM stamps UNION ALL \
-             SELECT part + 1 FROM parts WHERE part < (SELECT max(id) >> 16 FROM stamps)) SELECT part FROM parts)"
+             SELECT (SELECT min(id) >> 16 FROM stamps WHERE id >= (part + 1) << 16) FROM parts \
+             WHERE part IS NOT NULL) SELECT part FROM parts)"
         }
         Engine::Postgres => " WHERE workspace_id = $1 AND substr(digest, 1, 6) = $2 AND digest = $3",
     };

@@ -192,3 +192,47 @@ fn check(line: &[u8], trust: &Trust) -> Result<Verified, Rejection> {
     let text = str::from_utf8(line.trim_ascii()).map_err(not_text)?;
     credential::parse_and_verify_for_its_subject(text, trust.now, |did| trust.issuers.contains(did))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks of a file from where an import stands, each as its lines and where it ends.
+    fn blocks(text: &str, begun: Progress) -> Vec<(Vec<(u64, String)>, u64, u64)> {
+        let (send, receive) = std_mpsc::sync_channel(100);
+        let rest = &text.as_bytes()[usize::try_from(begun.bytes).unwrap()..];
+        read_blocks(rest, begun, &send).unwrap();
+        drop(send);
+        let lines = |Unread { text, lines }: Unread| {
+            let line = |(number, place): (u64, Range<usize>)| {
+                (number, String::from_utf8(text[place].to_owned()).unwrap())
+            };
+            lines.into_iter().map(line).collect()
+        };
+        receive.into_iter().map(|block| (lines(block.content), block.end_line, block.end_byte)).collect()
+    }
+
+    #[test]
+    fn a_file_is_read_in_blocks_of_bounded_size_from_wherever_one_ended() {
+        let long = "x".repeat(3 * 1024 * 1024);
+        let short = "y".repeat(1000);
+        let mut text = format!("\u{feff}first\n\n \n{long}\n{long}\nnext\n");
+        text.extend((0..1500).map(|number| format!("{short}{number}\n")));
+        text.push_str("\n\nend");
+        let all = blocks(&text, Progress::default());
+        let ends: Vec<_> = all.iter().map(|(_, line, byte)| (*line, *byte)).collect();
+        let counts: Vec<_> = all.iter().map(|(lines, ..)| lines.len()).collect();
+        assert_eq!(counts, [3, 1024, 478]);
+        assert_eq!(ends[0], (5, 6 * 1024 * 1024 + 14));
+        assert_eq!(ends.last(), Some(&(1509, text.len() as u64)));
+        assert_eq!(all[0].0[0], (1, "first".to_owned()));
+        assert_eq!((all[0].0[1].0, all[0].0[1].1.len()), (4, lines::TOO_LONG));
+        assert_eq!(all[1].0[0], (6, "next".to_owned()));
+        assert_eq!(all[2].0.last(), Some(&(1509, "end".to_owned())));
+        for (index, (lines, bytes)) in ends.into_iter().enumerate() {
+            let begun = Progress { lines, bytes, ..Progress::default() };
+            let rest = blocks(&text, begun);
+            assert_eq!(rest[..all.len() - index - 1], all[index + 1..]);
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! A credential with anything changed is not the issuer's.
 
+use pyxis_core::address::EvmAddress;
+use pyxis_scoring::credential::{Rejection, Verified};
 use serde_json::{Value, json};
 
-use crate::{changed, claim, code, issued};
+use crate::{HOLDER, changed, claim, code, imported, issued, presented};
 
 /// Every place in `value`, as JSON pointers, the document itself first.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
@@ -64,6 +66,7 @@ fn whatever_is_changed_anywhere_the_credential_is_refused() {
             for substitute in substitutes(whole.pointer(&place).unwrap()) {
                 let forged = changed(&text, |value| *value.pointer_mut(&place).unwrap() = substitute.clone());
                 assert_ne!(code(&forged), "verified", "{place} := {substitute}");
+                assert!(imported(&forged).is_err(), "{place} := {substitute}");
                 tried += 1;
             }
         }
@@ -85,6 +88,61 @@ fn a_well_formed_forgery_of_a_signed_field_fails_at_the_signature() {
         }
         let text = text.replace("v0:first:0x01", "v0:first:0x0f");
         assert_eq!(code(&text), "signature_mismatch");
+    }
+}
+
+#[test]
+fn a_credential_of_one_address_is_that_of_no_other() {
+    let (thief, own) = (EvmAddress([0xcd; 20]), HOLDER.to_string());
+    for text in issued(&claim()) {
+        assert_eq!(text.matches(&own).count(), 1);
+        let stolen = text.replace(&own, &thief.to_string());
+        let mismatch = Err("signature_mismatch");
+        let code = |outcome: Result<Verified, Rejection>| outcome.map(drop).map_err(|why| why.code());
+        assert_eq!(code(presented(&stolen, thief)), mismatch);
+        assert_eq!(code(imported(&stolen)), mismatch);
+        assert_eq!(code(presented(&stolen, HOLDER)), Err("subject_mismatch"));
+        assert_eq!(code(presented(&text, thief)), Err("subject_mismatch"));
+    }
+}
+
+/// Types that fit the data, and are not those that were signed.
+#[test]
+fn typed_data_that_is_changed_in_itself_fails_at_the_signature() {
+    fn types(value: &mut Value) -> &mut Value {
+        &mut value["proof"]["eip712Domain"]["types"]
+    }
+    fn members<'v>(value: &'v mut Value, owner: &str) -> &'v mut Vec<Value> {
+        types(value)[owner].as_array_mut().unwrap()
+    }
+    let changes: [(&str, Change); 6] = [
+        ("one more property", |v| {
+            v["credentialSubject"]["level"] = json!("gold");
+            members(v, "CredentialSubject").push(json!({"name": "level", "type": "string"}));
+        }),
+        ("another name of a type", |v| {
+            let renamed = v.to_string().replace("CredentialSubject", "Subject");
+            *v = serde_json::from_str(&renamed).unwrap();
+        }),
+        ("another order", |v| members(v, "CredentialSubject").reverse()),
+        ("a version", |v| {
+            v["proof"]["eip712Domain"]["domain"]["version"] = json!("1");
+            members(v, "EIP712Domain").push(json!({"name": "version", "type": "string"}));
+        }),
+        ("a chain", |v| {
+            v["proof"]["eip712Domain"]["domain"]["chainId"] = json!(1);
+            members(v, "EIP712Domain").push(json!({"name": "chainId", "type": "uint256"}));
+        }),
+        ("a number in the place of a text", |v| {
+            v["credentialSubject"]["@context"]["provider"] = json!(1);
+            members(v, "@context").iter_mut().find(|member| member["name"] == "provider").unwrap()["type"] =
+                json!("uint8");
+        }),
+    ];
+    for (what, change) in changes {
+        for text in &issued(&claim())[..2] {
+            assert_eq!(code(&changed(text, change)), "signature_mismatch", "{what}");
+        }
     }
 }
 

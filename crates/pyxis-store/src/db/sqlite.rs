@@ -82,11 +82,6 @@ impl Database {
         self.writer.aside(keep).await
     }
 
-    /// Moves the log into the file and gives its space back, unless somebody else reads there.
-    pub(crate) async fn has_written_much(&self) -> Result<(), StoreError> {
-        self.writer.cut_log().await
-    }
-
     /// For point reads, on the calling thread.
     pub(crate) fn readers(&self) -> &Readers {
         &self.inline

@@ -36,7 +36,7 @@ enum Job {
     /// An interactive transaction.
     Begin(oneshot::Sender<Result<Interactive, StoreError>>),
     /// Moves the log into the file.
-    CutLog(oneshot::Sender<Result<(), StoreError>>),
+    CutLog(oneshot::Sender<()>),
 }
 
 enum Command {
@@ -140,11 +140,13 @@ impl Writer {
         received(begun).await
     }
 
-    /// Returns when the log is in the file and takes no more space, or that was tried.
-    pub(crate) async fn cut_log(&self) -> Result<(), StoreError> {
+    /// Moves the log into the file and gives its space back, as far as that can be done now.
+    pub(crate) async fn cut_log(&self) {
         let (answer, done) = oneshot::channel();
-        self.submit(Job::CutLog(answer))?;
-        received(done).await
+        if self.submit(Job::CutLog(answer)).is_ok() {
+            // No answer: the thread is gone, and its connection closed.
+            let _ = done.await;
+        }
     }
 
     fn submit(&self, job: Job) -> Result<(), StoreError> {
@@ -239,7 +241,7 @@ fn serve(
             Job::Begin(answer) => place.interact(answer),
             Job::CutLog(answer) => {
                 checkpoints.cut_log(&connection, &readers);
-                drop(answer.send(Ok(())));
+                let _ = answer.send(());
             }
             Job::Work(_) | Job::Relaxed(_) => put_back = place.commit_group(job, queue),
         }

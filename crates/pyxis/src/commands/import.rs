@@ -47,11 +47,10 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
         true
     };
     let source = place.source(begun.bytes)?;
-    let done = import::import(&app.scoring.books, &SystemClock, options, source, &mut rejects, begun, report)
-        .await?;
-    if let Err(error) = app.store.has_written_much().await {
-        tracing::warn!(%error, "the write-ahead log was not moved into the file: what is written next does it");
-    }
+    let books = &app.scoring.books;
+    let done = import::import(books, &SystemClock, options, source, &mut rejects, begun, report).await;
+    app.store.has_written_much().await;
+    let done = done?;
     bar.finish_and_clear();
     if let Some(note) = &note {
         note.forget();

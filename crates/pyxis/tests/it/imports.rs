@@ -88,7 +88,8 @@ both_engines! {
         let desk = Desk::open(setup).await;
         let stranger = Eip712Issuer::new(&SeededEntropy::new(8));
         let mut text = String::new();
-        for n in 0..300 {
+        // More than one block.
+        for n in 0..600 {
             writeln!(text, "{}", desk.credential(n, "Google", 1)).expect("text");
             writeln!(text, "{}", desk.credential(n, "Discord", 1)).expect("text");
         }
@@ -111,22 +112,22 @@ both_engines! {
         assert_eq!(
             ran.json(),
             json!({
-                "lines": 606, "accepted": 600, "replaced": 0, "unchanged": 1, "rejected": 4, "rejects": path
+                "lines": 1206, "accepted": 1200, "replaced": 0, "unchanged": 1, "rejected": 4, "rejects": path
             })
         );
-        let expected = [(602, "malformed_json"), (603, "unknown_issuer"), (604, "too_large"), (605, "superseded")];
+        let expected = [(1202, "malformed_json"), (1203, "unknown_issuer"), (1204, "too_large"), (1205, "superseded")];
         assert_eq!(rejects(&path), expected.map(|(line, code)| (line, code.to_owned())));
-        assert_eq!(desk.stored(), ["600"]);
+        assert_eq!(desk.stored(), ["1200"]);
 
-        let good = desk.file("good.jsonl", &text.lines().take(600).collect::<Vec<_>>().join("\n"));
+        let good = desk.file("good.jsonl", &text.lines().take(1200).collect::<Vec<_>>().join("\n"));
         let again = desk.app.cli(&["stamps", "import", good.to_str().expect("text"), "--json"]).await.expect(3);
-        assert_eq!((&again.json()["unchanged"], &again.json()["rejects"]), (&json!(600), &Value::Null));
-        assert_eq!(desk.stored(), ["600"]);
+        assert_eq!((&again.json()["unchanged"], &again.json()["rejects"]), (&json!(1200), &Value::Null));
+        assert_eq!(desk.stored(), ["1200"]);
 
         let newer = desk.file("newer.jsonl", &desk.credential(5, "Google", 0));
         let renewed = desk.app.cli_json(&["stamps", "import", newer.to_str().expect("text")]).await;
         assert_eq!(renewed["replaced"], 1);
-        assert_eq!(desk.stored(), ["600"]);
+        assert_eq!(desk.stored(), ["1200"]);
     }
 
     async fn an_import_that_is_killed_stores_every_line_once_when_it_is_run_again(setup: Setup) {

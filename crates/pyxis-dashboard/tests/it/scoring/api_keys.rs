@@ -15,7 +15,42 @@ async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
     pyxis_scoring::router(world.scoring.clone()).oneshot(request).await.unwrap().status()
 }
 
+/// The key that a page shows.
+fn key_in(page: &str) -> String {
+    let of_a_key = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
+    page[page.find("px_api_").unwrap()..].chars().take_while(of_a_key).collect()
+}
+
 both_engines! {
+    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last() {
+        let world = World::new().await;
+        let (team, mut browser, _) = with_scorer(&world).await;
+        let fields = [("name", "server"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")];
+        let key = key_in(&browser.submit("/app/new/api-key", "/app/api-keys", &fields).await.text);
+        let row = async || api_keys::list(&world.scoring, team.id).await.unwrap().remove(0);
+        let path = format!("/app/api-keys/{}", row().await.id);
+        assert!(browser.get(&path).await.text.contains("never used"));
+        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        assert!(browser.get(&path).await.text.contains("last used <time"));
+        let edit = format!("{path}/edit");
+        let changed = [
+            ("name", "writer"),
+            ("can_write", "on"),
+            ("stamps_tier", "2"),
+            ("models_tier", "4"),
+            ("models_limit", "5000"),
+        ];
+        browser.submit(&path, &edit, &changed).await;
+        let row = row().await;
+        assert_eq!((row.name.as_str(), row.can_read, row.can_write), ("writer", false, true));
+        assert_eq!((row.stamps_tier, row.stamps_limit), (2, None));
+        assert_eq!((row.models_tier, row.models_limit), (4, Some(5000)));
+        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
+        let wrong = browser.submit(&path, &edit, &[("name", "x"), ("stamps_tier", "1")]).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.text.contains("Tick at least one"));
+    }
+
     async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked() {
         let world = World::new().await;
         let (team, mut browser, scorer) = with_scorer(&world).await;
@@ -28,11 +63,7 @@ both_engines! {
         ];
         let shown = browser.submit("/app/new/api-key", "/app/api-keys", &fields).await;
         assert_eq!(shown.status, StatusCode::OK);
-        let start = shown.text.find("px_api_").unwrap();
-        let key: String = shown.text[start..]
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '-')
-            .collect();
+        let key = key_in(&shown.text);
         assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
         assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
         let row = &api_keys::list(&world.scoring, team.id).await.unwrap()[0];

@@ -35,6 +35,10 @@ both_engines! {
             "It gives its whole weight.",
             "Our issuer",
             "/assets/stamps/Discord.svg",
+            // The bar in words.
+            "aria-labelledby=\"meter-title meter-desc\"",
+            "<desc id=\"meter-desc\">16.026 of the 20 that are needed, from 1 Stamp.</desc>",
+            "<title>HolonymGovIdProvider: 16.026</title>",
         ] {
             assert!(text.contains(shown), "{shown}");
         }

@@ -109,7 +109,9 @@ both_engines! {
             "2 addresses",
             "1 (50 %)",
             "1 begin to pass and 0 no longer pass",
-            "<svg",
+            "aria-labelledby=\"chart-svg-title chart-svg-desc\"",
+            "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 with this draft; 1 begin to pass and 0 no longer pass.</desc>",
+            "<summary>Numbers behind the chart</summary>",
             "value=\"21\"",
             "stored now: 0.516",
         ] {

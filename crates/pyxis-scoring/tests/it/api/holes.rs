@@ -4,10 +4,11 @@
 use http::{Method, StatusCode};
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
+use pyxis_scoring::Config;
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer};
 use serde_json::{Value, json};
 
-use super::world::{START, World, both_engines, day, score_path, shown, wallet};
+use super::world::{START, World, both_engines, day, request, score_path, send, shown, wallet};
 use crate::changed;
 
 /// `s` of a signature as `n - s`, and the other parity: the same key verifies it.
@@ -57,6 +58,15 @@ both_engines! {
         assert_eq!(world.score(scorer, wallet(1)).await["score"], "0.10000");
     }
 
+    async fn the_credential_of_one_wallet_cannot_be_brought_for_another(world: &World) {
+        let own = world.credential(wallet(1), "A", "n:1", 9);
+        let stolen = own.replace(&wallet(1).to_string(), &wallet(2).to_string());
+        assert_ne!(stolen, own);
+        assert_eq!(world.bring(wallet(2), &[own.clone(), stolen]).await, ["subject_mismatch", "signature_mismatch"]);
+        assert_eq!(world.count("stamps").await, 0);
+        assert_eq!(world.bring(wallet(1), &[own]).await, ["accepted"]);
+    }
+
     async fn a_revoked_credential_stays_revoked_however_it_is_spelled(world: &World) {
         let scorer = world.scorer("1", &[("A", "1")]).await;
         let credential = world.verify(wallet(1), "A", "n:1", 9).await;
@@ -79,6 +89,28 @@ both_engines! {
         assert_eq!(world.bring(wallet(1), &[malleated(&credential)]).await, ["high_s"]);
         let record = world.score(scorer, wallet(1)).await;
         assert_eq!((&record["stamps"], &record["score"]), (&json!({}), &json!("0.00000")));
+    }
+
+    async fn a_revoked_credential_with_a_jws_stays_revoked_however_it_is_spelled(world: &World) {
+        let issuer = Ed25519Issuer::new(&SeededEntropy::new(3));
+        let row =
+            pyxis_store::issuers::IssuerRow { did: issuer.did(), name: "b".to_owned(), created_at: START };
+        pyxis_store::issuers::put(&world.state.store, world.workspace, &row).await.unwrap();
+        let claim = Claim {
+            address: wallet(1),
+            provider: "A",
+            nullifiers: &["n:1"],
+            issued_at: START,
+            expires_at: day(9),
+        };
+        let credential = issuer.issue(&claim);
+        assert_eq!(world.bring(wallet(1), std::slice::from_ref(&credential)).await, ["accepted"]);
+        let revocation = world.revoke(wallet(1), &credential).await;
+        assert_eq!((revocation.new, revocation.removed), (true, true));
+        let spelled = serde_json::to_string_pretty(&serde_json::from_str::<Value>(&credential).unwrap()).unwrap();
+        assert_ne!(spelled, credential);
+        assert_eq!(world.bring(wallet(1), &[credential, spelled]).await, ["revoked", "revoked"]);
+        assert_eq!(world.count("stamps").await, 0);
     }
 
     async fn a_credential_revoked_before_it_came_is_refused(world: &World) {
@@ -219,6 +251,23 @@ both_engines! {
                 || word.contains("missing")),
             "{refused:?}"
         );
+    }
+
+    async fn while_the_database_does_not_answer_nobody_gets_a_score(world: &World) {
+        // Nobody listens there.
+        let nowhere = "postgres://px@127.0.0.1:1/px".parse().unwrap();
+        let node = world.node_on(nowhere, Config::default());
+        let stamps = format!("/v2/stamps/{}", wallet(1));
+        for (method, path) in [
+            (Method::GET, score_path("1".parse().unwrap(), wallet(1))),
+            (Method::GET, stamps.clone()),
+            (Method::POST, stamps),
+            (Method::GET, "/v2/stamps/metadata".to_owned()),
+        ] {
+            let answer = send(&node.router, request(method, &path, &world.key, "[]".to_owned())).await;
+            assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {}", answer.text);
+            assert_eq!(answer.text, r#"{"detail":"The service is not available. Try again later."}"#);
+        }
     }
 
     async fn a_failure_of_ours_is_5xx_and_tells_nothing_of_the_inside(world: &World) {

@@ -151,7 +151,12 @@ impl World {
 
     /// Another process on the same database.
     pub(crate) fn node(&self, config: Config) -> Node {
-        let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
+        self.node_on(self.url.clone(), config)
+    }
+
+    /// Another process, which looks for its database elsewhere.
+    pub(crate) fn node_on(&self, url: DatabaseUrl, config: Config) -> Node {
+        let store = Store::open(&OpenOptions::new(url)).unwrap();
         let state = state(store, &self.keyring, &self.clock, config);
         let node = NodeId::new(START, &OsEntropy);
         state.note_in(Ledger::new(node, tempfile::tempfile().unwrap()).unwrap());
@@ -342,7 +347,7 @@ impl World {
 /// Another process.
 pub(crate) struct Node {
     pub(crate) state: State,
-    router: Router,
+    pub(crate) router: Router,
 }
 
 impl Node {

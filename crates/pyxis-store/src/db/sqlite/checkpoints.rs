@@ -25,6 +25,11 @@ const MANY: i32 = 32 * PAGES;
 /// Bytes of the log's file that stay for what is written next, once it begins anew.
 pub(crate) const KEPT: i32 = 4 * PAGES * 4096;
 
+/// Moves what no reader keeps in the log, without waiting for anybody.
+const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+/// Moves all of it and cuts the log.
+const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 /// How long the log may become.
 #[derive(Clone)]
 pub(crate) struct Length(Arc<AtomicI32>);
@@ -135,31 +140,26 @@ impl Checkpoints {
         told(outcome);
     }
 
-    /// Moves the rest, so that the log begins anew from its start.
-    fn finish(&mut self, writer: &Connection, readers: &Readers) {
-        match finish(writer, readers, &self.works) {
-            Ok(0) => {
-                self.pages.store(0, Ordering::Relaxed);
-                self.left = 0;
-            }
-            Ok(left) => self.left = left,
-            Err(error) => {
-                self.left = self.pages.load(Ordering::Relaxed);
-                told(Err(error));
-            }
+    /// Moves the rest, so that the log begins anew from its start; whether it does.
+    fn finish(&mut self, writer: &Connection, readers: &Readers) -> bool {
+        let done = finish(writer, readers, &self.works).unwrap_or_else(|error| {
+            told(Err(error));
+            false
+        });
+        if done {
+            self.pages.store(0, Ordering::Relaxed);
         }
+        self.left = self.pages.load(Ordering::Relaxed);
+        done
     }
 
-    /// Moves all of the log into the file and gives its space back, unless somebody else reads there.
+    /// Moves all of the log into the file and gives its space back. Beside another process that reads or moves it, that
+    /// is left to the other one.
     pub(crate) fn cut_log(&mut self, writer: &Connection, readers: &Readers) {
         if let Some(thread) = self.running.take() {
             self.join(thread);
         }
-        if !self.works.load(Ordering::Acquire) {
-            return;
-        }
-        self.finish(writer, readers);
-        if self.left == 0 {
+        if self.works.load(Ordering::Acquire) && self.finish(writer, readers) {
             told(cut(writer, &self.works));
         }
     }
@@ -207,23 +207,27 @@ impl Mover {
     }
 }
 
-/// Moves the rest; how many pages stay in the log because somebody still reads them there.
-fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<i32, StoreError> {
+/// Moves the rest; whether all of the log is in the file, and not still read or moved by somebody else.
+fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<bool, StoreError> {
     readers.let_go();
     let Log { pages, moved } = checkpoint(writer, PASSIVE, works)?;
     // Who came to read during this may read the log; who comes now reads the file.
     readers.let_go();
-    Ok(if moved < pages { pages } else { 0 })
+    Ok(pages >= 0 && moved == pages)
 }
 
-/// Pages of the log, and how many of them are in the file.
+/// Cuts a log that is in the file. Writers are kept out meanwhile, so readers are not waited for.
+fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
+    writer.busy_timeout(Duration::ZERO).map_err(failure)?;
+    let cut = checkpoint(writer, TRUNCATE, works);
+    writer.busy_timeout(BUSY_TIMEOUT).map_err(failure).and(cut.map(drop))
+}
+
+/// Pages of the log, and how many of them are in the file; -1 while somebody else moves them.
 struct Log {
     pages: i32,
     moved: i32,
 }
-
-/// Moves what no reader keeps in the log, without waiting for anybody.
-const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// One checkpoint. Where it may not have reached the disk, `works` becomes false.
 fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) -> Result<Log, StoreError> {
@@ -235,13 +239,6 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
             }
         })
         .map_err(failure)
-}
-
-/// Cuts a log that is in the file. Nobody can write meanwhile, so whoever still reads there is not waited for.
-fn cut(connection: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
-    connection.busy_timeout(Duration::ZERO).map_err(failure)?;
-    let cut = checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)", works);
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(failure).and(cut.map(drop))
 }
 
 /// What a failed sync left unwritten, a later one would not report, and SQLite would begin the log anew over what
@@ -282,8 +279,10 @@ mod tests {
         let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
         writer.execute_batch(write).unwrap();
         checkpoints.after_commit(&writer, &super::Readers::default());
+        checkpoints.cut_log(&writer, &super::Readers::default());
         checkpoints.close();
         assert!(!works.load(Ordering::Acquire));
+        assert!(log_pages(&path) > 0);
     }
 
     /// A log that nobody moves would be ten times as long in the end.
@@ -319,12 +318,36 @@ mod tests {
             longest = longest.max(log_pages(&path));
         }
         assert!((MANY..6 * MANY).contains(&longest), "{longest} pages");
-        store.has_written_much().await.unwrap();
-        assert_eq!(log_pages(&path), 0);
-        let found: Option<(i64,)> = store.optional(sql("SELECT count(*) FROM t")).await.unwrap();
-        assert_eq!(found, Some((200,)));
         store.close().await.unwrap();
         assert!(!path.with_extension("db-wal").exists());
+    }
+
+    #[tokio::test]
+    async fn once_much_was_written_the_log_is_cut_unless_somebody_reads_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("px.db");
+        let [import, server] =
+            [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
+        import.execute(sql("CREATE TABLE t (body BLOB)")).await.unwrap();
+        let write = async || import.execute(sql("INSERT INTO t VALUES (randomblob(60000))")).await.unwrap();
+        let rows = "SELECT count(*) FROM t";
+        let reader = connect(&path).unwrap();
+        let seen = || reader.query_row(rows, (), |row| row.get::<_, i64>(0)).unwrap();
+        write().await;
+        reader.execute_batch("BEGIN").unwrap();
+        assert_eq!(seen(), 1);
+        for _ in 0..2 {
+            import.has_written_much().await;
+            assert!(log_pages(&path) > 0);
+            write().await;
+        }
+        assert_eq!(seen(), 1);
+        reader.execute_batch("COMMIT").unwrap();
+        import.has_written_much().await;
+        assert_eq!(log_pages(&path), 0);
+        write().await;
+        assert_eq!(server.optional(sql(rows)).await.unwrap(), Some((4_i64,)));
+        assert_eq!(seen(), 4);
     }
 
     #[tokio::test]
