@@ -197,8 +197,11 @@ fn check(line: &[u8], trust: &Trust) -> Result<Verified, Rejection> {
 mod tests {
     use super::*;
 
-    /// The blocks of a file from where an import stands, each as its lines and where it ends.
-    fn blocks(text: &str, begun: Progress) -> Vec<(Vec<(u64, String)>, u64, u64)> {
+    /// Lines of a block with their numbers, and the line and the byte at which it ends.
+    type Seen = (Vec<(u64, String)>, u64, u64);
+
+    /// The blocks of a file from where an import stands.
+    fn blocks(text: &str, begun: Progress) -> Vec<Seen> {
         let (send, receive) = std_mpsc::sync_channel(100);
         let rest = &text.as_bytes()[usize::try_from(begun.bytes).unwrap()..];
         read_blocks(rest, begun, &send).unwrap();
