@@ -5,16 +5,16 @@
 # Loopback only.
 #
 #   bench/scores.sh                          SQLite
-#   ci/postgres.sh bench/scores.sh           SQLite and PostgreSQL
+#   PX_POSTGRES_BUFFERS=2GB ci/postgres.sh bench/scores.sh   SQLite and PostgreSQL, which has all scores in memory
 #
 #   PX_BENCH_ADDRESSES=1000000   scored addresses, five Stamps each
 #   PX_BENCH_ROUNDS=5            interleaved rounds at full load
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then, in as many rounds, latency at half of that load, beside a SELECT at the same rate; and, of Pyxis, how much more
-# a request costs than with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30
-# Stamps.
+# Then, in as many rounds, latency at half of that load, beside a SELECT and answers from memory at the same rate (a
+# machine that is now and then taken away keeps those waiting, too); and, of Pyxis, how much more a request costs than
+# with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30 Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.
 set -euo pipefail
@@ -117,11 +117,11 @@ print_full() {
     done
 }
 
-# half_load NAME LIKE: at half of the rate that LIKE reached, a line `requests failures p50 p99 max lateness`,
-# tab-separated.
+# half_load NAME: at half of the rate that Pyxis reached on the same engine, a line
+# `requests failures p50 p99 max lateness`, tab-separated.
 half_load() {
     local rate
-    rate=$(half_of "$2")
+    rate=$(half_of "pyxis-${1#*-}")
     warm "$1"
     "$tools/load" --url "${url[$1]}/v2/stamps/1/score/address" --method GET --rate "$rate" \
         --count $((rate * (seconds + 1))) --warm-up "$rate" --connections "$connections" \
@@ -137,21 +137,13 @@ at_half() {
     cut -f"$2" "$work/half.$1" | median
 }
 
-# like NAME: the server whose rate is halved.
-like() {
-    case $1 in
-        few-*) echo "pyxis-${1#few-}" ;;
-        select-*) echo "pyxis-${1#select-}" ;;
-        *) echo "$1" ;;
-    esac
-}
-
 print_half() {
     local name
-    for name in "${servers[@]}"; do
-        if [[ ! -f $work/half.$name ]]; then continue; fi
-        printf '%-16s %d requests/s: p50 %.0f us, p99 %.0f us (generator late by %.0f us), %d failures\n' "$name" \
-            "$(half_of "$(like "$name")")" "$(at_half "$name" 3)" "$(at_half "$name" 4)" "$(at_half "$name" 6)" \
+    for name in "${halved[@]}"; do
+        printf '%-16s %d requests/s: p50 %.0f us, p99 %.0f us (%.0f to %.0f; generator late by %.0f us), %d failures\n' \
+            "$name" "$(half_of "pyxis-${name#*-}")" "$(at_half "$name" 3)" "$(at_half "$name" 4)" \
+            "$(cut -f4 "$work/half.$name" | sort -n | head -n 1)" \
+            "$(cut -f4 "$work/half.$name" | sort -n | tail -n 1)" "$(at_half "$name" 6)" \
             "$(awk '{ f += $2 } END { print f }' "$work/half.$name")"
     done
 }
@@ -228,10 +220,15 @@ for round in $(seq "$rounds"); do
 done
 print_full
 echo
+halved=()
+for engine in sqlite postgres; do
+    if [[ -z ${url[pyxis-$engine]:-} ]]; then continue; fi
+    url[memory-$engine]=${url[memory]}
+    known[memory-$engine]=$addresses
+    halved+=("memory-$engine" "select-$engine" "pyxis-$engine" "few-$engine")
+done
 for round in $(seq "$rounds"); do
-    for name in "${servers[@]}"; do
-        if [[ $name == *-sqlite || $name == *-postgres ]]; then half_load "$name" "$(like "$name")"; fi
-    done
+    for name in "${halved[@]}"; do half_load "$name"; done
 done
 print_half
 for engine in sqlite postgres; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ci/postgres.sh COMMAND...: runs COMMAND with PX_TEST_POSTGRES naming a fresh PostgreSQL server on
 # loopback, in a temporary directory, and stops the server afterwards. PX_POSTGRES_BIN names the directory
-# of another version's initdb and postgres.
+# of another version's initdb and postgres, PX_POSTGRES_BUFFERS the memory for its cache (shared_buffers).
 set -euo pipefail
 
 if (($# == 0)); then
@@ -54,7 +54,8 @@ cd "$directory" # the server's user may not enter the caller's directory
 
 # Nothing here outlives the run, so nothing needs to reach the disk.
 settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300
-    -c fsync=off -c synchronous_commit=off -c full_page_writes=off)
+    -c fsync=off -c synchronous_commit=off -c full_page_writes=off
+    -c shared_buffers="${PX_POSTGRES_BUFFERS:-128MB}")
 
 # start PORT: whether the server runs there. A taken port ends the server at once.
 start() {

@@ -62,7 +62,10 @@ async function withAnswers(answers, body) {
   const arrivals = [];
   const fake = createServer((request, response) => {
     const answer = answers[Math.min(arrivals.length, answers.length - 1)];
-    arrivals.push({ at: performance.now(), url: request.url, key: request.headers["x-api-key"] });
+    const arrival = { at: performance.now(), url: request.url, key: request.headers["x-api-key"] };
+    arrivals.push(arrival);
+    // Answered, or given up by the client.
+    response.once("close", () => (arrival.ended = performance.now()));
     if (!answer) return;
     if (typeof answer === "function") return answer(response);
     const [status, headers, value] = answer;
@@ -107,9 +110,17 @@ suite("Example clients", { concurrency: true }, () => {
           }
           // Each pause is at least twice as long as the one before had to be.
           for (let index = 1; index < arrivals.length; index++) {
-            const pause = arrivals[index].at - arrivals[index - 1].at;
+            const pause = arrivals[index].at - arrivals[index - 1].ended;
             assert.ok(pause >= 490 * 2 ** (index - 1), `pause ${index}: ${Math.round(pause)} ms`);
           }
+        });
+      });
+
+      test("waits a minute for an answer unless it is told otherwise", async () => {
+        await withAnswers([null, [200, {}, RECORD]], async (PYXIS_URL, arrivals) => {
+          assert.deepEqual(await ask(client, { PYXIS_URL }), { ok: true, text: "35.76600 passes" });
+          const waited = (arrivals[0].ended - arrivals[0].at) / 1000;
+          assert.ok(waited > 55 && waited < 120, `${waited} s`);
         });
       });
 

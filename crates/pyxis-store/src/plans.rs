@@ -1,4 +1,4 @@
-//! What a request waits for reads through indexes: SQLite says how it would run each statement.
+//! What a request waits for reads through indexes: both engines say how they would run each statement.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -12,24 +12,36 @@ use pyxis_core::stamp::Nullifier;
 use crate::db::{FromRow, Query, Rows};
 use crate::stamps::Cursor;
 use crate::{
-    DatabaseUrl, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers, proof_log,
-    proofs, revocations, score_history, scorers, scores, stamps, usage,
+    DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers,
+    proof_log, proofs, revocations, score_history, scorers, scores, stamps, usage,
 };
 
-/// Notes statements and runs none.
-#[derive(Default)]
-struct Recorder(Mutex<Vec<String>>);
+mod postgres;
+
+/// Notes the statements for an engine and runs none.
+struct Recorder {
+    engine: Engine,
+    noted: Mutex<Vec<String>>,
+}
 
 impl Recorder {
+    fn of(engine: Engine) -> Self {
+        Self { engine, noted: Mutex::default() }
+    }
+
     fn note<T>(&self, text: &str) -> Result<T, StoreError> {
-        self.0.lock().unwrap().push(text.to_owned());
+        self.noted.lock().unwrap().push(text.to_owned());
         Err(StoreError::Aborted)
+    }
+
+    fn into_noted(self) -> Vec<String> {
+        self.noted.into_inner().unwrap()
     }
 }
 
 impl Executor for &Recorder {
-    fn engine(&self) -> crate::Engine {
-        crate::Engine::Sqlite
+    fn engine(&self) -> Engine {
+        self.engine
     }
 
     async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
@@ -54,8 +66,8 @@ impl Executor for &Recorder {
 }
 
 /// The statements behind what requests, ingest and scoring ask.
-async fn statements() -> Vec<String> {
-    let recorder = Recorder::default();
+async fn statements(engine: Engine) -> Vec<String> {
+    let recorder = Recorder::of(engine);
     let (at, address, digest) = (UnixMillis(0), EvmAddress([0; 20]), [0; 32]);
     let ws = WorkspaceId::new(at, &SeededEntropy::new(1));
     let key = ApiKeyId::new(&SeededEntropy::new(2));
@@ -63,7 +75,9 @@ async fn statements() -> Vec<String> {
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(), "b".parse().unwrap()];
     let r = &recorder;
     let _ = r.optional::<(i64,)>(scores::lookup_query("hash", scorer, address)).await;
-    let _ = r.optional::<(i64,)>(scores::in_place_query(scorer, address)).await;
+    if engine == Engine::Sqlite {
+        let _ = r.optional::<(i64,)>(scores::in_place_query(scorer, address)).await;
+    }
     let _ = r.optional::<(i64,)>(scores::stored_query(scorer, address)).await;
     let _ = api_keys::find(r, "hash").await;
     let _ = api_keys::find_by_id(r, ws, key).await;
@@ -104,7 +118,7 @@ async fn statements() -> Vec<String> {
     let _ = proofs::open_of_subject(r, &network, kind, subject, action_id).await;
     let _ = proofs::open_of_nullifier(r, kind, action_id, nullifier).await;
     let _ = proof_log::find_statement(r, &digest).await;
-    recorder.0.into_inner().unwrap()
+    recorder.into_noted()
 }
 
 /// A database as the program makes it, and the directory that it goes with.
@@ -120,7 +134,7 @@ async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
 #[tokio::test]
 async fn no_statement_that_a_request_waits_for_scans_a_table() {
     let (_directory, connection) = migrated().await;
-    let statements = statements().await;
+    let statements = statements(Engine::Sqlite).await;
     assert_eq!(statements.len(), 38);
     for text in statements {
         let steps = plan(&connection, &text);
@@ -138,7 +152,8 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
 #[tokio::test]
 async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_workspace() {
     let (_directory, connection) = migrated().await;
-    let texts = statements().await.into_iter().filter(|text| text.contains("FROM stamps WHERE"));
+    let texts =
+        statements(Engine::Sqlite).await.into_iter().filter(|text| text.contains("FROM stamps WHERE"));
     let texts: Vec<String> = texts.filter(|text| text.contains("digest = ")).collect();
     assert_eq!(texts.len(), 1, "{texts:#?}");
     let steps = plan(&connection, &texts[0]);
@@ -148,13 +163,13 @@ async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_worksp
 #[tokio::test]
 async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
     let (_directory, connection) = migrated().await;
-    let recorder = Recorder::default();
+    let recorder = Recorder::of(Engine::Sqlite);
     let (r, ws) = (&recorder, WorkspaceId::new(UnixMillis(0), &SeededEntropy::new(1)));
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(); 20_000];
     let _ = claims::of(r, ws, "1".parse().unwrap(), &nullifiers).await;
     let _ = stamps::others_with_nullifiers(r, ws, EvmAddress([0; 20]), &nullifiers).await;
     let _ = holders::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
-    for text in recorder.0.into_inner().unwrap() {
+    for text in recorder.into_noted() {
         let steps = plan(&connection, &text);
         let scans: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
         assert_eq!(scans.len(), 1, "{text}\n{steps:#?}");
@@ -165,7 +180,7 @@ async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
 #[tokio::test]
 async fn a_request_for_a_score_is_three_index_reads() {
     let (_directory, connection) = migrated().await;
-    let first = statements().await.swap_remove(0);
+    let first = statements(Engine::Sqlite).await.swap_remove(0);
     let steps = plan(&connection, &first);
     assert_eq!(steps.len(), 3, "{steps:#?}");
     for (step, (table, by)) in
@@ -178,7 +193,7 @@ async fn a_request_for_a_score_is_three_index_reads() {
 #[tokio::test]
 async fn a_score_whose_scorer_is_known_is_read_from_its_place_alone() {
     let (_directory, connection) = migrated().await;
-    let second = statements().await.swap_remove(1);
+    let second = statements(Engine::Sqlite).await.swap_remove(1);
     let steps = plan(&connection, &second);
     assert_eq!(steps, ["SEARCH scores USING INTEGER PRIMARY KEY (rowid=?)"]);
 }

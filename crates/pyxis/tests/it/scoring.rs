@@ -7,6 +7,7 @@ mod earlier;
 mod front;
 mod indexers;
 mod limits;
+mod minute;
 mod models;
 mod own_models;
 mod quickstart;

@@ -105,6 +105,21 @@ both_engines! {
         }
     }
 
+    async fn a_key_of_another_account_sees_nothing_of_ours(world: &World) {
+        let scorer = prepared(world).await;
+        let (_, theirs, _) = world.neighbour().await;
+        let score = format!("/registry/score/{scorer}/{}", wallet(1));
+        world.get_as(&theirs, &score).await.refuses(404, "No scorer matches the given criteria.");
+        let body = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
+        world
+            .ask(Method::POST, "/registry/submit-passport", &theirs, body)
+            .await
+            .refuses(404, "No scorer matches the given criteria.");
+        let stamps = world.get_as(&theirs, &format!("/registry/stamps/{}", wallet(1))).await;
+        assert_eq!((stamps.status, &stamps.json()["items"]), (StatusCode::OK, &json!([])));
+        assert_eq!(world.get(&score).await.json()["status"], "DONE");
+    }
+
     async fn both_versions_count_against_one_limit(world: &World) {
         let scorer = world.scorer("20", &[]).await;
         let key = world.add_key(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(9))).await;

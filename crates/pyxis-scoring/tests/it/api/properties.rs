@@ -139,4 +139,29 @@ both_engines! {
             assert_eq!(records[0], records[1]);
         });
     }
+
+    async fn whose_stamps_came_first_never_matters_before_somebody_is_scored(world: &World) {
+        let scorer = scorer(world).await;
+        let both_ways = prop::array::uniform3(wallets_stamps()).prop_flat_map(|wallets| {
+            let each = |(whose, stamps): (usize, Vec<Wanted>)| stamps.into_iter().map(move |one| (whose, one));
+            let arrivals: Vec<(usize, Wanted)> = wallets.into_iter().enumerate().flat_map(each).collect();
+            (Just(arrivals.clone()), Just(arrivals).prop_shuffle())
+        });
+        check(&both_ways, async |(one_way, other_way)| {
+            let mut records = Vec::new();
+            for arrivals in [one_way, other_way] {
+                let (case, numbers) = (fresh(), [fresh(), fresh(), fresh()]);
+                for (whose, one) in &arrivals {
+                    let number = numbers[*whose];
+                    world.bring(wallet(number), &[one.credential(world, case, number)]).await;
+                }
+                for number in numbers {
+                    let mut record = world.score(scorer, wallet(number)).await;
+                    record["address"] = Value::Null;
+                    records.push(record);
+                }
+            }
+            assert_eq!(records[..3], records[3..]);
+        });
+    }
 }

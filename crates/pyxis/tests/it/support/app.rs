@@ -231,6 +231,11 @@ impl App {
         self.setup.postgres.is_some()
     }
 
+    /// The database of an installation that is on PostgreSQL.
+    pub(crate) fn postgres(&self) -> &crate::postgres::Database {
+        self.setup.postgres.as_ref().expect("an installation on PostgreSQL")
+    }
+
     /// The directory that the commands run in.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
