@@ -53,6 +53,12 @@ bootstrap() {
     [[ -n ${key[$1]} ]] || fail "bootstrap gave no api_key"
 }
 
+# fill_postgres URL SEED...: after so many new rows the server would clean up while it is measured.
+fill_postgres() {
+    python3 "$bench/scores_seed.py" "${@:2}" | psql -q "$1" >/dev/null
+    psql -q -c 'VACUUM ANALYZE' -c CHECKPOINT "$1"
+}
+
 # Every server must answer the record that is in memory; one of them has but one.
 check() {
     local name path got wanted
@@ -200,11 +206,11 @@ if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
     require psql
     echo "filling PostgreSQL" >&2
     PX_DATABASE_URL=$PX_TEST_POSTGRES bootstrap pyxis-postgres "$work/postgres"
-    python3 "$bench/scores_seed.py" "$addresses" sql "$newcomers" | psql -q "$PX_TEST_POSTGRES" >/dev/null
+    fill_postgres "$PX_TEST_POSTGRES" "$addresses" sql "$newcomers"
     psql -q -c 'CREATE DATABASE few' "$PX_TEST_POSTGRES"
     few_url=${PX_TEST_POSTGRES%/*}/few
     PX_DATABASE_URL=$few_url bootstrap few-postgres "$work/few-postgres"
-    python3 "$bench/scores_seed.py" "$few" sql | psql -q "$few_url" >/dev/null
+    fill_postgres "$few_url" "$few" sql
     store+=([pyxis-postgres]=$PX_TEST_POSTGRES [select-postgres]=$PX_TEST_POSTGRES [few-postgres]=$few_url)
     start select-postgres "$tools/scores-bare" 127.0.0.1:0 "$PX_TEST_POSTGRES"
     server select-postgres "http://$address" "$pid"
