@@ -127,10 +127,11 @@ fn is_origin_policy(key: &str) -> bool {
     ) || key.starts_with("access-control-")
 }
 
-/// A web server in front of the proxy would obey these and, for example, send a local file.
+/// A web server in front of the proxy would obey these and, for example, send a local file. `X-Accel-Buffering` does
+/// no more than let a stream through at once, which agents want of the server in front, too.
 fn is_server_command(key: &str) -> bool {
     matches!(key, "x-lighttpd-send-file" | "x-reproxy-url" | "x-sendfile" | "x-sendfile2")
-        || key.starts_with("x-accel-")
+        || (key.starts_with("x-accel-") && key != "x-accel-buffering")
 }
 
 fn is_secret_word(word: &str) -> bool {

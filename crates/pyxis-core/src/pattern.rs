@@ -4,6 +4,7 @@
 //! host exactly. A prefix ends at a segment boundary and `*` is exactly one whole, non-empty segment.
 
 mod index;
+mod lenient;
 mod reading;
 
 use crate::target::{Host, Target, TargetError};
@@ -11,7 +12,7 @@ use crate::target::{Host, Target, TargetError};
 pub(crate) use index::PatternIndex;
 #[cfg(test)]
 pub(crate) use reading::TooManyReadings;
-pub(crate) use reading::{is_unambiguous, readings};
+pub(crate) use reading::{is_garbled, is_unambiguous, readings};
 
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 2048;
@@ -185,8 +186,7 @@ fn refuse_foreign_path(path: &str) -> Result<(), PatternError> {
     if path.split('/').any(|segment| segment.contains('*') && segment != "*") {
         return Err(PatternError::PartialStar);
     }
-    let has_dots = |form: &[u8]| form.split(|&b| matches!(b, b'/' | b'\\')).any(reading::is_dot_segment);
-    if has_dots(path.as_bytes()) || reading::decoded_forms(path.as_bytes()).any(|form| has_dots(&form)) {
+    if reading::has_dot_segments(path.as_bytes()) {
         return Err(PatternError::DotSegment);
     }
     Ok(())
@@ -248,6 +248,11 @@ mod tests {
             ("/v1/%252e/x", PatternError::DotSegment),
             ("/v1/a%2F..%2Fb", PatternError::DotSegment),
             ("/v1/a%5C..%5Cb", PatternError::DotSegment),
+            ("/v1/%c0%ae%c0%ae/x", PatternError::DotSegment),
+            ("/v1/..%c0%afx", PatternError::DotSegment),
+            ("/v1/%25u002e%25u002e/x", PatternError::DotSegment),
+            ("/v1/．．/x", PatternError::DotSegment),
+            ("/v1/..%e2%88%95x", PatternError::DotSegment),
             ("/v1/%zz", PatternError::Escape),
             ("/v1/100%", PatternError::Escape),
             ("api..example.com/x", PatternError::Host),

@@ -1,5 +1,6 @@
 //! Whatever pattern and target: what a pattern would let pass as an auto pattern it also protects as a
-//! require or deny pattern, however the path is spelled.
+//! require or deny pattern, however the path is spelled; and no path that is not UTF-8 once decoded is ever
+//! under an auto pattern.
 
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::pattern;
@@ -17,11 +18,57 @@ fn respelled(target: &Target) -> Option<Target> {
     Target::parse(&format!("{}/{path}", target.origin())).ok()
 }
 
+/// The text with its escapes decoded once.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let escape = tail.get(..2).and_then(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+        match escape.filter(|_| byte == b'%').and_then(|value| u8::try_from(value).ok()) {
+            Some(value) => {
+                out.push(value);
+                rest = &tail[2..];
+            }
+            None => {
+                out.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    out
+}
+
+/// True for a path that is no text, or has NUL, after up to three decodings.
+fn is_garbled(path: &str) -> bool {
+    let forms = std::iter::successors(Some(path.as_bytes().to_vec()), |form| Some(decoded(form)));
+    forms.take(4).any(|form| form.contains(&0) || std::str::from_utf8(&form).is_err())
+}
+
+/// What careless decoders take for a dot, and for a slash.
+const DOTS: &[&str] = &["%C0%AE", "%E0%80%AE", "%F0%80%80%AE", "%25u002E", "%EF%BC%8E", "%25C0%25AE"];
+const SLASHES: &[&str] = &["%C0%AF", "%E0%80%AF", "%F0%80%80%AF", "%25u2215", "%EF%BC%8F", "%5C", "%C1%9C"];
+
+/// No careless spelling leads from below an auto pattern to what stands beside it.
+fn stays_inside(pattern: &str, path: &str) {
+    if path.contains(['?', '#']) {
+        return;
+    }
+    let auto = Policy { auto_approve_urls: vec!["/public".to_owned()], ..Policy::default() };
+    let (dot, slash) = (DOTS[path.len() % DOTS.len()], SLASHES[(path.len() + pattern.len()) % SLASHES.len()]);
+    let up = [dot, dot, slash].concat().repeat(path.split('/').count() + 1);
+    let url = format!("https://a.example/public/{path}{slash}{up}private");
+    if let Ok(target) = Target::parse(&url) {
+        assert_ne!(rule(&auto, &target), Rule::AutoUrl, "{url}");
+    }
+}
+
 /// One input.
 pub(crate) fn run(input: (&str, &str)) {
     let (pattern, path) = input;
     // The scheme and host are given: a fuzzer left to find them hardly ever gets as far as a path.
     let Ok(target) = Target::parse(&format!("https://a.example/{path}")) else { return };
+    stays_inside(pattern, path);
     let pattern = &format!("/{pattern}");
     if pattern::check(pattern).is_err() {
         return;
@@ -30,7 +77,13 @@ pub(crate) fn run(input: (&str, &str)) {
     let auto = Policy { auto_approve_urls: list(), ..Policy::default() };
     let require = Policy { require_approval_urls: list(), ..Policy::default() };
     let deny = Policy { deny_urls: list(), ..Policy::default() };
-    assert_eq!(rule(&require, &target) == Rule::RequireUrl, rule(&deny, &target) == Rule::Deny);
+    let denied = rule(&deny, &target);
+    let held = denied == Rule::Deny || denied == Rule::RequireUrl;
+    assert_eq!(rule(&require, &target) == Rule::RequireUrl, held);
+    if is_garbled(target.path()) {
+        assert_ne!(rule(&auto, &target), Rule::AutoUrl);
+        assert_eq!(rule(&require, &target), Rule::RequireUrl);
+    }
     if rule(&auto, &target) == Rule::AutoUrl {
         assert_eq!(rule(&require, &target), Rule::RequireUrl);
         if let Some(other) = respelled(&target) {

@@ -96,6 +96,8 @@ fn an_upstream_cannot_speak_for_the_proxy_or_its_origin() {
         "transfer-encoding",
         "upgrade",
         "x-accel-redirect",
+        "x-accel-limit-rate",
+        "x-accel-buffering-",
         "x-px-anything",
         "x-sendfile",
     ] {
@@ -118,6 +120,7 @@ fn an_answer_keeps_what_the_agent_needs() {
         "server",
         "set-cookie",
         "vary",
+        "x-accel-buffering",
         "www-authenticate",
         "x-ratelimit-remaining",
         "x-request-id",

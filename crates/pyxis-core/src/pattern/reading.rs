@@ -1,9 +1,11 @@
 //! Every plausible reading of a path.
 //!
 //! An upstream may read a path otherwise than it was written: decode it again, drop `;params`, merge
-//! slashes, take a backslash for a slash, resolve dot segments that appear only after decoding.
-//! Patterns that protect (require, deny) are tried on all of these readings, so that no spelling of
-//! `/admin` slips past a pattern `/admin`.
+//! slashes, take a backslash for a slash, resolve dot segments that appear only after decoding, decode
+//! carelessly ([`lenient`]). Patterns that protect (require, deny) are tried on all of these readings, so
+//! that no spelling of `/admin` slips past a pattern `/admin`.
+
+use super::lenient;
 
 /// How often an upstream and the servers in front of it may decode a path.
 pub(super) const MAX_DECODINGS: usize = 3;
@@ -33,7 +35,7 @@ pub(crate) fn readings(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyReadings> {
     for decodings in 0..=MAX_DECODINGS {
         let mut next = level;
         while next < found.0.len() {
-            for step in [backslashes_as_slashes, without_params, collapsed, dots_resolved] {
+            for step in STEPS {
                 found.add(step(&found.0[next]))?;
             }
             next += 1;
@@ -46,6 +48,29 @@ pub(crate) fn readings(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyReadings> {
         level = next;
     }
     Ok(found.0)
+}
+
+/// One way to read a path otherwise; `None` where it changes nothing.
+type Step = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// What a host may do to a path between decodings, in any order.
+const STEPS: [Step; 10] = [
+    backslashes_as_slashes,
+    without_params,
+    collapsed,
+    dots_resolved,
+    lenient::shortest,
+    lenient::unicode_escapes,
+    lenient::look_alikes,
+    lenient::without_invalid,
+    lenient::without_controls,
+    lenient::cut_at_nul,
+];
+
+/// True where one of the readings is nothing that a careful server decodes: overlong or otherwise invalid UTF-8, or
+/// with NUL. What a careless one makes of it is a guess.
+pub(crate) fn is_garbled(readings: &[Vec<u8>]) -> bool {
+    readings.iter().any(|reading| lenient::is_garbled(reading))
 }
 
 struct Found(Vec<Vec<u8>>);
@@ -82,9 +107,22 @@ pub(crate) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     (out.len() != text.len()).then_some(out)
 }
 
-/// The forms of a text after one, two and three decodings, as far as they differ.
-pub(crate) fn decoded_forms(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    std::iter::successors(decoded(text), |form| decoded(form)).take(MAX_DECODINGS)
+/// True for a path with a dot segment in whatever form a host may decode, as it is written or after decodings.
+pub(super) fn has_dot_segments(path: &[u8]) -> bool {
+    let dotted = |form: &[u8]| form.split(|&b| matches!(b, b'/' | b'\\')).any(is_dot_segment);
+    let mut forms = vec![path.to_vec()];
+    for round in 0..=MAX_DECODINGS {
+        for step in [lenient::shortest, lenient::unicode_escapes, lenient::look_alikes] {
+            forms.extend(forms.iter().filter_map(|form| step(form)).collect::<Vec<_>>());
+        }
+        if forms.iter().any(|form| dotted(form)) {
+            return true;
+        }
+        if round < MAX_DECODINGS {
+            forms = forms.iter().filter_map(|form| decoded(form)).collect();
+        }
+    }
+    false
 }
 
 fn hex(digit: u8) -> Option<u8> {

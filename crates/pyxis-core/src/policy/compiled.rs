@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::method::MethodSet;
 use super::{Decision, Method, Policy, Rule, Verdict};
-use crate::pattern::{Pattern, PatternIndex, is_unambiguous, readings};
+use crate::pattern::{Pattern, PatternIndex, is_garbled, is_unambiguous, readings};
 use crate::target::Target;
 
 /// A policy whose methods are sets and whose patterns are indexed. Immutable; share it.
@@ -60,22 +60,26 @@ impl CompiledPolicy {
         }
     }
 
-    /// `deny_urls`, then rule 1, each on every plausible reading of the path.
+    /// `deny_urls`, then rule 1, each on every plausible reading of the path. Where a list protects anything on the
+    /// host, a garbled path needs approval even if no reading matches: what the host makes of it is a guess.
     fn protected(&self, target: &Target, path: &Path<'_>) -> Option<Decision<'_>> {
         let deny = (&self.deny, Decision::new(Verdict::Deny, Rule::Deny));
         let require = (&self.require, Decision::new(Verdict::RequireApproval, Rule::RequireUrl));
-        [deny, require].into_iter().find_map(|(list, decision)| {
+        let mut protects = false;
+        let found = [deny, require].into_iter().find_map(|(list, decision)| {
             let here = list.index.on(target.host(), target.port());
             if here.is_empty() {
                 return None;
             }
+            protects = true;
             match path.readings() {
                 PathReadings::One => here.find(path.text),
                 PathReadings::Several(paths) => paths.iter().filter_map(|path| here.find(path)).min(),
                 PathReadings::TooMany => return Some(decision),
             }
             .map(|position| Decision { pattern: list.text(position), ..decision })
-        })
+        });
+        found.or_else(|| (protects && path.is_garbled()).then_some(require.1))
     }
 }
 
@@ -104,6 +108,10 @@ impl<'a> Path<'a> {
             }
             readings(self.text).map_or(PathReadings::TooMany, PathReadings::Several)
         })
+    }
+
+    fn is_garbled(&self) -> bool {
+        matches!(self.readings(), PathReadings::Several(paths) if is_garbled(paths))
     }
 }
 
@@ -160,14 +168,14 @@ impl PermitList {
     }
 
     /// The pattern that the path itself matches. However else the host may read the path, it must find one there,
-    /// too: no request leaves what may pass by way of `..;` or an escaped slash.
+    /// too: no request leaves what may pass by way of `..;` or an escaped slash. A garbled path never passes.
     fn permits(&self, target: &Target, path: &Path<'_>) -> Option<&str> {
         let position = self.exact.index.on(target.host(), target.port()).find(path.text)?;
         let stays = match path.readings() {
             PathReadings::One => true,
             PathReadings::Several(paths) => {
                 let area = self.area.on(target.host(), target.port());
-                paths.iter().all(|path| area.find(path).is_some())
+                !path.is_garbled() && paths.iter().all(|path| area.find(path).is_some())
             }
             PathReadings::TooMany => false,
         };

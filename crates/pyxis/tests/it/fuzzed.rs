@@ -9,7 +9,8 @@ mod target_path;
 /// Pieces of a path that readers disagree about.
 const PATH: &[&str] = &[
     "/", "//", ".", "..", "a", "A", "*", "%2e", "%2F", "%252e", "%25", "%", "%zz", "%00", ";p=1", "\\", "é",
-    "%C3%A9", "+", " ", "?q=/../", "#f", "~", "%7E", ":", "@",
+    "%C3%A9", "%C0%AF", "%c0%ae", "%FF", "%25u002e", "．", "%5C", "+", " ", "?q=/../", "#f", "~", "%7E", ":",
+    "@",
 ];
 /// Beginnings of a target.
 const ORIGINS: &[&str] = &[

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pattern::readings;
+use crate::pattern::{is_garbled, readings};
 
 /// The specification, word for word and without any index. Its patterns have no escapes.
 fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
@@ -25,6 +25,11 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     if let Some(pattern) = protects(&policy.require_approval_urls) {
         return (Verdict::RequireApproval, Rule::RequireUrl, Some(pattern));
     }
+    let garbled = is_garbled(&readings(target.path().as_bytes()).expect("few readings"));
+    let mut protecting = policy.deny_urls.iter().chain(&policy.require_approval_urls);
+    if garbled && protecting.any(|pattern| is_on_host(pattern, &target)) {
+        return (Verdict::RequireApproval, Rule::RequireUrl, None);
+    }
     let auto =
         policy.auto_approve_urls.iter().find(|pattern| matches(pattern, false, &target, target.path()));
     if let Some(pattern) = auto.filter(|_| stays(policy, &target)) {
@@ -41,17 +46,22 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
 /// Whether the host finds what may pass, however it reads the path.
 fn stays(policy: &Policy, target: &Target) -> bool {
     let paths = readings(target.path().as_bytes()).expect("few readings");
-    paths.iter().all(|path| {
-        let path = String::from_utf8_lossy(path);
-        policy.auto_approve_urls.iter().any(|pattern| matches(pattern, true, target, &path))
-    })
+    !is_garbled(&paths)
+        && paths.iter().all(|path| {
+            let path = String::from_utf8_lossy(path);
+            policy.auto_approve_urls.iter().any(|pattern| matches(pattern, true, target, &path))
+        })
+}
+
+fn is_on_host(pattern: &str, target: &Target) -> bool {
+    let authority = &pattern[..pattern.find('/').unwrap_or(pattern.len())];
+    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+    let host_fits = host.is_empty() || host.eq_ignore_ascii_case(&target.host().to_string());
+    host_fits && (port.is_empty() || port == target.port().to_string())
 }
 
 fn matches(pattern: &str, protecting: bool, target: &Target, path: &str) -> bool {
-    let (authority, pattern_path) = pattern.split_at(pattern.find('/').unwrap_or(pattern.len()));
-    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
-    let host_fits = host.is_empty() || host.eq_ignore_ascii_case(&target.host().to_string());
-    let port_fits = port.is_empty() || port == target.port().to_string();
+    let pattern_path = &pattern[pattern.find('/').unwrap_or(pattern.len())..];
     let mut wanted: Vec<&str> = pattern_path.split('/').skip(1).collect();
     let given: Vec<&str> = path.split('/').skip(1).collect();
     let mut least = wanted.len();
@@ -65,7 +75,7 @@ fn matches(pattern: &str, protecting: bool, target: &Target, path: &str) -> bool
         "*" => !given.is_empty(),
         literal => literal == *given,
     };
-    host_fits && port_fits && given.len() >= least && wanted.iter().zip(&given).all(segment_fits)
+    is_on_host(pattern, target) && given.len() >= least && wanted.iter().zip(&given).all(segment_fits)
 }
 
 fn authority() -> impl Strategy<Value = &'static str> {
@@ -105,6 +115,9 @@ fn url() -> impl Strategy<Value = String> {
         "a%5C",
         ".",
         "%252e%252e",
+        "%C0%AE.",
+        "b%FF",
+        "a%00b",
         "ab",
     ]);
     (host, prop::collection::vec(segment, 0..5))

@@ -133,6 +133,94 @@ fn an_auto_pattern_lets_nothing_pass_that_the_host_may_find_elsewhere() {
     }
 }
 
+/// Spellings of `/private` behind `/public/` that careless hosts find there.
+const CARELESS: &[&str] = &[
+    // Overlong UTF-8: dots, slashes and backslashes in two to six bytes.
+    "/public/..%c0%afprivate",
+    "/public/%c0%ae%c0%ae/private",
+    "/public/%c0%ae%c0%ae%c0%afprivate",
+    "/public/..%c0%2fprivate",
+    "/public/..%c1%9cprivate",
+    "/public/..%c1%1cprivate",
+    "/public/..%e0%80%afprivate",
+    "/public/%e0%80%ae%e0%80%ae/private",
+    "/public/..%f0%80%80%afprivate",
+    "/public/%f0%80%80%ae./private",
+    "/public/..%f8%80%80%80%afprivate",
+    "/public/..%fc%80%80%80%80%afprivate",
+    // The same, escaped twice and three times, and an escape sign in two bytes.
+    "/public/..%25c0%25afprivate",
+    "/public/%25c0%25ae%25c0%25ae/private",
+    "/public/..%2525c0%2525afprivate",
+    "/public/%c0%a52e%c0%a52e/private",
+    // Escapes of IIS, which are no escapes at the first level.
+    "/public/%25u002e%25u002e/private",
+    "/public/..%25u002fprivate",
+    "/public/..%25u2215private",
+    "/public/%25uff0e%25uff0e/private",
+    // Look-alikes.
+    "/public/．．/private",
+    "/public/%ef%bc%8e%ef%bc%8e/private",
+    "/public/..%ef%bc%8fprivate",
+    "/public/..%ef%bc%bcprivate",
+    "/public/..%e2%88%95private",
+    "/public/%e2%80%a5/private",
+    "/public/%f0%8f%bc%8e%f0%8f%bc%8e/private",
+    // Backslashes, and what is dropped or ends the path.
+    "/public/..%5cprivate",
+    "/public/..%255cprivate",
+    "/public/.%00./private",
+    "/public/.%ff./private",
+    "/public/.%09./private",
+    "/public/..%00/private",
+];
+
+#[test]
+fn a_careless_spelling_is_never_under_an_auto_pattern_and_is_found_by_protecting_ones() {
+    let auto = Policy { auto_approve_urls: vec!["/public".to_owned()], ..Policy::default() };
+    let gets = || vec![Method::Get];
+    let require = Policy {
+        require_approval_urls: vec!["/private".to_owned()],
+        auto_approve_methods: gets(),
+        ..Policy::default()
+    };
+    let deny =
+        Policy { deny_urls: vec!["/private".to_owned()], auto_approve_methods: gets(), ..Policy::default() };
+    for path in CARELESS {
+        let url = format!("https://api.example.com{path}");
+        assert_eq!(rule(&auto, Method::Get, &url), Rule::Default, "{path}");
+        assert_eq!(rule(&require, Method::Get, &url), Rule::RequireUrl, "{path}");
+        assert_eq!(rule(&deny, Method::Get, &url), Rule::Deny, "{path}");
+    }
+    // An escape that is none is refused before any policy.
+    for path in ["/public/%u002e%u002e/private", "/public/..%c0%zz", "/public/..%c"] {
+        assert!(Target::parse(&format!("https://api.example.com{path}")).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn a_garbled_path_needs_approval_wherever_the_host_has_something_to_protect() {
+    let policy = |list: &str| Policy {
+        auto_approve_urls: vec!["/".to_owned()],
+        auto_approve_methods: vec![Method::Get],
+        require_approval_urls: vec![list.to_owned()],
+        ..Policy::default()
+    };
+    for path in ["/caf%E9", "/%c0%af", "/a%00", "/%25ff", "/%ed%a0%80", "/%f5%80%80%80", "/x%e2%82"] {
+        let url = format!("https://api.example.com{path}");
+        let held = (Verdict::RequireApproval, Rule::RequireUrl, None);
+        assert_eq!(decide(&policy("/never"), Method::Get, &url), held, "{path}");
+        // Nothing to protect on this host: the method decides, and no URL pattern.
+        assert_eq!(rule(&policy("other.example.com/x"), Method::Get, &url), Rule::AutoMethod, "{path}");
+        assert_eq!(rule(&policy("other.example.com/x"), Method::Post, &url), Rule::Default, "{path}");
+    }
+    // What is plain text in another script is not garbled.
+    for path in ["/café/日本", "/caf%C3%A9", "/%F0%9F%98%80", "/a%20b"] {
+        let url = format!("https://api.example.com{path}");
+        assert_eq!(rule(&policy("/never"), Method::Post, &url), Rule::AutoUrl, "{path}");
+    }
+}
+
 #[test]
 fn a_pattern_that_cannot_be_read_protects_everything_and_permits_nothing() {
     let broken = || vec!["https://api.example.com/".to_owned()];
