@@ -16,6 +16,72 @@ pub(crate) fn is_lead(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'&' | b'+')
 }
 
+/// The longest line break inside of an encoded secret, with the blanks that indent the next line, in bytes.
+const MAX_BLANKS: usize = 64;
+/// How many bytes a line break takes at most: the last of its blanks may be an escape.
+pub(crate) const MAX_BREAK_LEN: usize = MAX_BLANKS + MAX_ESCAPE_LEN;
+
+/// The bytes that break a line.
+pub(crate) fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// A line break with the blanks after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Break {
+    /// Another character.
+    None,
+    /// One that ends at this offset.
+    Ends(usize),
+    /// One that `text` may end in the middle of.
+    CutShort,
+}
+
+/// Reads the line break at `at` to its end, plain or escaped in any way that [`each_reading`] knows: encoders break
+/// base64 and PEM into lines, and printers indent these.
+pub(crate) fn line_break(text: &[u8], at: usize) -> Break {
+    let (mut end, mut broken) = (at, false);
+    loop {
+        match blank(text, end) {
+            Blank::LineEnd(next) => (end, broken) = (next, true),
+            Blank::Space(next) if broken => end = next,
+            Blank::CutShort => return Break::CutShort,
+            _ if broken => return Break::Ends(end),
+            _ => return Break::None,
+        }
+        if end - at > MAX_BLANKS {
+            return Break::None;
+        }
+    }
+}
+
+/// One character of a line break, and where it ends.
+#[derive(Clone, Copy)]
+enum Blank {
+    None,
+    LineEnd(usize),
+    Space(usize),
+    CutShort,
+}
+
+fn blank(text: &[u8], at: usize) -> Blank {
+    match text.get(at) {
+        None => Blank::CutShort,
+        Some(b'\n' | b'\r') => Blank::LineEnd(at + 1),
+        Some(b' ' | b'\t') => Blank::Space(at + 1),
+        Some(b'%' | b'\\' | b'&') => {
+            let mut longest = Blank::None;
+            let truncated = each_reading(text, at, |unit, end| match unit {
+                Unit::Byte(b'\n' | b'\r') | Unit::Char('\n' | '\r') => longest = Blank::LineEnd(end),
+                Unit::Byte(b' ' | b'\t') | Unit::Char(' ' | '\t') => longest = Blank::Space(end),
+                _ => {}
+            });
+            if truncated { Blank::CutShort } else { longest }
+        }
+        Some(_) => Blank::None,
+    }
+}
+
 /// What an escape stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -321,6 +387,35 @@ mod tests {
             assert_eq!(readings(text), [], "{text}");
             assert!(!truncated(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_break_is_read_with_its_blanks_in_every_spelling() {
+        for text in [
+            "\n",
+            "\r\n",
+            "\n    ",
+            "\r\n\t",
+            "\\n",
+            "\\r\\n",
+            "\\\\n",
+            "\\n  \\t",
+            "%0A",
+            "%0d%0a%20",
+            "&#10;",
+            "&#xA",
+            "&NewLine;",
+            "\\\n  ",
+            "\n \n ",
+        ] {
+            assert_eq!(line_break(format!("{text}x").as_bytes(), 0), Break::Ends(text.len()), "{text:?}");
+            assert_eq!(line_break(text.as_bytes(), 0), Break::CutShort, "{text:?}");
+        }
+        for text in ["x", " \nx", "\\tx", "%20\nx", "+\nx"] {
+            assert_eq!(line_break(text.as_bytes(), 0), Break::None, "{text:?}");
+        }
+        let long = |blanks: usize| line_break(format!("\n{}x", " ".repeat(blanks)).as_bytes(), 0);
+        assert_eq!((long(63), long(64)), (Break::Ends(64), Break::None));
     }
 
     #[test]

@@ -4,112 +4,181 @@ use memchr::memchr2;
 use zeroize::Zeroize;
 
 use crate::base64::{encode_shifted, make_url_safe};
+use crate::pem;
 
 /// Secrets shorter than this many bytes are looked for raw and escaped only: their base64 and hex
 /// would be so short that ordinary text is full of them.
 pub const MIN_ENCODED_LEN: usize = 4;
 
-/// One byte string to look for: `core` bytes must match, the rest up to `end` may.
+/// Secrets shorter than this many bytes are not looked for with line breaks inside.
+const MIN_WRAPPED_LEN: usize = 8;
+
+/// How many bytes of a form come before the first line break inside of it.
+///
+/// With fewer, every text that ends with the first byte of a form and a line end would have to be held back.
+pub(crate) const MIN_BEFORE_BREAK: usize = 4;
+
+/// Shortest core of a form of which the end is also looked for alone; see [`Forms::add_end`].
+const MIN_END_OF: usize = 24;
+
+/// One byte string to look for.
 #[derive(Clone, Copy)]
-pub(crate) struct Form {
+pub(crate) struct Form<'f> {
+    pub(crate) bytes: &'f [u8],
+    /// How many of the bytes must match; the rest may.
+    pub(crate) core: usize,
+    /// True if lines may be broken inside of it.
+    pub(crate) wraps: bool,
+}
+
+/// Where a form stands in the allocation.
+#[derive(Clone, Copy)]
+struct Place {
     start: u32,
     core: u32,
     end: u32,
+    wraps: bool,
 }
 
 /// All forms of all secrets in one wiped allocation.
 #[derive(Default)]
 pub(crate) struct Forms {
     bytes: Vec<u8>,
-    forms: Vec<Form>,
+    places: Vec<Place>,
 }
 
 impl Forms {
     pub(crate) fn derive(secrets: &[&[u8]]) -> Self {
+        let keys: Vec<pem::Body> = secrets.iter().flat_map(|secret| pem::bodies(secret)).collect();
+        let lines =
+            || keys.iter().flat_map(|key| key.lines.iter().map(|(start, end)| &key.joined[*start..*end]));
+        let joined = || keys.iter().map(|key| key.joined.as_slice());
         // Raw, two times hex, six times base64. The vector must not grow: a move would leave an
         // unwiped copy behind.
-        let capacity = secrets.iter().map(|secret| 14 * secret.len() + 64).sum();
+        let all = secrets.iter().copied().chain(joined()).chain(lines());
+        let capacity = all.map(|secret| 14 * secret.len() + 64).sum();
         let mut forms =
-            Self { bytes: Vec::with_capacity(capacity), forms: Vec::with_capacity(9 * secrets.len()) };
-        for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-            forms.add(|bytes| {
-                bytes.extend_from_slice(secret);
-                secret.len()
-            });
+            Self { bytes: Vec::with_capacity(capacity), places: Vec::with_capacity(14 * secrets.len()) };
+        for secret in secrets.iter().copied().chain(joined()).filter(|secret| !secret.is_empty()) {
+            forms.add_raw(secret);
             if secret.len() >= MIN_ENCODED_LEN {
                 forms.add_hex(secret);
-                forms.add_base64(secret);
+                forms.add_base64(secret, true);
             }
+        }
+        for line in lines() {
+            forms.add_raw(line);
+            forms.add_base64(line, false);
         }
         debug_assert!(forms.bytes.len() <= capacity, "the forms outgrew their allocation");
         forms
     }
 
+    fn add_raw(&mut self, secret: &[u8]) {
+        let wraps = secret.len() >= MIN_WRAPPED_LEN && !secret.iter().any(u8::is_ascii_whitespace);
+        self.add(wraps, |bytes| {
+            bytes.extend_from_slice(secret);
+            secret.len()
+        });
+    }
+
     fn add_hex(&mut self, secret: &[u8]) {
+        let wraps = secret.len() >= MIN_WRAPPED_LEN;
         for digits in [b"0123456789abcdef", b"0123456789ABCDEF"] {
-            self.add(|bytes| {
+            let new = self.add(wraps, |bytes| {
                 for byte in secret {
                     bytes.push(digits[usize::from(byte >> 4)]);
                     bytes.push(digits[usize::from(byte & 15)]);
                 }
                 2 * secret.len()
             });
+            if new {
+                self.add_end();
+            }
         }
     }
 
-    fn add_base64(&mut self, secret: &[u8]) {
+    /// Adds every alignment; with `ends`, also as it is found where a line breaks near its start.
+    fn add_base64(&mut self, secret: &[u8], ends: bool) {
+        let wraps = secret.len() >= MIN_WRAPPED_LEN;
         for shift in 0..3 {
             let start = self.bytes.len();
             let mut core = 0;
-            self.add(|bytes| {
+            let new = self.add(wraps, |bytes| {
                 core = encode_shifted(secret, shift, bytes);
                 core
             });
             let end = self.bytes.len();
+            if new && ends {
+                self.add_end();
+            }
             if memchr2(b'+', b'/', &self.bytes[start..end]).is_some() {
-                self.add(|bytes| {
+                let new = self.add(wraps, |bytes| {
                     bytes.extend_from_within(start..end);
                     make_url_safe(&mut bytes[end..]);
                     core
                 });
+                if new && ends {
+                    self.add_end();
+                }
             }
         }
     }
 
     /// Adds what `write` appends, of which it returns the core length, unless it is there already.
-    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> usize) {
+    fn add(&mut self, wraps: bool, write: impl FnOnce(&mut Vec<u8>) -> usize) -> bool {
         let start = self.bytes.len();
         let core = write(&mut self.bytes);
         let new = &self.bytes[start..];
-        if self.iter().any(|(known, known_core)| known == new && known_core == core) {
+        // Only the last ones, since a key has hundreds: a form that is there twice costs time and nothing else.
+        let known = self.places.iter().rev().take(64).map(|place| self.slice(*place));
+        if known.into_iter().any(|known| known.bytes == new && known.core == core) {
             self.bytes[start..].zeroize();
             self.bytes.truncate(start);
-            return;
+            return false;
         }
-        let offset = |at: usize| u32::try_from(at).expect("secrets of one request fit in 256 MiB");
-        self.forms.push(Form {
+        self.places.push(Place {
             start: offset(start),
             core: offset(start + core),
             end: offset(self.bytes.len()),
+            wraps,
         });
+        true
     }
 
-    /// Every form with the length of its core.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], usize)> {
-        self.forms.iter().map(|form| self.slice(*form))
+    /// Adds the last form without its first bytes, if it is long. A line break before them is found that way,
+    /// except for those bytes themselves.
+    fn add_end(&mut self) {
+        let Some(last) = self.places.last().copied() else { return };
+        if last.wraps && (last.core - last.start) as usize >= MIN_END_OF {
+            self.places.push(Place { start: last.start + offset(MIN_BEFORE_BREAK - 1), ..last });
+        }
     }
 
-    pub(crate) fn get(&self, index: usize) -> (&[u8], usize) {
-        self.slice(self.forms[index])
+    /// Every form.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Form<'_>> {
+        self.places.iter().map(|place| self.slice(*place))
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Form<'_> {
+        self.slice(self.places[index])
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.forms.len()
+        self.places.len()
     }
 
-    fn slice(&self, form: Form) -> (&[u8], usize) {
-        (&self.bytes[form.start as usize..form.end as usize], (form.core - form.start) as usize)
+    fn slice(&self, place: Place) -> Form<'_> {
+        Form {
+            bytes: &self.bytes[place.start as usize..place.end as usize],
+            core: (place.core - place.start) as usize,
+            wraps: place.wraps,
+        }
     }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).expect("secrets of one request fit in 256 MiB")
 }
 
 impl Drop for Forms {
@@ -123,7 +192,7 @@ mod tests {
     use super::*;
 
     fn forms(secret: &[u8]) -> Vec<String> {
-        Forms::derive(&[secret]).iter().map(|(form, _)| String::from_utf8_lossy(form).into_owned()).collect()
+        Forms::derive(&[secret]).iter().map(|form| String::from_utf8_lossy(form.bytes).into_owned()).collect()
     }
 
     #[test]

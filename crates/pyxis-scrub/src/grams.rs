@@ -11,6 +11,10 @@ use zeroize::Zeroize;
 use crate::forms::Forms;
 
 const HEADS: usize = 4096;
+/// For the hundreds of forms that a key in PEM has: most heads should be empty.
+const MANY_HEADS: usize = 65_536;
+/// Entries from which there are [`MANY_HEADS`].
+const MANY: usize = 1024;
 const MAX_STRIDE: usize = 16;
 const GRAM: usize = 4;
 
@@ -28,7 +32,7 @@ pub(crate) struct Grams {
     mask: u32,
     len: usize,
     stride: usize,
-    /// One more than the index of the first entry with this hash; 0 is none. [`HEADS`] long.
+    /// One more than the index of the first entry with this hash; 0 is none. [`HEADS`] long, or [`MANY_HEADS`].
     heads: Box<[u16]>,
     entries: Vec<Entry>,
 }
@@ -38,19 +42,24 @@ impl Grams {
     /// With more than 4,095 forms, which is more than 450 secrets in one request.
     pub(crate) fn of(forms: &Forms) -> Self {
         assert!(forms.len() * MAX_STRIDE < usize::from(u16::MAX), "too many secrets for one request");
-        let shortest = forms.iter().map(|(_, core)| core).min().unwrap_or(GRAM);
+        let shortest = forms.iter().map(|form| form.core).min().unwrap_or(GRAM);
         let len = shortest.midpoint(2).clamp(1, GRAM);
         let stride = (shortest + 1 - len).min(MAX_STRIDE);
+        let heads = if stride * forms.len() < MANY {
+            SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| empty(HEADS))
+        } else {
+            empty(MANY_HEADS)
+        };
         let mut grams = Self {
             mask: u32::MAX >> (8 * (GRAM - len)),
             len,
             stride,
-            heads: SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(empty),
+            heads,
             entries: Vec::with_capacity(stride * forms.len()),
         };
-        for (index, (form, _)) in forms.iter().enumerate() {
+        for (index, form) in forms.iter().enumerate() {
             for offset in 0..stride {
-                grams.insert(index, form, offset);
+                grams.insert(index, form.bytes, offset);
             }
         }
         grams
@@ -59,7 +68,7 @@ impl Grams {
     #[expect(clippy::cast_possible_truncation, reason = "`of` has checked the product")]
     fn insert(&mut self, form: usize, bytes: &[u8], offset: usize) {
         let gram = self.read(bytes, offset);
-        let head = &mut self.heads[hash(gram)];
+        let head = &mut self.heads[hash(gram, self.heads.len())];
         self.entries.push(Entry { gram, form: form as u16, offset: offset as u16, next: *head });
         *head = self.entries.len() as u16;
     }
@@ -78,8 +87,21 @@ impl Grams {
     }
 
     /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
-    pub(crate) fn candidates(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+    pub(crate) fn candidates(&self, text: &[u8], found: impl FnMut(usize, usize)) {
+        // The length is known to the compiler, so that no probe checks it.
+        if let Some(heads) = self.heads.first_chunk::<MANY_HEADS>() {
+            return self.candidates_of(heads, text, found);
+        }
         let heads: &[u16; HEADS] = self.heads.first_chunk().expect("`of` makes it of this length");
+        self.candidates_of(heads, text, found);
+    }
+
+    fn candidates_of<const N: usize>(
+        &self,
+        heads: &[u16; N],
+        text: &[u8],
+        mut found: impl FnMut(usize, usize),
+    ) {
         let mut at = 0;
         // Four probes at a time, one branch.
         let batch = 3 * self.stride + GRAM;
@@ -87,7 +109,7 @@ impl Grams {
             let probe = |i: usize| {
                 let start = i * self.stride;
                 let word = window[start..start + GRAM].try_into().expect("four bytes were asked for");
-                heads[hash(u32::from_le_bytes(word) & self.mask)]
+                heads[hash(u32::from_le_bytes(word) & self.mask, N)]
             };
             if probe(0) | probe(1) | probe(2) | probe(3) != 0 {
                 for i in 0..4 {
@@ -104,7 +126,7 @@ impl Grams {
 
     fn visit(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, usize)) {
         let gram = self.read(text, at);
-        let mut next = self.heads[hash(gram)];
+        let mut next = self.heads[hash(gram, self.heads.len())];
         while let Some(entry) = usize::from(next).checked_sub(1).map(|index| self.entries[index]) {
             next = entry.next;
             if entry.gram == gram
@@ -116,9 +138,11 @@ impl Grams {
     }
 }
 
-/// Multiplicative hashing to the 12 bits of an index into `heads`.
-fn hash(gram: u32) -> usize {
-    (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
+/// Multiplicative hashing to the bits of an index into `heads`, of which there are [`HEADS`] or [`MANY_HEADS`].
+fn hash(gram: u32, heads: usize) -> usize {
+    let product = gram.wrapping_mul(0x9e37_79b1);
+    (if heads == HEADS { product >> (32 - HEADS.ilog2()) } else { product >> (32 - MANY_HEADS.ilog2()) })
+        as usize
 }
 
 /// A table is built for each request, and a wiped one is as good as new.
@@ -128,16 +152,19 @@ thread_local! {
     static SPARE: RefCell<Vec<Box<[u16]>>> = const { RefCell::new(Vec::new()) };
 }
 
-fn empty() -> Box<[u16]> {
-    vec![0; HEADS].into_boxed_slice()
+fn empty(heads: usize) -> Box<[u16]> {
+    vec![0; heads].into_boxed_slice()
 }
 
 impl Drop for Grams {
     fn drop(&mut self) {
         for entry in &mut self.entries {
             // Every head that was set was set for an entry.
-            self.heads[hash(entry.gram)].zeroize();
+            self.heads[hash(entry.gram, self.heads.len())].zeroize();
             entry.gram.zeroize();
+        }
+        if self.heads.len() != HEADS {
+            return;
         }
         // No spares on a thread that ends.
         let _ = SPARE.try_with(|spare| {

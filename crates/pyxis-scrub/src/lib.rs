@@ -19,13 +19,21 @@
 //! which spelling, may differ from one character to the next. Escapes of escapes (`%252F`, `\\\"`,
 //! `&amp;quot;`) are undone three deep, and JSON inside of HTML (`\&quot;`).
 //!
+//! Each form of a secret of 8 bytes or more is also found where lines are broken inside of it, at any
+//! width and with up to 64 blanks in front of the next line. Line ends may be escaped too. Where a form
+//! of hex or base64 is broken after its first three characters or fewer, these stay.
+//!
+//! Of a private key in PEM the base64 text is looked for as a whole and line by line: lines of 64
+//! characters, and those of the secret as it was given.
+//!
 //! # What is not found
 //!
-//! Base64 broken into lines, base32, UTF-16, hex with separators or in mixed case, a secret whose
-//! case was changed, that was cut, reversed, encrypted, or encoded twice in different ways (base64 of
-//! hex, a percent escape inside of a JSON escape). At most one base64 character at either end, which also holds bits of the neighboring
-//! bytes, can stay beside the replacement. Scrubbing is defense in depth; the boundary is the list of
-//! allowed hosts.
+//! Base32, UTF-16, hex with separators or in mixed case, a secret whose case was changed, that was cut
+//! (also into several events or fields of a stream), reversed, encrypted, or encoded twice in different ways
+//! (base64 of hex, base64 of base64, a percent escape inside of a JSON escape). To find what was sent in an
+//! encoding, pass it as sent. At most one base64 character at either end, which also holds bits of the
+//! neighboring bytes, can stay beside the replacement. Scrubbing is defense in depth; the boundary is the
+//! list of allowed hosts.
 
 mod accept;
 mod base64;
@@ -37,6 +45,7 @@ mod gzip;
 mod inflate;
 mod matching;
 mod needles;
+mod pem;
 mod scrubber;
 mod stage;
 mod tag;

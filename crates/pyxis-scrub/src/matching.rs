@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use memchr::{memchr_iter, memchr3_iter, memrchr3_iter};
+use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 use smallvec::SmallVec;
 
-use crate::escape::{MAX_ESCAPE_LEN, each_reading, is_lead};
-use crate::forms::Forms;
+use crate::escape::{Break, MAX_BREAK_LEN, MAX_ESCAPE_LEN, each_reading, is_lead, is_line_end, line_break};
+use crate::forms::{Form, Forms, MIN_BEFORE_BREAK};
 use crate::grams::Grams;
 use zeroize::Zeroize;
 
@@ -27,9 +27,9 @@ pub(crate) struct Found {
 /// Looks for the forms of the secrets of one request.
 ///
 /// Two filters propose starts, one exact test decides. A form that stands in the text without escapes
-/// in its first bytes shows one of its [`Grams`]. Any other has a first escape, with plain bytes
-/// before it: the filter over `pairs` compares that escape and the byte before it with all neighbors
-/// in the forms.
+/// in its first bytes shows one of its [`Grams`]. Any other has a first escape or line break, with plain
+/// bytes before it: the filter over `pairs` compares what follows and the byte before it with all
+/// neighbors in the forms.
 pub(crate) struct Matcher {
     forms: Forms,
     grams: Grams,
@@ -43,27 +43,31 @@ pub(crate) struct Matcher {
     longest: usize,
     /// Whether any form holds a space, which may be written `+`.
     space: bool,
+    /// Whether a line may be broken inside of any form.
+    wraps: bool,
 }
 
 impl Matcher {
     pub(crate) fn of(secrets: &[&[u8]]) -> Self {
         let forms = Forms::derive(secrets);
         let grams = Grams::of(&forms);
+        let wraps = forms.iter().any(|form| form.wraps);
         let mut matcher = Self {
             grams,
             first: ByteSet::default(),
             present: ByteSet::default(),
             pairs: Box::new([0; PAIR_WORDS]),
-            longest: forms.iter().map(|(form, _)| form.len()).max().unwrap_or(0),
+            longest: forms.iter().map(|form| form.bytes.len()).max().unwrap_or(0),
             space: secrets.iter().any(|secret| secret.contains(&b' ')),
+            wraps,
             forms,
         };
-        for (form, _) in matcher.forms.iter() {
-            matcher.first.insert(form[0]);
-            for byte in form {
+        for Form { bytes, .. } in matcher.forms.iter() {
+            matcher.first.insert(bytes[0]);
+            for byte in bytes {
                 matcher.present.insert(*byte);
             }
-            for pair in form.windows(2) {
+            for pair in bytes.windows(2) {
                 let bit = pair_bit(pair[0], pair[1]);
                 matcher.pairs[bit / 64] |= 1 << (bit % 64);
             }
@@ -104,21 +108,50 @@ impl Matcher {
     fn starts(&self, text: &[u8]) -> BTreeSet<usize> {
         let mut starts = BTreeSet::new();
         self.grams.candidates(text, |start, form| {
-            let (form, core) = self.forms.get(form);
-            // One with an escape further on is found from the escape.
-            if text[start..].starts_with(&form[..core]) {
+            let form = self.forms.get(form);
+            // One with an escape or a line break further on is found from there.
+            if text[start..].starts_with(&form.bytes[..form.core]) {
                 starts.insert(start);
             }
         });
         for lead in memchr3_iter(b'%', b'\\', b'&', text) {
             self.starts_before(text, lead, &mut starts);
+            if self.wraps {
+                self.starts_before_break(text, lead, &mut starts);
+            }
         }
         if self.space {
             for lead in memchr_iter(b'+', text) {
                 self.starts_before(text, lead, &mut starts);
             }
         }
+        if self.wraps {
+            for at in memchr2_iter(b'\n', b'\r', text) {
+                self.starts_before_break(text, at, &mut starts);
+            }
+        }
         starts
+    }
+
+    /// Proposes the starts of all forms whose first line break may be the one at `at`.
+    fn starts_before_break(&self, text: &[u8], at: usize, starts: &mut BTreeSet<usize>) {
+        let Some(before) = at.checked_sub(MIN_BEFORE_BREAK).map(|from| &text[from..at]) else { return };
+        if !before.windows(2).all(|pair| self.is_pair(pair[0], pair[1])) {
+            return;
+        }
+        let Break::Ends(end) = line_break(text, at) else { return };
+        let Some(&next) = text.get(end) else { return };
+        let last = before[MIN_BEFORE_BREAK - 1];
+        if self.is_pair(last, next) {
+            self.plain_before(text, at, next, starts);
+        }
+        each_reading(text, end, |unit, _| {
+            for byte in unit.first_bytes().into_iter().flatten() {
+                if self.is_pair(last, byte) {
+                    self.plain_before(text, at, byte, starts);
+                }
+            }
+        });
     }
 
     /// Proposes the starts of all forms whose first escape may be the one at `lead`.
@@ -141,9 +174,9 @@ impl Matcher {
 
     /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
     fn plain_before(&self, text: &[u8], lead: usize, byte: u8, starts: &mut BTreeSet<usize>) {
-        for (form, _) in self.forms.iter() {
-            for index in memchr_iter(byte, form) {
-                if index > 0 && text[..lead].ends_with(&form[..index]) {
+        for Form { bytes, .. } in self.forms.iter() {
+            for index in memchr_iter(byte, bytes) {
+                if index > 0 && text[..lead].ends_with(&bytes[..index]) {
                     starts.insert(lead - index);
                 }
             }
@@ -158,9 +191,9 @@ impl Matcher {
         walk.cut_short = each_reading(text, start, |unit, _| {
             unit.first_bytes().into_iter().flatten().for_each(|byte| first.insert(byte));
         });
-        for (form, core) in self.forms.iter() {
-            if first.contains(form[0]) {
-                walk.follow(text, start, form, core, fuel);
+        for form in self.forms.iter() {
+            if first.contains(form.bytes[0]) {
+                walk.follow(text, start, form, fuel);
             }
         }
         walk
@@ -176,16 +209,19 @@ impl Matcher {
     }
 
     /// How far before the end of `text` an unfinished match can start: a byte of the form for each
-    /// byte, except that an escape is one byte of the form and long.
+    /// byte, except that an escape is one byte of the form and long, and a line break is none.
     fn reach(&self, text: &[u8]) -> usize {
-        let most = self.longest.saturating_mul(MAX_ESCAPE_LEN);
+        const EXTRA: usize = MAX_ESCAPE_LEN + MAX_BREAK_LEN;
+        let most = self.longest.saturating_mul(EXTRA);
         let mut reach = self.longest - 1;
-        for lead in memrchr3_iter(b'%', b'\\', b'&', text) {
-            // The lead may stand inside of an escape that starts further left.
-            if reach >= most || text.len() - lead > reach + 2 * MAX_ESCAPE_LEN {
+        for (back, &byte) in text.iter().rev().enumerate() {
+            // The lead may stand inside of an escape or a line break that starts further left.
+            if reach >= most || back > reach + 2 * EXTRA {
                 break;
             }
-            reach += MAX_ESCAPE_LEN - 1;
+            if matches!(byte, b'%' | b'\\' | b'&') || (self.wraps && is_line_end(byte)) {
+                reach += EXTRA - 1;
+            }
         }
         reach.min(most)
     }
@@ -244,10 +280,11 @@ struct Walk {
 }
 
 impl Walk {
-    fn follow(&mut self, text: &[u8], start: usize, form: &[u8], core: usize, fuel: &mut usize) {
-        // Branches to take, as (bytes of the form done, offset). Every step does more of the form, so
-        // taking the least first meets each state once. Empty, thus without allocation, until an
-        // escape agrees with the form.
+    fn follow(&mut self, text: &[u8], start: usize, form: Form<'_>, fuel: &mut usize) {
+        let Form { bytes, core, wraps } = form;
+        // Branches to take, as (bytes of the form done, offset). Every step does more of the form, or goes on
+        // in the text, so taking the least first meets each state once. Empty, thus without allocation,
+        // until an escape or a line break agrees with the form.
         let mut branches = BTreeSet::new();
         let mut state = Some((0, start));
         while let Some((mut done, mut at)) = state.take().or_else(|| branches.pop_first()) {
@@ -255,25 +292,32 @@ impl Walk {
                 if done >= core {
                     self.end = self.end.max(Some(at));
                 }
-                if done == form.len() {
+                if done == bytes.len() {
                     break;
                 }
                 let Some(&byte) = text.get(at) else {
                     self.cut_short = true;
                     break;
                 };
-                if is_lead(byte) {
+                if is_lead(byte) || is_line_end(byte) {
                     *fuel = fuel.saturating_sub(1);
                     if *fuel == 0 {
                         *self = Self { end: Some(text.len()), cut_short: true };
                         return;
                     }
                     self.cut_short |= each_reading(text, at, |unit, end| {
-                        let taken = unit.prefix_of(&form[done..]).into_iter().flatten();
+                        let taken = unit.prefix_of(&bytes[done..]).into_iter().flatten();
                         branches.extend(taken.map(|taken| (done + taken, end)));
                     });
+                    if wraps && (MIN_BEFORE_BREAK..core).contains(&done) {
+                        match line_break(text, at) {
+                            Break::None => {}
+                            Break::Ends(end) => drop(branches.insert((done, end))),
+                            Break::CutShort => self.cut_short = true,
+                        }
+                    }
                 }
-                if byte != form[done] {
+                if byte != bytes[done] {
                     break;
                 }
                 done += 1;

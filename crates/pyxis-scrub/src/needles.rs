@@ -12,7 +12,17 @@ use crate::tag::safe_tag;
 /// request. Share it as `Arc` between the [`Scrubber`](crate::Scrubber)s of body and trailers.
 pub struct Needles {
     label: String,
+    wording: Wording,
     matcher: Matcher,
+}
+
+/// How a replacement says what stood there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wording {
+    /// `[REDACTED:<label>]`.
+    Tag,
+    /// ``[contains the secret of `<label>`]``.
+    Sentence,
 }
 
 impl Needles {
@@ -25,7 +35,20 @@ impl Needles {
     /// # Panics
     /// With more than 450 secrets.
     pub fn new(label: &str, secrets: &[&[u8]]) -> Self {
-        Self { label: label.to_owned(), matcher: Matcher::of(secrets) }
+        Self { label: label.to_owned(), wording: Wording::Tag, matcher: Matcher::of(secrets) }
+    }
+
+    /// As [`Needles::new`], for what people read: the replacement is ``[contains the secret of `<label>`]``.
+    ///
+    /// # Panics
+    /// As [`Needles::new`].
+    pub fn in_words(label: &str, secrets: &[&[u8]]) -> Self {
+        Self { wording: Wording::Sentence, ..Self::new(label, secrets) }
+    }
+
+    /// The name that stands in the replacement.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Whether there is nothing to look for.
@@ -68,7 +91,7 @@ impl Needles {
 
     /// The replacement. Made when there is something to replace, which is rare.
     pub(crate) fn tag(&self) -> Vec<u8> {
-        safe_tag(&self.label, self.matcher.forms())
+        safe_tag(&self.label, self.wording, self.matcher.forms())
     }
 }
 

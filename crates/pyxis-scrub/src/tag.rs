@@ -3,24 +3,28 @@
 use memchr::memmem;
 
 use crate::forms::Forms;
+use crate::needles::Wording;
 
-/// `[REDACTED:<label>]`, or something plainer when a secret could be read out of that.
+/// The label in its wording, or something plainer when a secret could be read out of that.
 ///
 /// The tag neither holds a form, nor is part of one, nor starts with the end of one or ends with the
 /// start of one. Then no text around it can make a form together with it.
-pub(crate) fn safe_tag(label: &str, forms: &Forms) -> Vec<u8> {
+pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> {
     let label: String = label.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let worded = ["[]", "()", "{}", "<>"].into_iter().flat_map(|brackets| {
+    let sentence =
+        (wording == Wording::Sentence).then(|| format!("[contains the secret of `{label}`]")).into_iter();
+    let tags = ["[]", "()", "{}", "<>"].into_iter().flat_map(|brackets| {
         let (open, close) = brackets.split_at(1);
         [format!("{open}REDACTED:{label}{close}"), format!("{open}REDACTED{close}")]
     });
+    let worded = sentence.chain(tags);
     // Of the single bytes none can continue an escape. With so few forms one is at no end of any.
     let printable = b"*-_.~=|^!?$@,: ".iter().copied();
     let single = printable.chain(0x80..=0xff);
     worded
         .map(String::into_bytes)
         .chain(single.map(|byte| vec![byte]))
-        .find(|tag| forms.iter().all(|(form, core)| is_safe(tag, &form[..core])))
+        .find(|tag| forms.iter().all(|form| is_safe(tag, &form.bytes[..form.core])))
         .unwrap_or_default()
 }
 
@@ -43,7 +47,7 @@ mod tests {
     use super::*;
 
     fn tag(secret: &[u8]) -> String {
-        String::from_utf8(safe_tag("cred", &Forms::derive(&[secret]))).expect("the tag is text")
+        String::from_utf8(safe_tag("cred", Wording::Tag, &Forms::derive(&[secret]))).expect("the tag is text")
     }
 
     #[test]
@@ -58,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_label_cannot_smuggle_an_escape() {
-        let tag = safe_tag("a%41\\u0041&amp;", &Forms::derive(&[b"hunter2"]));
+        let tag = safe_tag("a%41\\u0041&amp;", Wording::Tag, &Forms::derive(&[b"hunter2"]));
         assert_eq!(tag, b"[REDACTED:a_41_u0041_amp_]");
     }
 }

@@ -70,6 +70,10 @@ pub(crate) fn base64_standard(bytes: &[u8]) -> Vec<u8> {
     base64(bytes, STANDARD, true)
 }
 
+pub(crate) fn each_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn each(bytes: &[u8], mut write: impl FnMut(u8) -> String) -> Vec<u8> {
     bytes.iter().map(|b| write(*b)).collect::<String>().into_bytes()
 }

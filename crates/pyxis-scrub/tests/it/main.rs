@@ -5,3 +5,4 @@ mod encodings;
 mod fuzzed;
 mod properties;
 mod scrubbing;
+mod wrapped;

@@ -10,13 +10,19 @@ use crate::encodings::ENCODINGS;
 /// Bytes that matter: escape characters, their digits, brackets of the replacement.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
-        4 => prop::sample::select(b"%\\&+ab/\"25uxn#;[]E".to_vec()),
+        4 => prop::sample::select(b"%\\&+ab/\"25uxn#;[]E\n ".to_vec()),
         1 => any::<u8>(),
     ]
 }
 
+/// The bytes in lines of `width`.
+fn fold(bytes: &[u8], width: usize) -> Vec<u8> {
+    bytes.chunks(width).collect::<Vec<_>>().join(&b"\r\n  "[..])
+}
+
 /// Text with secrets in it, in any encoding.
 fn text(secrets: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let wrapped = secrets.clone();
     let piece = prop_oneof![
         vec(byte(), 0..12),
         (prop::sample::select(secrets), 0..ENCODINGS.len()).prop_map(|(secret, encoding)| ENCODINGS
@@ -24,12 +30,14 @@ fn text(secrets: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
             .1(
             &secret
         )),
+        (prop::sample::select(wrapped), 0..ENCODINGS.len(), 1usize..20)
+            .prop_map(|(secret, encoding, width)| fold(&ENCODINGS[encoding].1(&secret), width)),
     ];
     vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
 fn secrets_and_text() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<u8>)> {
-    vec(vec(byte(), 1..10), 1..4).prop_flat_map(|secrets| (Just(secrets.clone()), text(secrets)))
+    vec(vec(byte(), 1..14), 1..4).prop_flat_map(|secrets| (Just(secrets.clone()), text(secrets)))
 }
 
 fn build(secrets: &[Vec<u8>]) -> Arc<Needles> {
