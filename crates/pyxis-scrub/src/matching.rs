@@ -214,14 +214,18 @@ impl Matcher {
         const EXTRA: usize = MAX_ESCAPE_LEN + MAX_BREAK_LEN;
         let most = self.longest.saturating_mul(EXTRA);
         let mut reach = self.longest - 1;
+        let mut next = None;
         for (back, &byte) in text.iter().rev().enumerate() {
             // The lead may stand inside of an escape or a line break that starts further left.
             if reach >= most || back > reach + 2 * EXTRA {
                 break;
             }
-            if matches!(byte, b'%' | b'\\' | b'&') || (self.wraps && is_line_end(byte)) {
+            if self.wraps && (is_line_end(byte) || may_break(byte, next)) {
                 reach += EXTRA - 1;
+            } else if matches!(byte, b'%' | b'\\' | b'&') {
+                reach += MAX_ESCAPE_LEN - 1;
             }
+            next = Some(byte);
         }
         reach.min(most)
     }
@@ -242,6 +246,17 @@ impl Drop for Matcher {
         self.first.0.zeroize();
         self.present.0.zeroize();
         self.pairs.zeroize();
+    }
+}
+
+/// Whether an escape that starts with these two bytes can stand for a line end. Most, such as `\"`, cannot.
+fn may_break(lead: u8, next: Option<u8>) -> bool {
+    match lead {
+        // Also with escapes of the percent sign in between.
+        b'%' => matches!(next, Some(b'0' | b'2') | None),
+        b'\\' => matches!(next, Some(b'n' | b'r' | b'u' | b'x' | b'&' | b'\\' | b'\n' | b'\r') | None),
+        b'&' => matches!(next, Some(b'#' | b'N' | b'a') | None),
+        _ => false,
     }
 }
 
@@ -305,11 +320,13 @@ impl Walk {
                         *self = Self { end: Some(text.len()), cut_short: true };
                         return;
                     }
+                    let mut broken = is_line_end(byte);
                     self.cut_short |= each_reading(text, at, |unit, end| {
+                        broken |= unit.first_bytes()[0].is_some_and(is_line_end);
                         let taken = unit.prefix_of(&bytes[done..]).into_iter().flatten();
                         branches.extend(taken.map(|taken| (done + taken, end)));
                     });
-                    if wraps && (MIN_BEFORE_BREAK..core).contains(&done) {
+                    if broken && wraps && (MIN_BEFORE_BREAK..core).contains(&done) {
                         match line_break(text, at) {
                             Break::None => {}
                             Break::Ends(end) => drop(branches.insert((done, end))),

@@ -71,7 +71,7 @@ pub(crate) fn base64_standard(bytes: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn each_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    String::from_utf8(each(bytes, |byte| format!("{byte:02x}"))).expect("digits")
 }
 
 fn each(bytes: &[u8], mut write: impl FnMut(u8) -> String) -> Vec<u8> {

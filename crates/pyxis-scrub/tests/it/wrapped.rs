@@ -19,12 +19,12 @@ fn pem(width: usize, end: &str) -> String {
 
 fn body() -> String {
     let bytes: Vec<u8> = (0..300u32).map(|i| (i * i * 31 % 251) as u8).collect();
-    String::from_utf8(base64_standard(&bytes)).unwrap()
+    String::from_utf8(base64_standard(&bytes)).expect("text")
 }
 
 fn fold(text: &str, width: usize, end: &str) -> String {
     let lines: Vec<&str> =
-        text.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        text.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).expect("text")).collect();
     lines.join(end)
 }
 
@@ -76,7 +76,7 @@ fn every_line_of_a_key_is_found_alone_and_encoded() {
         }
         for end in ["\n", "\r\n", "\\n"] {
             let text = base64_standard(format!("{{\"private_key\": \"{}\"}}", pem(64, end)).as_bytes());
-            let text = fold(std::str::from_utf8(&text).unwrap(), 76, "\n");
+            let text = fold(std::str::from_utf8(&text).expect("text"), 76, "\n");
             let out = needles.scrub_text(&text).into_owned();
             assert!(out.contains("[REDACTED:cred]"), "{out}");
             let first = &base64_standard(&body().as_bytes()[..48])[..];
@@ -90,15 +90,15 @@ fn base64_in_lines_is_found_at_every_alignment() {
     let needles = needles(SECRET);
     for before in 0..90 {
         let blob = [&[b'.'; 90][..before], SECRET, b"tail of the answer"].concat();
-        let encoded = String::from_utf8(base64_standard(&blob)).unwrap();
+        let encoded = String::from_utf8(base64_standard(&blob)).expect("text");
         let start = encoded[..before.div_ceil(3) * 4].len();
         for (width, end) in [(64, "\n"), (76, "\r\n"), (76, "\\n"), (76, "\n  ")] {
             let text = fold(&encoded, width, end);
             let out = needles.scrub_text(&text).into_owned();
             // At most three characters before a line break stay.
-            let kept = encoded[start..start + 52].as_bytes();
+            let kept = &encoded[start..start + 52];
             assert!(out.contains("[REDACTED:cred]"), "{before} {width} {end:?}: {out}");
-            assert!(holds_nothing_of(&out, std::str::from_utf8(kept).unwrap(), 8), "{before} {width}: {out}");
+            assert!(holds_nothing_of(&out, kept, 8), "{before} {width}: {out}");
         }
     }
 }
@@ -107,9 +107,9 @@ fn base64_in_lines_is_found_at_every_alignment() {
 fn wrapped_text_does_not_depend_on_the_cuts() {
     let needles = needles(SECRET);
     for text in [
-        fold(&String::from_utf8(base64_standard(SECRET)).unwrap(), 13, "\r\n   "),
+        fold(&String::from_utf8(base64_standard(SECRET)).expect("text"), 13, "\r\n   "),
         fold(&each_hex(SECRET), 60, "\n"),
-        fold(std::str::from_utf8(SECRET).unwrap(), 10, "\n"),
+        fold(std::str::from_utf8(SECRET).expect("text"), 10, "\n"),
     ] {
         assert_eq!(scrubbed(&needles, &format!("a {text} b"), 1), "a [REDACTED:cred] b", "{text}");
     }
@@ -138,7 +138,7 @@ fn words_that_only_look_wrapped_stay() {
 #[test]
 fn the_replacement_can_say_what_stood_there() {
     let needles = Needles::in_words("stripe", &[SECRET]);
-    let text = String::from_utf8(SECRET.to_vec()).unwrap();
+    let text = String::from_utf8(SECRET.to_vec()).expect("text");
     assert_eq!(needles.scrub_text(&text), "[contains the secret of `stripe`]");
     assert_eq!(needles.label(), "stripe");
 }
