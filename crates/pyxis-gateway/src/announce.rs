@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::state::State;
 use crate::webhooks::emit;
 
-/// A request paused and waits for a human; `body` is what it carries.
+/// A request paused and waits for a human; `body` is what it carries, without stored secrets.
 pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, body: &[u8]) -> Result<()> {
     let preview = preview(body);
     let payload = Payload::Requested(Requested {

@@ -26,6 +26,7 @@ use crate::idempotency::{Claimed, Replay};
 use crate::judge::{self, Judgement, Matched, Passage};
 use crate::outbound::{Answer, Outbound, clean_headers, dispatch, relay};
 use crate::outcome::{Outcome, OutcomeBody};
+use crate::redaction::Redactor;
 use crate::resolve::Agent;
 use crate::state::State;
 use crate::{idempotency, limits, records};
@@ -263,7 +264,10 @@ async fn send(
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
     let started = Instant::now();
-    let record = records::forward(state, asked, passage);
+    // Open from here on, so that it is opened once.
+    let _opened = asked.credential.open(&state.keyring).ok().flatten();
+    let words = Redactor::of_credential(state, asked).words(asked);
+    let record = records::forward(state, asked, passage, &words);
     // Fail closed: a request that is not on record, under the configuration it was judged by, is not sent.
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.cache.is_current(&state.store, asked.generation).await?;

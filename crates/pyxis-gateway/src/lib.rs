@@ -30,6 +30,7 @@ mod outbound;
 mod outcome;
 mod push;
 mod records;
+mod redaction;
 mod resolve;
 mod sealing;
 mod secret_value;

@@ -5,6 +5,7 @@
 mod derived;
 pub(crate) mod inject;
 pub(crate) mod relay;
+pub(crate) mod sought;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use pyxis_store::workspaces;
 use zeroize::Zeroizing;
 
 use self::relay::ScrubbedBody;
+use self::sought::Sought;
 use crate::error::{Error, Result};
 use crate::opened::Opened;
 use crate::resolve::Credential;
@@ -95,11 +97,8 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
         refuse_failed(response.headers())?;
     }
     let needles = match opened {
-        Some(opened) => opened.needles(|secret| {
-            let secrets = inject::secrets(credential.auth.as_ref(), secret);
-            needles(credential, secrets.iter().map(|secret| secret.as_bytes()))
-        }),
-        None => Arc::new(needles(credential, std::iter::empty())),
+        Some(opened) => needles(credential, &opened),
+        None => Arc::new(Sought::default().needles(&credential.row.name)),
     };
     wrap(state, credential, response, needles)
 }
@@ -114,9 +113,9 @@ async fn client<'a>(state: &'a State, credential: &Credential) -> Result<&'a pyx
     Ok(&state.net)
 }
 
-/// Looks for `secrets` of `credential`.
-fn needles<'s>(credential: &Credential, secrets: impl Iterator<Item = &'s [u8]>) -> Needles {
-    Needles::new(&credential.row.name, &secrets.collect::<Vec<_>>())
+/// What finds the secret, made once for requests that run at the same time.
+pub(crate) fn needles(credential: &Credential, opened: &Opened) -> Arc<Needles> {
+    opened.needles(|secret| Sought::of(credential.auth.as_ref(), secret).needles(&credential.row.name))
 }
 
 fn prepare(

@@ -9,6 +9,7 @@ use crate::asked::Asked;
 use crate::error::Error;
 use crate::facts::Facts;
 use crate::judge::{Matched, Passage};
+use crate::redaction::{Redactor, Words};
 use crate::state::State;
 
 /// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.
@@ -35,8 +36,8 @@ struct OutcomeDetail {
 }
 
 /// A request that is about to be sent without asking a human.
-pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Record {
-    let mut record = of(state, asked, "auto", &passage.matched);
+pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage, words: &Words) -> Record {
+    let mut record = of(state, asked, "auto", &passage.matched, words);
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
@@ -46,8 +47,14 @@ pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage) -> Re
 }
 
 /// A request that now waits for a human.
-pub(crate) fn paused(state: &State, asked: &Asked<'_>, matched: &Matched, txn: TxnId) -> Record {
-    let mut record = of(state, asked, "pending", matched);
+pub(crate) fn paused(
+    state: &State,
+    asked: &Asked<'_>,
+    matched: &Matched,
+    txn: TxnId,
+    words: &Words,
+) -> Record {
+    let mut record = of(state, asked, "pending", matched, words);
     record.txn_id = Some(txn);
     state.meters().paused.increment(1);
     record
@@ -59,12 +66,13 @@ pub(crate) fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
         Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
         _ => ("refused", None),
     };
-    let mut record = base(state, asked, decision);
+    let words = Redactor::of_credential(state, asked).words(asked);
+    let mut record = base(state, asked, decision, &words);
     record.detail = json(&ForwardDetail {
-        target: &asked.target.route(),
+        target: &words.route,
         rule: error.code(),
         pattern: pattern.as_deref(),
-        reason: asked.control.reason,
+        reason: words.reason.as_deref(),
     });
     state.meters().refused.increment(1);
     state.audit.append_detached(record);
@@ -100,18 +108,24 @@ pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &F
     record
 }
 
-fn of(state: &State, asked: &Asked<'_>, decision: &'static str, matched: &Matched) -> Record {
-    let mut record = base(state, asked, decision);
+fn of(
+    state: &State,
+    asked: &Asked<'_>,
+    decision: &'static str,
+    matched: &Matched,
+    words: &Words,
+) -> Record {
+    let mut record = base(state, asked, decision, words);
     record.detail = json(&ForwardDetail {
-        target: &asked.target.route(),
+        target: &words.route,
         rule: matched.rule.as_str(),
         pattern: matched.pattern.as_deref(),
-        reason: asked.control.reason,
+        reason: words.reason.as_deref(),
     });
     record
 }
 
-fn base(state: &State, asked: &Asked<'_>, decision: &'static str) -> Record {
+fn base(state: &State, asked: &Asked<'_>, decision: &'static str, words: &Words) -> Record {
     let mut record = Record::new(state.now(), "forward");
     record.workspace_id = Some(asked.agent.workspace_id());
     record.actor = format!("agent:{}", asked.agent.id());
@@ -119,7 +133,7 @@ fn base(state: &State, asked: &Asked<'_>, decision: &'static str) -> Record {
     record.credential = Some(asked.credential.row.name.clone());
     record.decision = Some(decision.into());
     record.method = Some(asked.method.as_str().to_owned());
-    record.host = Some(asked.target.authority());
+    record.host = Some(words.host.clone());
     record
 }
 

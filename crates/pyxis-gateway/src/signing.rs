@@ -141,6 +141,22 @@ pub fn shown(body: &[u8]) -> Option<Shown> {
 }
 
 impl Shown {
+    /// The same with everything that the agent wrote put through `change`.
+    pub(crate) fn map_text(mut self, change: impl Fn(String) -> String) -> Self {
+        self.description = self.description.map(&change);
+        self.text = self.text.map(&change);
+        self.bytes = self.bytes.map(&change);
+        if let Some(typed) = &mut self.typed {
+            typed.primary_type = change(std::mem::take(&mut typed.primary_type));
+            for field in typed.domain.iter_mut().chain(&mut typed.message) {
+                for text in [&mut field.path, &mut field.r#type, &mut field.value] {
+                    *text = change(std::mem::take(text));
+                }
+            }
+        }
+        self
+    }
+
     /// The algorithm and what it is applied to, in words.
     pub fn what(&self) -> String {
         let format = match (self.format, self.hash) {

@@ -120,6 +120,22 @@ pub(crate) async fn token(
     fetching.await.unwrap_or_else(|error| Err(Error::Internal(error.into())))
 }
 
+/// The tokens in the store that were fetched with a credential.
+pub(crate) async fn stored_tokens(
+    state: &State,
+    credential: &Credential,
+    secret: &SecretValue,
+) -> Result<Vec<Zeroizing<String>>> {
+    let subject = Subject::new(credential, secret);
+    if subject.endpoint().is_empty() {
+        return Ok(Vec::new());
+    }
+    // Those that no longer read cannot be used either.
+    let Ok(Some((_, kept))) = subject.kept(state).await else { return Ok(Vec::new()) };
+    let tokens = [ACCESS_TOKEN, REFRESH_TOKEN].into_iter().filter_map(|name| kept.field(name));
+    Ok(tokens.map(|token| Zeroizing::new(token.to_owned())).collect())
+}
+
 /// The API does not take a token, however long it was to be good: the next request fetches another one.
 pub(crate) async fn rejected(state: &State, credential: &Credential, token: &SecretString) {
     // Whoever holds the lock is about to have another token.

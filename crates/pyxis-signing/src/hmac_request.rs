@@ -58,12 +58,26 @@ pub struct Request<'a> {
     pub nonce: &'a str,
 }
 
-/// The headers to set: name and value. `secret` gives the fields of the secret; `key` is the one that signs.
-pub fn headers(
+/// A signature and the headers that carry it.
+pub struct Signed {
+    /// The headers to set: name and value.
+    pub headers: Vec<(String, Zeroizing<String>)>,
+    /// The signature alone, as it is written.
+    pub signature: String,
+}
+
+impl std::fmt::Debug for Signed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signed(..)")
+    }
+}
+
+/// Signs a request. `secret` gives the fields of the secret; `key` is the one that signs.
+pub fn sign(
     config: &derived::Hmac,
     request: &Request<'_>,
     secret: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<(String, Zeroizing<String>)>, Invalid> {
+) -> Result<Signed, Invalid> {
     let key = Zeroizing::new(secret("key").ok_or_else(|| Invalid::Field("key".to_owned()))?);
     let key = decode_key(config.key_encoding, &key).ok_or(Invalid::Key)?;
     let content = Zeroizing::new(expand(&config.content, request, secret, None)?);
@@ -73,7 +87,7 @@ pub fn headers(
         SignatureEncoding::Base64 => STANDARD.encode(&signature),
         SignatureEncoding::Base64url => URL_SAFE_NO_PAD.encode(&signature),
     };
-    config
+    let headers = config
         .headers
         .iter()
         .map(|header| {
@@ -81,7 +95,8 @@ pub fn headers(
             let value = String::from_utf8(value).map_err(|_| Invalid::Body)?;
             Ok((header.name.clone(), Zeroizing::new(value)))
         })
-        .collect()
+        .collect::<Result<_, Invalid>>()?;
+    Ok(Signed { headers, signature })
 }
 
 fn decode_key(encoding: KeyEncoding, key: &str) -> Option<Zeroizing<Vec<u8>>> {
@@ -193,7 +208,7 @@ mod tests {
             "id" => Some("me".to_owned()),
             _ => None,
         };
-        headers(config, &request, &secret).map(|mut list| list.remove(0).1.to_string())
+        sign(config, &request, &secret).map(|mut signed| signed.headers.remove(0).1.to_string())
     }
 
     /// RFC 4231, test case 2.

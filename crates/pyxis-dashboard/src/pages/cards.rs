@@ -68,7 +68,8 @@ impl Cards {
     /// The card of `view`. `body` is what is known of the body here.
     pub(super) fn card(&self, view: &View, body: BodyView) -> Card {
         let row = &view.row;
-        let target = Target::parse(&view.target).ok();
+        // One that holds a secret is shown with the words that stand in its place, and no grant covers it.
+        let target = Target::parse(&view.target).ok().filter(|_| view.exposes.is_empty());
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
         let stands = standing::standing(&self.approver, assigned, row, policy, &view.votes);
@@ -83,7 +84,7 @@ impl Cards {
             path: Middle::new(path, PATH),
             // A signature goes nowhere.
             plain_http: row.kind == ApprovalKind::Forward
-                && target.as_ref().is_some_and(|target| target.scheme() == Scheme::Http),
+                && view.target.starts_with("http://"),
             agent: row.agent_name.clone(),
             agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),
             credential: row.credential_name.clone(),

@@ -157,7 +157,14 @@ fn size(row: &ApprovalRow) -> u64 {
 
 fn body(view: &View, limit: usize) -> BodyView {
     match &view.body {
-        Some(bytes) => BodyView::new(view.row.content_type.as_deref(), bytes, limit),
+        Some(bytes) => {
+            let shown = BodyView::new(view.row.content_type.as_deref(), bytes, limit);
+            // The fingerprint is of what is sent.
+            match &view.body_sha256 {
+                Some(digest) => shown.with_fingerprint(digest, size(&view.row)),
+                None => shown,
+            }
+        }
         None => BodyView::absent(size(&view.row), "It was erased after the retention time."),
     }
 }

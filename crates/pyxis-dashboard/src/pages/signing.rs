@@ -1,17 +1,12 @@
 //! From a payload that waits for a signature to what a person reads of it.
 
 use pyxis_gateway::approvals::view::View;
-use pyxis_gateway::signing;
-use pyxis_store::approvals::ApprovalKind;
 
 use crate::view::approvals::Signing;
 
 /// `None` for a request that is forwarded, and where the payload is not at hand.
 pub(super) fn of(view: &View) -> Option<Signing> {
-    if view.row.kind != ApprovalKind::Sign {
-        return None;
-    }
-    let shown = signing::shown(view.body.as_deref()?)?;
+    let shown = view.signing.clone()?;
     Some(Signing {
         what: shown.what(),
         fields: shown.fields().into_iter().map(|field| (field.path, field.r#type, field.value)).collect(),

@@ -94,6 +94,15 @@ impl BodyView {
         }
     }
 
+    /// The same with size (in bytes) and SHA-256 (in hex digits) of the body that is sent, where what is shown of it
+    /// differs.
+    pub fn with_fingerprint(mut self, digest: &str, bytes: u64) -> Self {
+        self.size = text::size(bytes);
+        self.digest_short = digest.chars().take(12).collect();
+        digest.clone_into(&mut self.digest);
+        self
+    }
+
     /// A body of which only the size (in bytes) is at hand.
     pub fn absent(bytes: u64, why: &str) -> Self {
         let shown = if bytes == 0 { Shown::Empty } else { Shown::Absent { why: why.to_owned() } };

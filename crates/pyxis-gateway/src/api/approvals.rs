@@ -96,6 +96,9 @@ pub(super) struct Shown {
     /// What a grant would have covered of late; only with one transaction that waits and can open one.
     #[serde(skip_serializing_if = "Option::is_none")]
     grant_coverage: Option<Digest>,
+    /// Credentials whose secret stood in the request; with one transaction, also in its headers and body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exposes: Vec<String>,
     /// What is to be signed, decoded, where the request is one for a signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     signing: Option<signing::Shown>,
@@ -126,8 +129,6 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
     let row = view.row;
     let (min_approvals, passkey_required) =
         (standing::needed(&row, policy), standing::passkey_required(&row, policy));
-    let is_sign = row.kind == ApprovalKind::Sign;
-    let signing = view.body.as_deref().filter(|_| is_sign).and_then(signing::shown);
     Shown {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -147,7 +148,8 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
             Ok(text) => Body { encoding: "utf-8", content: text.to_owned() },
             Err(_) => Body { encoding: "base64", content: STANDARD.encode(&body) },
         }),
-        signing,
+        exposes: view.exposes,
+        signing: view.signing,
         grant_coverage: None,
         channel: row.channel,
         min_approvals,

@@ -23,6 +23,7 @@ use crate::announce;
 use crate::ceremony::Verified;
 use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
+use crate::redaction::Redactor;
 use crate::state::State;
 use crate::voters::{self, Voter};
 
@@ -128,6 +129,7 @@ pub async fn decide_with(
     note: Option<String>,
 ) -> Result<Decided> {
     let (now, note) = (state.now(), checked(note)?);
+    let (word, note) = spoken(state, approver.workspace, word, note).await?;
     let mut tx = state.store.begin().await?;
     if let Word::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
@@ -186,6 +188,25 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     Ok(reason)
 }
 
+/// What a person says without the workspace's secrets: it is kept, told to the agent, and exported.
+async fn spoken(
+    state: &State,
+    workspace: WorkspaceId,
+    word: Word,
+    note: Option<String>,
+) -> Result<(Word, Option<String>)> {
+    if note.is_none() && !matches!(word, Word::Deny(Some(_))) {
+        return Ok((word, note));
+    }
+    let redactor = Redactor::of_workspace(state, workspace, None).await?;
+    let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
+    let word = match word {
+        Word::Deny(reason) => Word::Deny(clean(checked(reason)?)),
+        word @ Word::Approve(_) => word,
+    };
+    Ok((word, clean(note)))
+}
+
 impl Case<'_> {
     async fn approve(&self, tx: &mut Tx, wish: Option<GrantWish>) -> Result<Decided> {
         self.use_passkey(tx, wish.as_ref()).await?;
@@ -220,7 +241,6 @@ impl Case<'_> {
     }
 
     async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<Decided> {
-        let reason = checked(reason)?;
         self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;

@@ -14,6 +14,7 @@ use crate::idempotency::Claimed;
 use crate::judge::{self, Matched};
 use crate::outbound::clean_headers;
 use crate::records;
+use crate::redaction::{Redactor, Words};
 use crate::state::State;
 use crate::stored::StoredRequest;
 
@@ -88,7 +89,9 @@ async fn insert(
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
-    let new = NewApproval { kind, ..new_approval(state, asked, matched, request, dedupe, txn) };
+    let redactor = Redactor::of_workspace(state, workspace, Some(asked.credential.row.id)).await?;
+    let words = redactor.words(asked);
+    let new = NewApproval { kind, ..new_approval(state, asked, matched, request, dedupe, txn, &words) };
     let sealed = state.keyring.seal(
         &*state.entropy,
         &approvals::request_aad(workspace, txn),
@@ -96,12 +99,13 @@ async fn insert(
     );
     let mut tx = state.store.begin().await?;
     approvals::insert(&mut tx, &new, sealed).await?;
-    audit::append_in(&mut tx, &state.audit_keys, &[records::paused(state, asked, matched, txn)]).await?;
+    let record = records::paused(state, asked, matched, txn, &words);
+    audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
     let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;
-    announce::requested(state, &mut tx, &row, &request.body).await?;
+    announce::requested(state, &mut tx, &row, &redactor.bytes(request.body.clone())).await?;
     tx.notify(Event::Approval { workspace, txn });
     tx.commit().await?;
     if let Some(claim) = claim {
@@ -117,6 +121,7 @@ fn new_approval(
     request: &StoredRequest,
     dedupe: &str,
     txn: TxnId,
+    words: &Words,
 ) -> NewApproval {
     let (credential, agent) = (&asked.credential.row, &asked.agent.row);
     let now = state.now();
@@ -131,7 +136,7 @@ fn new_approval(
         credential_version: credential.version,
         kind: ApprovalKind::Forward,
         method: asked.method.as_str().to_owned(),
-        target_host: asked.target.authority(),
+        target_host: words.host.clone(),
         sealed_target: state.keyring.seal(
             &*state.entropy,
             &approvals::target_aad(agent.workspace_id, txn),
@@ -139,7 +144,7 @@ fn new_approval(
         ),
         rule: matched.rule.as_str().to_owned(),
         pattern: matched.pattern.clone(),
-        reason: asked.control.reason.map(str::to_owned),
+        reason: words.reason.clone(),
         digest: request_digest(request, asked.method.as_str(), credential, agent.id),
         dedupe: dedupe.to_owned(),
         body_bytes: i64::try_from(request.body.len()).unwrap_or(i64::MAX),

@@ -4,17 +4,22 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
+use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
-use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalRow};
+use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow};
 use pyxis_store::votes::{self, VoteRow};
+use sha2::{Digest, Sha256};
 
 use super::expire;
 use crate::error::{Error, Result};
+use crate::redaction::Redactor;
+use crate::signing;
 use crate::state::State;
 use crate::stored::StoredRequest;
 
-/// A transaction with what was asked and who has said what.
+/// A transaction with what was asked and who has said what. Stored secrets are taken out of it; what is sent
+/// still has them.
 #[derive(Debug)]
 pub struct View {
     /// The row; its state is as of now.
@@ -25,6 +30,13 @@ pub struct View {
     pub headers: Option<HeaderMap>,
     /// The whole body. `None` once purged.
     pub body: Option<Bytes>,
+    /// SHA-256 of the body as it is sent, in hex digits, if `body` differs from that.
+    pub body_sha256: Option<String>,
+    /// What is to be signed, decoded, if the request is one for a signature and not purged.
+    pub signing: Option<signing::Shown>,
+    /// Credentials of which target, headers or body hold the secret, or did: in its place stands
+    /// ``[contains the secret of `<name>`]``.
+    pub exposes: Vec<String>,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
 }
@@ -89,6 +101,39 @@ impl View {
         .collect()
     }
 
+    /// Takes over what every view shows.
+    fn show(&mut self, redactor: &Redactor, target: &str) {
+        self.note(redactor, target.as_bytes());
+        self.target = redactor.text(target);
+        // Rows of earlier versions have it as the agent wrote it.
+        self.row.reason = self.row.reason.take().map(|reason| redactor.text(&reason));
+    }
+
+    /// Takes over what was asked, whole.
+    fn show_request(&mut self, redactor: &Redactor, request: StoredRequest) {
+        let StoredRequest { headers, body, .. } = request;
+        for (name, value) in &headers {
+            self.note(redactor, name.as_str().as_bytes());
+            self.note(redactor, value.as_bytes());
+        }
+        self.note(redactor, &body);
+        if self.row.kind == ApprovalKind::Sign {
+            self.signing = signing::shown(&body).map(|shown| shown.map_text(|text| redactor.text(&text)));
+        }
+        self.headers = Some(redactor.headers(headers));
+        let shown = redactor.bytes(body.clone());
+        self.body_sha256 = (shown != body).then(|| hex::encode(&Sha256::digest(&body)));
+        self.body = Some(shown);
+    }
+
+    fn note(&mut self, redactor: &Redactor, bytes: &[u8]) {
+        for name in redactor.found_in(bytes) {
+            if !self.exposes.iter().any(|known| known == name) {
+                self.exposes.push(name.to_owned());
+            }
+        }
+    }
+
     /// What a page that shows this transaction was made from; see [`mark`].
     pub fn mark(&self) -> String {
         mark_of(&self.row, self.votes.len())
@@ -116,10 +161,24 @@ pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
 pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<View> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
+    let redactor = Redactor::of_workspace(state, workspace, Some(row.credential_id)).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
-    let (headers, body) = request.map(|request| (request.headers, request.body)).unzip();
-    Ok(View { row, target, headers, body, votes })
+    let mut view = View {
+        target: String::new(),
+        headers: None,
+        body: None,
+        body_sha256: None,
+        signing: None,
+        exposes: Vec::new(),
+        row,
+        votes,
+    };
+    view.show(&redactor, &target);
+    if let Some(request) = request {
+        view.show_request(&redactor, request);
+    }
+    Ok(view)
 }
 
 /// How many transactions of a workspace can still be decided; of some credentials, if any are named.
@@ -151,11 +210,27 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         Some(among) => approvals::list_among(&state.store, workspace, &wanted, among).await?,
     };
     let ids: Vec<TxnId> = rows.iter().map(|row| row.txn_id).collect();
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let votes = votes::list_many(&state.store, workspace, &ids).await?;
+    let redactor = Redactor::of_workspace(state, workspace, None).await?;
     rows.into_iter()
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
-            Ok(View { target: target(state, &row)?, row, headers: None, body: None, votes })
+            let target = target(state, &row)?;
+            let mut view = View {
+                target: String::new(),
+                headers: None,
+                body: None,
+                body_sha256: None,
+                signing: None,
+                exposes: Vec::new(),
+                row,
+                votes,
+            };
+            view.show(&redactor, &target);
+            Ok(view)
         })
         .collect()
 }

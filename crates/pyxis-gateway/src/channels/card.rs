@@ -22,7 +22,6 @@ use crate::approvals::standing;
 use crate::approvals::view::{self, View};
 use crate::brand::{self, Brand};
 use crate::error::Result;
-use crate::signing;
 use crate::state::State;
 use crate::voters;
 
@@ -193,13 +192,10 @@ fn asked(seen: &View, brand: &Brand) -> (Vec<String>, bool) {
 /// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
 fn content(seen: &View) -> (Vec<String>, bool) {
     let (lines, whole) = match seen.row.kind {
-        ApprovalKind::Sign => match seen.body.as_deref().and_then(signing::shown) {
-            Some(shown) => payload::told(&shown),
-            None => (Vec::new(), false),
-        },
+        ApprovalKind::Sign => seen.signing.as_ref().map_or((Vec::new(), false), payload::told),
         ApprovalKind::Forward => forwarded(seen),
     };
-    (lines, whole && seen.row.reason.as_deref().is_none_or(fits))
+    (lines, whole && seen.exposes.is_empty() && seen.row.reason.as_deref().is_none_or(fits))
 }
 
 /// Headers and body of a request, and whether the message shows all of it, its address included.

@@ -15,10 +15,12 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
 use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
+use pyxis_signing::hmac_request::Signed;
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
-use super::{Answer, Outbound, needles, wire_request, wrap};
+use super::sought::Sought;
+use super::{Answer, Outbound, wire_request, wrap};
 use crate::error::{Error, Result};
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
@@ -29,7 +31,8 @@ use crate::tokens;
 struct Attached {
     headers: HeaderMap,
     body: Body,
-    secrets: Vec<Zeroizing<Vec<u8>>>,
+    /// What must not come back.
+    sought: Sought,
     client: Client,
     /// The access token, where one was fetched.
     token: Option<SecretString>,
@@ -51,12 +54,12 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
     let mut attached = Attached {
         headers,
         body,
-        secrets: secrets_of(credential, secret),
+        sought: Sought::of(credential.auth.as_ref(), secret),
         client: state.net.clone(),
         token: None,
     };
     attach(state, &outbound, secret, &mut attached).await?;
-    let Attached { headers, body, secrets, client, token } = attached;
+    let Attached { headers, body, sought, client, token } = attached;
     let url = Zeroizing::new(outbound.target.to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
     let sent = client.send(request, state.config.forward_timeout).await;
@@ -64,8 +67,7 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
-    let needles = needles(credential, secrets.iter().map(|secret| secret.as_slice()));
-    wrap(state, credential, response, Arc::new(needles))
+    wrap(state, credential, response, Arc::new(sought.needles(&credential.row.name)))
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.
@@ -75,30 +77,6 @@ fn told(credential: &Credential, error: pyxis_net::Error) -> Error {
             Error::Upstream("the host broke off the connection; does it accept the client certificate?")
         }
         (_, error) => error.into(),
-    }
-}
-
-/// Everything that must not come back.
-fn secrets_of(credential: &Credential, secret: &SecretValue) -> Vec<Zeroizing<Vec<u8>>> {
-    let secret_parts = secret
-        .named()
-        .filter(|(name, value)| !value.is_empty() && is_secret(credential.auth.as_ref(), name))
-        .map(|(_, value)| Zeroizing::new(value.as_bytes().to_vec()));
-    secret_parts.collect()
-}
-
-/// Whether a part of a secret is one; one string alone, whose name is empty, always is. What only names
-/// the client or is shown to everybody is none, and answers are full of it.
-fn is_secret(auth: Option<&Auth>, name: &str) -> bool {
-    match auth {
-        Some(Auth::Oauth1 {}) => name != "consumer_key",
-        Some(Auth::AwsSigv4(_)) => name != "access_key_id",
-        Some(Auth::Oauth2ClientCredentials(_) | Auth::Oauth2Refresh(_)) => name != "client_id",
-        // A key file as a provider hands it out, whose other fields are names and addresses.
-        Some(Auth::JwtBearer(_) | Auth::GithubApp(_)) => name.is_empty() || name == "private_key",
-        Some(Auth::Mtls {}) => name != "certificate",
-        // What an `hmac` template sends of the secret, only its owner knows.
-        _ => true,
     }
 }
 
@@ -136,7 +114,7 @@ async fn bearer(
     let token = tokens::token(state, credential, secret).await?;
     let text = Zeroizing::new(format!("Bearer {}", token.expose()));
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
-    attached.secrets.push(Zeroizing::new(token.expose().as_bytes().to_vec()));
+    attached.sought.add_sent(token.expose(), || text.to_string());
     attached.token = Some(token);
     Ok(())
 }
@@ -155,6 +133,9 @@ async fn oauth1(
     let text = oauth1::authorization(&oauth1_tokens(secret)?, method, target, form.as_deref(), &stamp)
         .map_err(|error| Error::OauthParameter(error.to_string()))?;
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
+    // Whoever has the signature could send the request again.
+    let signature = text.split_once("oauth_signature=\"").and_then(|(_, rest)| rest.split('"').next());
+    attached.sought.add_percent_encoded(signature.unwrap_or_default());
     Ok(())
 }
 
@@ -220,6 +201,7 @@ async fn aws(
     let scope = sigv4::Scope { region: &scope.region, service: &scope.service };
     let text = sigv4::authorization(&keys, scope, &date, &request);
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
+    attached.sought.add(text.rsplit_once("Signature=").map_or("", |(_, signature)| signature));
     Ok(())
 }
 
@@ -239,24 +221,22 @@ async fn hmac(
         now: state.now(),
         nonce: &nonce,
     };
-    for (name, value) in hmac_headers(config, &request, secret)? {
+    let Signed { headers, signature } = sign_hmac(config, &request, secret)?;
+    attached.sought.add(&signature);
+    for (name, value) in headers {
         let name = HeaderName::try_from(name).map_err(|error| Error::Internal(error.into()))?;
         attached.headers.insert(name, sensitive(&value)?);
     }
     Ok(())
 }
 
-fn hmac_headers(
-    config: &Hmac,
-    request: &hmac_request::Request<'_>,
-    secret: &SecretValue,
-) -> Result<Vec<(String, Zeroizing<String>)>> {
+fn sign_hmac(config: &Hmac, request: &hmac_request::Request<'_>, secret: &SecretValue) -> Result<Signed> {
     // One string alone is the key.
     let field = |name: &str| match (secret.text(), name) {
         (Some(text), "key") => Some(text.to_owned()),
         _ => secret.field(name).map(str::to_owned),
     };
-    hmac_request::headers(config, request, &field).map_err(|error| Error::field("auth", error.to_string()))
+    hmac_request::sign(config, request, &field).map_err(|error| Error::field("auth", error.to_string()))
 }
 
 fn needed<'a>(secret: &'a SecretValue, name: &'static str) -> Result<&'a str> {
@@ -285,7 +265,8 @@ pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
             let now = pyxis_core::clock::UnixMillis(0);
             let request =
                 hmac_request::Request { method: "GET", target: &sample, body: b"", now, nonce: "0" };
-            hmac_headers(config, &request, secret)?
+            sign_hmac(config, &request, secret)?
+                .headers
                 .iter()
                 .try_for_each(|(_, value)| sensitive(value).map(drop))
         }

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use pyxis_core::auth::Auth;
 use pyxis_core::headers::is_same;
 use zeroize::Zeroizing;
@@ -66,35 +66,6 @@ fn remove_spellings(headers: &mut HeaderMap, name: &str) {
     }
 }
 
-/// Every secret string that a request carries, for scrubbing. Without `auth`: of a sidecar, which is told
-/// its own token and nothing else.
-pub(super) fn secrets(auth: Option<&Auth>, secret: &SecretValue) -> Vec<Zeroizing<String>> {
-    let Some(auth) = auth else {
-        return secret.text().map(|token| Zeroizing::new(token.to_owned())).into_iter().collect();
-    };
-    if let (Auth::Basic {}, Ok(pair)) = (auth, basic_pair(secret)) {
-        return basic_secrets(pair);
-    }
-    secret.parts().map(|part| Zeroizing::new(part.to_owned())).collect()
-}
-
-/// Length from which a user name may be a key, in bytes.
-const KEY_LENGTH: usize = 16;
-
-/// The pair, the password, and the user name where that may be the secret: services that take a key for one have
-/// long ones, or none for a password. Any other user name is a word that answers may well have in them.
-fn basic_secrets(pair: Zeroizing<String>) -> Vec<Zeroizing<String>> {
-    let mut secrets = Vec::with_capacity(3);
-    if let Some((username, password)) = pair.split_once(':') {
-        secrets.push(Zeroizing::new(password.to_owned()));
-        if password.is_empty() || (username.len() >= KEY_LENGTH && !username.contains('@')) {
-            secrets.push(Zeroizing::new(username.to_owned()));
-        }
-    }
-    secrets.push(pair);
-    secrets
-}
-
 /// Checks that `secret` has the parts that `auth` needs and fits where it goes.
 pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
     if let Auth::SigningKey(key) = auth {
@@ -110,7 +81,7 @@ fn whole(secret: &SecretValue) -> Result<&str> {
     secret.text().ok_or_else(|| Error::field("secret", "this auth kind takes one string"))
 }
 
-fn basic_pair(secret: &SecretValue) -> Result<Zeroizing<String>> {
+pub(super) fn basic_pair(secret: &SecretValue) -> Result<Zeroizing<String>> {
     if let Some(text) = secret.text() {
         return if text.contains(':') {
             Ok(Zeroizing::new(text.to_owned()))
@@ -129,7 +100,7 @@ fn basic_pair(secret: &SecretValue) -> Result<Zeroizing<String>> {
 }
 
 /// Fills `{secret}` and `{secret.field}` in.
-fn expand(format: &str, secret: &SecretValue) -> Result<Zeroizing<String>> {
+pub(super) fn expand(format: &str, secret: &SecretValue) -> Result<Zeroizing<String>> {
     let mut text = Zeroizing::new(String::with_capacity(format.len() + 64));
     let mut rest = format;
     while let Some(start) = rest.find("{secret") {
@@ -156,7 +127,7 @@ fn bad_format(format: &str) -> Error {
 /// `wire` with every parameter of this name removed and ours appended: the credential wins.
 fn with_parameter(wire: &str, parameter: &str, value: &str) -> Zeroizing<String> {
     let (path, query) = wire.split_once('?').unwrap_or((wire, ""));
-    let name = utf8_percent_encode(parameter, QUERY).to_string();
+    let name = query_encoded(parameter).to_string();
     let same_name = |pair: &&str| {
         let raw = pair.split('=').next().unwrap_or_default().replace('+', " ");
         percent_encoding::percent_decode_str(&raw).decode_utf8_lossy() == parameter
@@ -170,10 +141,13 @@ fn with_parameter(wire: &str, parameter: &str, value: &str) -> Zeroizing<String>
     }
     wire.push_str(&name);
     wire.push('=');
-    for piece in utf8_percent_encode(value, QUERY) {
-        wire.push_str(piece);
-    }
+    wire.extend(query_encoded(value));
     wire
+}
+
+/// A name or value as it stands in a query.
+pub(super) fn query_encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, QUERY)
 }
 
 fn sensitive(text: &str) -> Result<HeaderValue> {
