@@ -46,9 +46,88 @@ impl<'de, T: Zeroize + Deserialize<'de>> Deserialize<'de> for Secret<T> {
     }
 }
 
+/// Why a text is not taken for a secret. Says nothing of the text but where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadEntry {
+    /// A character that no key or password has.
+    #[error(
+        "has the control character U+{code:04X} at character {at}; remove it (only a key in PEM has several lines)"
+    )]
+    Control {
+        /// The code point.
+        code: u32,
+        /// Place of the character, from 1.
+        at: usize,
+    },
+    /// Nothing, or nothing but a byte order mark and line ends.
+    #[error("is empty")]
+    Empty,
+}
+
+/// A secret as it was meant: without the byte order mark that editors put before it and the line ends that editors
+/// and shells put after it. Every door by which a secret comes in calls this.
+///
+/// # Errors
+/// For control characters inside, line and paragraph separators and another byte order mark. A key in PEM may have
+/// line ends and tabs.
+pub fn entered(text: &str) -> Result<&str, BadEntry> {
+    let meant = text.strip_prefix(BOM).unwrap_or(text).trim_end_matches(['\r', '\n']);
+    let lines = meant.contains("-----BEGIN ");
+    let bad = |c: char| {
+        let blank = lines && matches!(c, '\r' | '\n' | '\t');
+        (c.is_control() && !blank) || matches!(c, BOM | '\u{2028}' | '\u{2029}')
+    };
+    match meant.chars().enumerate().find(|(_, c)| bad(*c)) {
+        Some((at, c)) => Err(BadEntry::Control { code: c.into(), at: at + 1 }),
+        None => Ok(meant),
+    }
+}
+
+/// As [`entered`], of a secret that must be there.
+///
+/// # Errors
+/// As [`entered`], and for nothing.
+pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
+    match entered(text)? {
+        "" => Err(BadEntry::Empty),
+        meant => Ok(meant),
+    }
+}
+
+const BOM: char = '\u{feff}';
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_editors_and_shells_add_is_cut() {
+        for text in ["key", "\u{feff}key", "key\n", "key\r\n", "\u{feff}key\r\n\n"] {
+            assert_eq!(entered(text), Ok("key"), "{text:?}");
+        }
+        assert_eq!(entered(" key \n"), Ok(" key "));
+        assert_eq!((entered("\u{feff}\n"), entered_some("\u{feff}\n")), (Ok(""), Err(BadEntry::Empty)));
+    }
+
+    #[test]
+    fn control_characters_inside_are_refused_by_their_place_and_never_by_what_stands_around() {
+        let cases =
+            ["k\ney", "k\0ey", "k\tey", "k\u{7f}ey", "k\u{85}ey", "k\u{feff}ey", "k\u{2028}ey", "k\u{1b}[0m"];
+        for text in cases {
+            let error = entered(text).unwrap_err();
+            assert!(matches!(error, BadEntry::Control { at: 2, .. }), "{text:?}: {error}");
+            assert!(!error.to_string().contains("ey"), "{error}");
+        }
+        assert_eq!(entered("key\t"), Err(BadEntry::Control { code: 9, at: 4 }));
+        assert_eq!(entered("Zürich-😀-\u{a0}"), Ok("Zürich-😀-\u{a0}"));
+    }
+
+    #[test]
+    fn a_key_in_pem_keeps_its_lines_and_nothing_else() {
+        let pem = "-----BEGIN PRIVATE KEY-----\r\nMIIE\r\n-----END PRIVATE KEY-----";
+        assert_eq!(entered(&format!("\u{feff}{pem}\r\n")), Ok(pem));
+        assert!(entered("-----BEGIN PRIVATE KEY-----\nMI\0E\n-----END PRIVATE KEY-----").is_err());
+    }
 
     #[test]
     fn debug_shows_nothing_of_the_value() {

@@ -108,13 +108,7 @@ pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &F
     record
 }
 
-fn of(
-    state: &State,
-    asked: &Asked<'_>,
-    decision: &'static str,
-    matched: &Matched,
-    words: &Words,
-) -> Record {
+fn of(state: &State, asked: &Asked<'_>, decision: &'static str, matched: &Matched, words: &Words) -> Record {
     let mut record = base(state, asked, decision, words);
     record.detail = json(&ForwardDetail {
         target: &words.route,

@@ -116,7 +116,8 @@ impl Redactor {
                 HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("[REDACTED]"))
             };
             let shown = self.text(name.as_str());
-            let name = if shown == name.as_str() { name.clone() } else { HeaderName::from_static("x-redacted") };
+            let name =
+                if shown == name.as_str() { name.clone() } else { HeaderName::from_static("x-redacted") };
             clean.append(name, value);
         }
         clean

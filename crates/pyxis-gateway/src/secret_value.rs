@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_core::secret::SecretBytes;
+use pyxis_core::secret::{SecretBytes, entered, entered_some};
 use serde_json::Value;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -40,6 +40,28 @@ impl SecretValue {
             }
             _ => Err(Error::field("secret", "must be a non-empty string or an object of strings")),
         }
+    }
+
+    /// The same as it was meant ([`pyxis_core::secret::entered`]). A part may be empty, all of it may not.
+    pub(crate) fn entered(mut self) -> Result<Self> {
+        let meant = |name: &str, text: &str| {
+            let place = if name.is_empty() { "secret".to_owned() } else { format!("secret.{name}") };
+            let meant = if name.is_empty() { entered_some(text) } else { entered(text) };
+            meant.map(str::to_owned).map_err(|error| Error::field(place, error.to_string()))
+        };
+        match &mut self {
+            Self::Text(text) => {
+                let new = meant("", text)?;
+                text.zeroize();
+                *text = new;
+            }
+            Self::Fields(fields) => {
+                for (name, text) in fields {
+                    *text = Zeroizing::new(meant(name, text)?);
+                }
+            }
+        }
+        Ok(self)
     }
 
     /// Reads what [`SecretValue::to_bytes`] wrote.
@@ -109,6 +131,21 @@ mod tests {
             assert!(again.parts().eq(secret.parts()));
             assert_eq!(format!("{again:?}"), "SecretValue(..)");
         }
+    }
+
+    #[test]
+    fn a_secret_is_taken_as_it_was_meant_and_a_bad_part_is_named() {
+        let entered = |value| SecretValue::from_json(value).unwrap().entered();
+        assert_eq!(entered(json!("\u{feff}key-1\r\n")).unwrap().text(), Some("key-1"));
+        let fields = entered(json!({"username": "\u{feff}u\n", "password": "p\n", "token": ""})).unwrap();
+        assert!(fields.parts().eq(["p", "", "u"]));
+        let error = entered(json!({"username": "u", "password": "12\u{0}345"})).unwrap_err();
+        let Error::InvalidField { field, detail } = error else { panic!("{error}") };
+        assert!(
+            field == "secret.password" && detail.contains("U+0000") && !detail.contains("345"),
+            "{detail}"
+        );
+        assert!(entered(json!("\n")).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_core::secret::SecretString;
+use pyxis_core::secret::{BadEntry, SecretString, entered};
 use pyxis_signing::oauth1::Tokens;
 
 /// What every variable of a credential starts with.
@@ -29,6 +29,14 @@ pub enum EnvironmentError {
     /// A variable that must have a value.
     #[error("{0} is empty: every credential has a consumer key and a consumer secret")]
     Empty(String),
+    /// A value that cannot have been meant.
+    #[error("{variable} {error}")]
+    Entry {
+        /// The variable.
+        variable: String,
+        /// What is wrong with its value.
+        error: BadEntry,
+    },
     /// Two sets that requests could not tell apart.
     #[error("{first} and {second} are the same credential, {name}: remove or rename one of the sets")]
     Collision {
@@ -106,7 +114,10 @@ fn read(
     let value = |suffix: &str| {
         let variable = format!("{PREFIX}{name}{suffix}");
         match variables.get(&variable) {
-            Some(value) => Ok((variable, value.clone())),
+            Some(value) => match entered(value.expose()) {
+                Ok(meant) => Ok((variable, SecretString::new(meant.to_owned()))),
+                Err(error) => Err(EnvironmentError::Entry { variable, error }),
+            },
             None => Err(EnvironmentError::Incomplete { found: found.to_owned(), missing: variable }),
         }
     };
@@ -186,6 +197,29 @@ mod tests {
             let error = Credentials::discover(set("A", values)).unwrap_err();
             assert!(matches!(error, EnvironmentError::Empty(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn line_ends_and_a_byte_order_mark_are_cut_and_control_characters_are_refused_by_variable() {
+        let found =
+            Credentials::discover(set("A", ["\u{feff}k\n", "s\r\n", "t\n", "\n"])).unwrap().credentials;
+        let tokens = found.find("a").unwrap();
+        assert_eq!((tokens.consumer_key.as_str(), tokens.token.expose().as_str()), ("k", "t"));
+        assert_eq!(
+            (tokens.consumer_secret.expose().as_str(), tokens.token_secret.expose().as_str()),
+            ("s", "")
+        );
+        for place in 0..4 {
+            let mut values = ["k", "s", "t", "ts"];
+            values[place] = "ca\nary";
+            let error = Credentials::discover(set("A", values)).unwrap_err().to_string();
+            assert!(
+                error.contains(SUFFIXES[place]) && error.contains("U+000A") && !error.contains("nary"),
+                "{error}"
+            );
+        }
+        let empty = Credentials::discover(set("A", ["k", "\n", "t", "ts"])).unwrap_err();
+        assert!(matches!(empty, EnvironmentError::Empty(_)), "{empty}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod chats;
 pub mod env;
 pub mod keys;
 mod parse;
+pub mod secrets;
 mod verification;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use url::Url;
 
 pub use self::chats::Chats;
 use self::env::Env;
+pub use self::secrets::read_secret;
 
 /// Settings that came from flags, by key.
 pub type Flags = BTreeMap<&'static str, String>;
@@ -241,35 +243,18 @@ impl<E: Env> Source<'_, E> {
     /// A secret, from its variable or from the file that `<VARIABLE>_FILE` names.
     fn secret(&self, key: &'static str) -> Result<Option<SecretString>> {
         if let Some(source) = self.flags.get(key) {
-            return self.secret_from(source).map(Some);
+            return secrets::from_source(source, self.env).map(Some);
         }
         let name = keys::env_name(key);
         if let Some(text) = self.env.var(&name) {
-            return Ok(Some(SecretString::new(text)));
+            // Nothing but a line end is as good as an unset variable.
+            return Ok(Some(secrets::entered(&name, text)?).filter(|secret| !secret.expose().is_empty()));
         }
         match self.env.var(&format!("{name}_FILE")) {
-            Some(path) => read_secret(Path::new(&path)).map(Some),
+            Some(path) => read_secret(Path::new(&path)).with_context(|| format!("{name}_FILE")).map(Some),
             None => Ok(None),
         }
     }
-
-    /// `file:PATH` or `env:NAME`: a secret never stands on a command line.
-    fn secret_from(&self, source: &str) -> Result<SecretString> {
-        match source.split_once(':') {
-            Some(("file", path)) => read_secret(Path::new(path)),
-            Some(("env", name)) => match self.env.var(name) {
-                Some(text) => Ok(SecretString::new(text)),
-                None => bail!("the environment variable {name} is not set"),
-            },
-            _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),
-        }
-    }
-}
-
-/// The content of a secret file, without the line end that editors add.
-pub fn read_secret(path: &Path) -> Result<SecretString> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(SecretString::new(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use pyxis_core::grant::Surface;
 use pyxis_core::id::CredentialId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::{Policy, Rule};
-use pyxis_core::target::{Scheme, Target};
+use pyxis_core::target::Target;
 use pyxis_gateway::approvals::coverage::Recent;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::standing::{self, Bar, Standing};
@@ -69,7 +69,7 @@ impl Cards {
     pub(super) fn card(&self, view: &View, body: BodyView) -> Card {
         let row = &view.row;
         // One that holds a secret is shown with the words that stand in its place, and no grant covers it.
-        let target = Target::parse(&view.target).ok().filter(|_| view.exposes.is_empty());
+        let target = Target::parse(&view.target).ok().filter(|_| !view.target_redacted);
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
         let stands = standing::standing(&self.approver, assigned, row, policy, &view.votes);
@@ -83,8 +83,7 @@ impl Cards {
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
             path: Middle::new(path, PATH),
             // A signature goes nowhere.
-            plain_http: row.kind == ApprovalKind::Forward
-                && view.target.starts_with("http://"),
+            plain_http: row.kind == ApprovalKind::Forward && view.target.starts_with("http://"),
             agent: row.agent_name.clone(),
             agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),
             credential: row.credential_name.clone(),

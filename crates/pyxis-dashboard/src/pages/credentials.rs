@@ -208,6 +208,7 @@ async fn page(
         connectable: Attached::of(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
         redirect_uri: connect::redirect_uri(&state.gateway),
+        warnings: credentials::warnings(&state.gateway, row),
         probe: credentials::probe(row).unwrap_or_default(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
     })

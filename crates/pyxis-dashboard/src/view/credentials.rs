@@ -131,6 +131,8 @@ pub struct CredentialPage {
     pub disconnected: bool,
     /// Where a provider sends people back to.
     pub redirect_uri: String,
+    /// What to be careful about with the secret.
+    pub warnings: Vec<String>,
     /// What is tried where nobody names an address; may be empty.
     pub probe: String,
     /// What the last probe found.

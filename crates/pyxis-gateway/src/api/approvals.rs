@@ -10,7 +10,6 @@ use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_core::policy::Policy;
 use pyxis_http::{Json, Path, Query};
-use pyxis_store::approvals::ApprovalKind;
 use serde::{Deserialize, Serialize};
 
 use super::Approving;

@@ -66,6 +66,9 @@ pub(super) struct Verified {
 pub(super) struct Version {
     name: String,
     version: i64,
+    /// What to be careful about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -86,6 +89,9 @@ pub(super) struct Shown {
     last_used_at: Option<String>,
     verified_at: Option<String>,
     verified_status: Option<i64>,
+    /// What to be careful about; only with one credential.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -112,7 +118,13 @@ fn shown(row: CredentialRow) -> Shown {
         last_used_at: row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         verified_at: row.verified_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         verified_status: row.verified_status,
+        warnings: Vec::new(),
     }
+}
+
+fn shown_with_warnings(state: &State, row: CredentialRow) -> Shown {
+    let warnings = credentials::warnings(state, &row);
+    Shown { warnings, ..shown(row) }
 }
 
 pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
@@ -137,7 +149,7 @@ pub(super) async fn create(
         secret: input.secret.map(SecretValue::from_json).transpose()?,
     };
     let row = credentials::create(&state, &person.actor(), input).await?;
-    Ok((StatusCode::CREATED, Json(shown(row))))
+    Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row))))
 }
 
 pub(super) async fn show(
@@ -145,7 +157,8 @@ pub(super) async fn show(
     Manager(person): Manager,
     Path(name): Path<String>,
 ) -> Result<Json<Shown>> {
-    Ok(Json(shown(credentials::get(&state, person.workspace(), &name).await?)))
+    let row = credentials::get(&state, person.workspace(), &name).await?;
+    Ok(Json(shown_with_warnings(&state, row)))
 }
 
 pub(super) async fn update(
@@ -173,7 +186,8 @@ pub(super) async fn replace_secret(
 ) -> Result<Json<Version>> {
     let secret = SecretValue::from_json(input.secret)?;
     let version = credentials::replace_secret(&state, &person.actor(), &name, secret).await?;
-    Ok(Json(Version { name, version }))
+    let warnings = credentials::warnings(&state, &credentials::get(&state, person.workspace(), &name).await?);
+    Ok(Json(Version { name, version, warnings }))
 }
 
 pub(super) async fn verify(

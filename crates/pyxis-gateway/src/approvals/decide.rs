@@ -129,7 +129,11 @@ pub async fn decide_with(
     note: Option<String>,
 ) -> Result<Decided> {
     let (now, note) = (state.now(), checked(note)?);
-    let (word, note) = spoken(state, approver.workspace, word, note).await?;
+    let redactor = match (&word, &note) {
+        (Word::Deny(None) | Word::Approve(None), None) => Redactor::default(),
+        _ => Redactor::of_workspace(state, approver.workspace, None).await?,
+    };
+    let (word, note) = spoken(&redactor, word, note)?;
     let mut tx = state.store.begin().await?;
     if let Word::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
@@ -151,7 +155,9 @@ pub async fn decide_with(
         super::expire::settle(state, row).await?;
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
-    let case = Case { state, approver, proof, voter: &voter, row: &row, policy: policy.as_ref(), note, now };
+    let policy = policy.as_ref();
+    let case =
+        Case { state, redactor: &redactor, approver, proof, voter: &voter, row: &row, policy, note, now };
     let decided = match word {
         Word::Approve(wish) => case.approve(&mut tx, wish).await?,
         Word::Deny(reason) => case.deny(&mut tx, reason).await?,
@@ -167,6 +173,8 @@ pub async fn decide_with(
 /// One decision under way.
 struct Case<'a> {
     state: &'a State,
+    /// The workspace's secrets, where something is written down.
+    redactor: &'a Redactor,
     approver: &'a Approver,
     proof: &'a Proof,
     voter: &'a Voter,
@@ -189,16 +197,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
 }
 
 /// What a person says without the workspace's secrets: it is kept, told to the agent, and exported.
-async fn spoken(
-    state: &State,
-    workspace: WorkspaceId,
-    word: Word,
-    note: Option<String>,
-) -> Result<(Word, Option<String>)> {
-    if note.is_none() && !matches!(word, Word::Deny(Some(_))) {
-        return Ok((word, note));
-    }
-    let redactor = Redactor::of_workspace(state, workspace, None).await?;
+fn spoken(redactor: &Redactor, word: Word, note: Option<String>) -> Result<(Word, Option<String>)> {
     let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
     let word = match word {
         Word::Deny(reason) => Word::Deny(clean(checked(reason)?)),
@@ -339,6 +338,12 @@ impl Case<'_> {
         let bytes = opened.map_err(|error| Error::Internal(Box::new(error)))?;
         let url = String::from_utf8_lossy(bytes.expose());
         let target = Target::parse(&url).map_err(|error| Error::Internal(Box::new(error)))?;
+        let route = target.route();
+        if self.redactor.text(&route) != route {
+            let detail =
+                "the address holds a stored secret, and no grant is opened for one; approve without it";
+            return Err(Error::field("grant_seconds", detail));
+        }
         let grant = NewGrant {
             id: GrantId::new(self.now, &*self.state.entropy),
             workspace_id: self.row.workspace_id,
@@ -346,7 +351,7 @@ impl Case<'_> {
             credential_version: self.row.credential_version,
             agent_id: wish.agent_only.then_some(self.row.agent_id),
             method: self.row.method.clone(),
-            route: target.route(),
+            route,
             txn_id: Some(self.row.txn_id),
             created_by: self.approver.user,
             created_by_email: self.approver.email.clone(),

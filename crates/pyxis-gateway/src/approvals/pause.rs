@@ -91,7 +91,9 @@ async fn insert(
     let workspace = asked.agent.workspace_id();
     let redactor = Redactor::of_workspace(state, workspace, Some(asked.credential.row.id)).await?;
     let words = redactor.words(asked);
-    let new = NewApproval { kind, ..new_approval(state, asked, matched, request, dedupe, txn, &words) };
+    let content_type = content_type(request).map(|text| redactor.text(text));
+    let new = new_approval(state, asked, matched, request, dedupe, txn, &words);
+    let new = NewApproval { kind, content_type, ..new };
     let sealed = state.keyring.seal(
         &*state.entropy,
         &approvals::request_aad(workspace, txn),
@@ -148,7 +150,7 @@ fn new_approval(
         digest: request_digest(request, asked.method.as_str(), credential, agent.id),
         dedupe: dedupe.to_owned(),
         body_bytes: i64::try_from(request.body.len()).unwrap_or(i64::MAX),
-        content_type: content_type(request),
+        content_type: None,
         min_approvals: i64::from(judge::min_approvals(asked.credential)),
         passkey_required: judge::passkey_required(asked.credential),
         channel: channel(asked),
@@ -168,8 +170,8 @@ fn timeout(state: &State, asked: &Asked<'_>) -> std::time::Duration {
     policy.map(u64::from).or(workspace).map_or(state.config.approval_timeout, std::time::Duration::from_secs)
 }
 
-fn content_type(request: &StoredRequest) -> Option<String> {
-    request.headers.get(http::header::CONTENT_TYPE)?.to_str().ok().map(str::to_owned)
+fn content_type(request: &StoredRequest) -> Option<&str> {
+    request.headers.get(http::header::CONTENT_TYPE)?.to_str().ok()
 }
 
 /// What the approver sees is what is sent: the digest covers all of it.

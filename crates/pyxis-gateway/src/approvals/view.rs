@@ -37,6 +37,8 @@ pub struct View {
     /// Credentials of which target, headers or body hold the secret, or did: in its place stands
     /// ``[contains the secret of `<name>`]``.
     pub exposes: Vec<String>,
+    /// True if `target` is not what is sent, since a secret was taken out of it.
+    pub target_redacted: bool,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
 }
@@ -105,6 +107,7 @@ impl View {
     fn show(&mut self, redactor: &Redactor, target: &str) {
         self.note(redactor, target.as_bytes());
         self.target = redactor.text(target);
+        self.target_redacted = self.target != target;
         // Rows of earlier versions have it as the agent wrote it.
         self.row.reason = self.row.reason.take().map(|reason| redactor.text(&reason));
     }
@@ -171,6 +174,7 @@ pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Vi
         body_sha256: None,
         signing: None,
         exposes: Vec::new(),
+        target_redacted: false,
         row,
         votes,
     };
@@ -226,6 +230,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
                 body_sha256: None,
                 signing: None,
                 exposes: Vec::new(),
+                target_redacted: false,
                 row,
                 votes,
             };

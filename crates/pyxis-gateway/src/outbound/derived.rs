@@ -14,8 +14,8 @@ use pyxis_core::entropy;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
-use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
 use pyxis_signing::hmac_request::Signed;
+use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 

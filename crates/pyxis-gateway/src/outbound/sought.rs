@@ -20,8 +20,22 @@ pub(crate) const MIN_CHARS: usize = 8;
 const KEY_LENGTH: usize = 16;
 /// Names of fields that tell who somebody is.
 const IDENTIFIERS: [&str; 16] = [
-    "user", "username", "user_name", "login", "email", "account", "organization", "org", "project", "tenant",
-    "region", "name", "id", "client_id", "app_id", "key_id",
+    "user",
+    "username",
+    "user_name",
+    "login",
+    "email",
+    "account",
+    "organization",
+    "org",
+    "project",
+    "tenant",
+    "region",
+    "name",
+    "id",
+    "client_id",
+    "app_id",
+    "key_id",
 ];
 
 /// Strings to search an answer for, wiped when dropped.
@@ -45,7 +59,11 @@ impl Sought {
             (Some(auth), _) => {
                 secret_fields(auth, secret).for_each(|(_, value)| sought.add(value));
                 if let Auth::Header(formats) = auth {
-                    sought.add_headers(formats.list().iter().map(|format| format.format.as_str()), auth, secret);
+                    sought.add_headers(
+                        formats.list().iter().map(|format| format.format.as_str()),
+                        auth,
+                        secret,
+                    );
                 }
             }
         }
@@ -106,7 +124,8 @@ impl Sought {
     fn add_headers<'f>(&mut self, formats: impl Iterator<Item = &'f str>, auth: &Auth, secret: &SecretValue) {
         for format in formats {
             let short = |(name, value): (&str, &str)| {
-                let marked = if name.is_empty() { "{secret}".to_owned() } else { format!("{{secret.{name}}}") };
+                let marked =
+                    if name.is_empty() { "{secret}".to_owned() } else { format!("{{secret.{name}}}") };
                 !value.is_empty() && !is_long(value) && format.contains(&marked)
             };
             if secret_fields(auth, secret).any(short)
@@ -138,7 +157,8 @@ pub(crate) fn short_fields(auth: Option<&Auth>, secret: &SecretValue) -> Vec<Str
     if let (Some(Auth::Basic {}), Ok(pair)) = (auth, inject::basic_pair(secret)) {
         let (username, password) = pair.split_once(':').unwrap_or_default();
         // Without a password the user name is the key.
-        let (field, value) = if password.is_empty() { ("username", username) } else { ("password", password) };
+        let (field, value) =
+            if password.is_empty() { ("username", username) } else { ("password", password) };
         let field = named(if secret.text().is_some() { "" } else { field });
         return if is_long(value) { Vec::new() } else { vec![field] };
     }
@@ -231,7 +251,10 @@ mod tests {
         let short = |auth: &Auth, value| short_fields(Some(auth), &secret(value));
         assert_eq!(short(&Auth::Bearer {}, json!("1234567")), ["secret"]);
         assert_eq!(short(&Auth::Bearer {}, json!("12345678")), [""; 0]);
-        assert_eq!(short(&Auth::Basic {}, json!({"username": "bob", "password": "1234"})), ["secret.password"]);
+        assert_eq!(
+            short(&Auth::Basic {}, json!({"username": "bob", "password": "1234"})),
+            ["secret.password"]
+        );
         assert_eq!(short(&Auth::Basic {}, json!({"username": "bob", "password": "long enough"})), [""; 0]);
         assert_eq!(short(&Auth::Basic {}, json!("bob:")), ["secret"]);
         let oauth1 = json!({"consumer_key": "ck", "consumer_secret": "cs", "token": ""});

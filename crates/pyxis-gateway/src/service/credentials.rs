@@ -16,8 +16,8 @@ use serde_json::json;
 use crate::actor::{Actor, Change};
 use crate::error::{Error, NO_NUL, Result};
 use crate::judge;
-use crate::outbound::inject;
-use crate::outbound::{Outbound, dispatch};
+use crate::outbound::{Outbound, dispatch, inject, sought};
+use crate::redaction::Redactor;
 use crate::resolve::{Credential, CredentialOptions, MAX_NAME};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;
@@ -27,6 +27,8 @@ use crate::state::State;
 const MAX_DESCRIPTION: usize = 2000;
 /// Longest secret, in bytes.
 const MAX_SECRET: usize = 64 * 1024;
+/// Most fields of a secret.
+const MAX_PARTS: usize = 64;
 /// Why nothing is tried where nobody says what.
 const NO_PROBE: &str =
     "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
@@ -74,6 +76,7 @@ pub struct CredentialPatch {
 /// Stores a credential.
 pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) -> Result<CredentialRow> {
     check_name("name", &input.name)?;
+    input.secret = input.secret.map(SecretValue::entered).transpose()?;
     complete_key(state, &mut input)?;
     check_description(&input.description)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
@@ -112,6 +115,24 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
 /// One credential, by name.
 pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
     credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
+}
+
+/// What to tell whoever stored a secret: which of its parts are too short to be looked for in answers.
+pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
+    let Ok(credential) = Credential::parse(row.clone(), None, ApprovalMode::Gated) else { return Vec::new() };
+    let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Vec::new() };
+    if matches!(credential.auth, Some(Auth::SigningKey(_))) {
+        return Vec::new();
+    }
+    let short = sought::short_fields(credential.auth.as_ref(), opened.secret());
+    let warning = |field: String| {
+        format!(
+            "{field} has fewer than {} characters: answers are not searched for it on its own, since ordinary text \
+             is full of such words. Use a longer one if the service has it.",
+            sought::MIN_CHARS
+        )
+    };
+    short.into_iter().map(warning).collect()
 }
 
 /// One credential, by its id.
@@ -164,6 +185,7 @@ pub async fn update(
 /// Replaces the secret, raises the version and ends the credential's grants. Returns the version.
 pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
     let row = get(state, actor.workspace, name).await?;
+    let secret = secret.entered()?;
     check_secret(&secret)?;
     let auth = stored_auth(&row)?;
     match &auth {
@@ -208,8 +230,9 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     judge::bounds(&credential, &target)?;
     state.net.check(&judge::host_port(&target)).await?;
+    let redactor = Redactor::of_workspace(state, actor.workspace, Some(credential.row.id)).await?;
     let change = Change::begin(state, actor).await?;
-    let detail = json!({ "target": target.route() });
+    let detail = json!({ "target": redactor.text(&target.route()) });
     change.commit("credential.verify", Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
     let outbound = Outbound { credential: &credential, method: Method::Get, target: &target, headers };
@@ -310,6 +333,9 @@ fn check_token(secret: &SecretValue) -> Result<()> {
 fn check_secret(secret: &SecretValue) -> Result<()> {
     if secret.parts().map(str::len).sum::<usize>() > MAX_SECRET {
         return Err(Error::field("secret", format!("at most {MAX_SECRET} bytes")));
+    }
+    if secret.parts().count() > MAX_PARTS {
+        return Err(Error::field("secret", format!("at most {MAX_PARTS} fields")));
     }
     Ok(())
 }

@@ -32,12 +32,14 @@ pub struct Line {
 pub enum Outcome {
     /// A credential was stored.
     Stored,
+    /// A credential was stored, whose secret is too short to be looked for in answers.
+    StoredShort,
     /// One of that name is there, and was left as it is.
     Exists,
     /// The credential needs these variables too.
     NeedsMore(Vec<&'static str>),
-    /// What the variables say does not fit where it goes.
-    Unfit,
+    /// What the variables say does not fit where it goes; why, if more is known.
+    Unfit(Option<String>),
     /// No preset knows the variable.
     Unknown,
     /// The line sets no variable.
@@ -49,9 +51,11 @@ impl Outcome {
     pub fn words(&self) -> String {
         match self {
             Self::Stored => "stored".to_owned(),
+            Self::StoredShort => "stored, but the secret is too short to be looked for in answers".to_owned(),
             Self::Exists => "exists already, left as it is".to_owned(),
             Self::NeedsMore(names) => format!("needs {} too", names.join(" and ")),
-            Self::Unfit => "does not fit, left out".to_owned(),
+            Self::Unfit(None) => "does not fit, left out".to_owned(),
+            Self::Unfit(Some(why)) => format!("does not fit, left out: {why}"),
             Self::Unknown => "no preset knows it, left out".to_owned(),
             Self::Unreadable => "sets no variable, left out".to_owned(),
         }
@@ -90,15 +94,21 @@ async fn take(
     let outcome = match input(preset, found, &mut used) {
         Err(outcome) => outcome,
         Ok(input) => match credentials::create(state, actor, input).await {
-            Ok(_) => Outcome::Stored,
+            Ok(row) if credentials::warnings(state, &row).is_empty() => Outcome::Stored,
+            Ok(_) => Outcome::StoredShort,
             Err(Error::NameTaken(_)) => Outcome::Exists,
-            Err(Error::InvalidField { .. }) => Outcome::Unfit,
+            // The service never repeats a value of a secret.
+            Err(Error::InvalidField { field, detail }) if field.starts_with("secret") => {
+                Outcome::Unfit(Some(format!("{field} {detail}")))
+            }
+            Err(Error::InvalidField { .. }) => Outcome::Unfit(None),
             Err(error) => return Err(error),
         },
     };
     let lines = found.iter().map(|found| {
         // Two variables of the same meaning: the other one was stored.
-        let spare = outcome == Outcome::Stored && !used.contains(&found.line);
+        let stored = matches!(outcome, Outcome::Stored | Outcome::StoredShort);
+        let spare = stored && !used.contains(&found.line);
         line(found, Some(preset), if spare { Outcome::Exists } else { outcome.clone() })
     });
     Ok(lines.collect())
@@ -161,7 +171,7 @@ fn combined(
     }
     let of_auth =
         parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("auth.")?, text.expose().as_str())));
-    let auth = preset.auth.with_parts(of_auth).map_err(|_| Outcome::Unfit)?;
+    let auth = preset.auth.with_parts(of_auth).map_err(|_| Outcome::Unfit(None))?;
     let named = parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("secret.")?, text)));
     let secret = match parts.get("secret") {
         Some(whole) => SecretValue::Text(whole.expose().clone()),

@@ -1,12 +1,12 @@
 //! `pyxis credential`.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, SigningKey};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
-use pyxis_gateway::{CredentialOptions, SecretValue};
+use pyxis_gateway::{CredentialOptions, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ use super::{acting, out, presets};
 use crate::cli::{
     AddCredential, AuthKind, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm,
 };
-use crate::config::env::{Env, ProcessEnv};
-use crate::config::read_secret;
+use crate::config::env::ProcessEnv;
+use crate::config::secrets::{entered, read_secret, read_variable};
 
 pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
@@ -23,6 +23,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
     match command {
         CredentialCommand::Add(input) => {
             let row = credentials::create(state, &actor, build(input)?).await?;
+            warn(state, &row);
             if global.json {
                 out::json(&shown(&row));
             } else {
@@ -60,6 +61,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
         CredentialCommand::SetSecret { name, secret } => {
             let secret = read(&secret)?.context("give a secret")?;
             let version = credentials::replace_secret(state, &actor, &name, value(&secret)?).await?;
+            warn(state, &credentials::get(state, actor.workspace, &name).await?);
             if global.json {
                 out::json(&json!({ "name": name, "version": version }));
             } else {
@@ -85,6 +87,13 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
     }
     app.gateway.audit.stop().await?;
     Ok(())
+}
+
+/// Says on standard error what to be careful about.
+fn warn(state: &State, row: &CredentialRow) {
+    for warning in credentials::warnings(state, row) {
+        out::aside(format_args!("warning: {warning}"));
+    }
 }
 
 fn build(input: AddCredential) -> Result<CredentialInput> {
@@ -219,22 +228,21 @@ fn read(source: &SecretSource) -> Result<Option<SecretString>> {
         return read_secret(path).map(Some);
     }
     if let Some(name) = &source.secret_env {
-        let text =
-            ProcessEnv.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
-        return Ok(Some(SecretString::new(text)));
+        return read_variable(name, &ProcessEnv).map(Some);
     }
     prompt().map(Some)
 }
 
 fn prompt() -> Result<SecretString> {
-    let mut line = String::new();
     if std::io::stdin().is_terminal() {
         write!(std::io::stderr(), "secret (not shown): ")?;
         let text = rpassword::read_password().context("cannot read the secret")?;
-        return Ok(SecretString::new(text));
+        return entered("the secret", text);
     }
-    std::io::stdin().lock().read_line(&mut line)?;
-    let secret = SecretString::new(line.trim_end_matches(['\r', '\n']).to_owned());
+    // To its end: a key in PEM has several lines.
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text).context("cannot read the secret")?;
+    let secret = entered("the secret", text)?;
     if secret.expose().is_empty() {
         bail!("give the secret by --secret-file, --secret-env, or on standard input");
     }

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::{out, settings};
 use crate::app;
 use crate::cli::{Global, KeyCommand};
-use crate::config::env::{Env, ProcessEnv};
-use crate::config::{Config, read_secret};
+use crate::config::Config;
+use crate::config::env::ProcessEnv;
+use crate::config::secrets;
 
 pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
     match command {
@@ -72,15 +73,6 @@ async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKe
 }
 
 fn from_source(source: &str) -> Result<MasterKey> {
-    let text = match source.split_once(':') {
-        Some(("file", path)) => read_secret(path.as_ref())?,
-        Some(("env", name)) => {
-            let text = ProcessEnv
-                .var(name)
-                .with_context(|| format!("the environment variable {name} is not set"))?;
-            pyxis_core::secret::SecretString::new(text)
-        }
-        _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),
-    };
+    let text = secrets::from_source(source, &ProcessEnv)?;
     MasterKey::parse(text.expose()).context("the new key")
 }

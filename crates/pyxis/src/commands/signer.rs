@@ -18,6 +18,7 @@ use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
+use crate::config::secrets::entered;
 use crate::serve::stop_signal;
 
 const DEFAULT_PORT: u16 = 8080;
@@ -49,7 +50,7 @@ fn state(config: &Config, env: &impl Env) -> Result<State> {
     }
     Ok(State::new(Parts {
         credentials: found.credentials,
-        token: env.var("OAUTH_SIGNER_TOKEN").map(SecretString::new),
+        token: token(env)?,
         allow_http: allow_http(env)?,
         net: app::client(config)?,
         first_byte: config.forward_timeout,
@@ -57,6 +58,17 @@ fn state(config: &Config, env: &impl Env) -> Result<State> {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(OsEntropy),
     }))
+}
+
+fn token(env: &impl Env) -> Result<Option<SecretString>> {
+    const NAME: &str = "OAUTH_SIGNER_TOKEN";
+    let Some(text) = env.var(NAME) else { return Ok(None) };
+    let token = entered(NAME, text)?;
+    if token.expose().is_empty() {
+        // An open signer must not come of a file that is empty by mistake.
+        bail!("{NAME} is empty: set a token, or do not set the variable");
+    }
+    Ok(Some(token))
 }
 
 fn address(listen: &str, env: &impl Env) -> Result<SocketAddr> {

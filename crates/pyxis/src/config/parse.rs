@@ -11,6 +11,7 @@ use pyxis_models::chain::Chain;
 use serde::Deserialize;
 use url::Url;
 
+use super::secrets::entered;
 use super::{Indexer, MetricsListen, Surfaces, keys, read_secret};
 
 /// The keys of a `pyxis.toml`, as text.
@@ -98,7 +99,7 @@ fn written_indexer(name: &str, written: Written) -> Result<Indexer> {
     }
     let api_key = match (of.api_key, of.api_key_file) {
         (Some(_), Some(_)) => bail!("PX_INDEXERS: {name}: api_key and api_key_file are two keys; keep one"),
-        (Some(key), None) => Some(key),
+        (Some(key), None) => Some(entered(&format!("PX_INDEXERS: {name}: api_key"), key.expose().clone())?),
         (None, Some(path)) => {
             Some(read_secret(&path).with_context(|| format!("PX_INDEXERS: {name}: api_key_file"))?)
         }

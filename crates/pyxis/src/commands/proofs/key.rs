@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::hex;
@@ -16,8 +16,8 @@ use serde_json::json;
 
 use super::super::out;
 use crate::cli::Global;
-use crate::config::env::{Env, ProcessEnv};
-use crate::config::read_secret;
+use crate::config::env::ProcessEnv;
+use crate::config::secrets::from_source;
 
 /// The present moment.
 pub(super) fn now() -> UnixMillis {
@@ -49,14 +49,7 @@ pub(super) fn generate(global: &Global, path: &Path) -> Result<ExitCode> {
 
 /// `file:PATH` or `env:NAME`: a secret never stands on a command line.
 pub(super) fn read(source: &str) -> Result<IssuerKey> {
-    let text = match source.split_once(':') {
-        Some(("file", path)) => read_secret(Path::new(path))?,
-        Some(("env", name)) => match ProcessEnv.var(name) {
-            Some(text) => SecretString::new(text),
-            None => bail!("the environment variable {name} is not set"),
-        },
-        _ => bail!("--key: write file:PATH or env:NAME; a key never stands on the command line"),
-    };
+    let text = from_source(source, &ProcessEnv).context("--key")?;
     let seed = seed(text.expose().trim()).context("the key must be 64 hexadecimal digits")?;
     IssuerKey::from_seed(&seed).context("a key has 32 bytes")
 }

@@ -87,6 +87,19 @@ both_engines! {
         approved_elsewhere(scene, bodies()).await;
     }
 
+    async fn a_message_holds_no_stored_secret_and_sends_the_approver_to_the_page(scene: &mut Scene) {
+        scene.link(ADA).await;
+        let target = scene.world.upstream.url("/by/s3cret-value?key=s3cret-value");
+        let request = scene.world.forward("POST", &target).header("x-note", "s3cret-value");
+        let request = request.header("x-px-reason", "it is s3cret-value");
+        let txn = scene.world.paused(request.body(Body::from("{\"key\": \"s3cret-value\"}")).unwrap()).await;
+        let message = scene.asks(txn).await;
+        let (text, words) = (&message.text, "[contains the secret of `api`]");
+        assert!(!text.contains("s3cret-value"), "{text}");
+        assert_eq!(text.matches(words).count(), 5, "path, query, header, reason and body: {text}");
+        assert!(!message.labels().contains(&"Approve"), "{:?}", message.labels());
+    }
+
     async fn a_request_that_a_message_shows_whole_is_approved_there(scene: &mut Scene) {
         scene.link(ADA).await;
         for asked in whole() {
