@@ -5,6 +5,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 pub use record::Record;
@@ -47,6 +48,9 @@ pub struct Claim {
     pub provider: Option<StampName>,
     /// The holder's credential.
     pub digest: SigningDigest,
+    /// Start of the holder's possession, kept when the claim is extended; `None` in an older claim that did not record
+    /// it.
+    pub claimed_at: Option<UnixMillis>,
     /// When it ends, which is when the holder's credential expires.
     pub expires_at: UnixMillis,
 }
@@ -56,7 +60,7 @@ pub struct Claim {
 pub struct Input<'a> {
     /// The scored address.
     pub address: EvmAddress,
-    /// Its Stamps, each name once, none of them revoked.
+    /// Its Stamps, each name once, none of them revoked. A nullifier that belongs to a set goes by the set's name.
     pub stamps: &'a [Stamp],
     /// The claims on any of their nullifiers, ended or not, each nullifier once.
     pub claims: &'a [Claim],
@@ -134,7 +138,7 @@ pub fn settle(input: &Input<'_>) -> Settled {
     settled.claims = wanted
         .into_iter()
         .filter(|(nullifier, stamp)| input.extends(held.get(nullifier).copied(), stamp))
-        .map(|(nullifier, stamp)| input.claim(nullifier, stamp))
+        .map(|(nullifier, stamp)| input.claim(nullifier, stamp, held.get(nullifier).copied()))
         .collect();
     settled
 }
@@ -185,20 +189,37 @@ impl Input<'_> {
     /// Whether a claim by `stamp` says more than the one that is there. A claim of the address never
     /// becomes shorter: taking a long credential back and bringing a short one would free it early.
     fn extends(&self, held: Option<&Claim>, stamp: &Stamp) -> bool {
-        let Some(held) = held.filter(|held| held.address == self.address && self.now < held.expires_at)
-        else {
-            return true;
-        };
-        stamp.expires_at > held.expires_at
+        self.own(held).is_none_or(|held| stamp.expires_at > held.expires_at)
     }
 
-    fn claim(&self, nullifier: &Nullifier, stamp: &Stamp) -> Claim {
+    /// `held`, if it is a live claim of the address.
+    fn own<'c>(&self, held: Option<&'c Claim>) -> Option<&'c Claim> {
+        held.filter(|held| held.address == self.address && self.now < held.expires_at)
+    }
+
+    fn claim(&self, nullifier: &Nullifier, stamp: &Stamp, held: Option<&Claim>) -> Claim {
         Claim {
             nullifier: nullifier.clone(),
             address: self.address,
             provider: Some(stamp.provider.clone()),
             digest: stamp.digest,
+            claimed_at: self.own(held).map_or(Some(self.now), |held| held.claimed_at),
             expires_at: stamp.expires_at,
         }
     }
+}
+
+/// Merges the claims on nullifiers that turn out to be one account: the one that remains, or `None` if all have ended.
+///
+/// The address that has held its claim the longest keeps the account. Between claims of the same moment the one that
+/// lasts longer wins, then the lower address. If that address holds several of them, its longest credential stands
+/// behind the merged claim. The `nullifier` of the result is one of theirs.
+#[must_use]
+pub fn merge(claims: &[Claim], now: UnixMillis) -> Option<Claim> {
+    let live = || claims.iter().filter(|claim| now < claim.expires_at);
+    let first = live().min_by_key(|claim| (claim.claimed_at, Reverse(claim.expires_at), claim.address))?;
+    let longest = live()
+        .filter(|claim| claim.address == first.address)
+        .max_by_key(|claim| (claim.expires_at, claim.digest))?;
+    Some(Claim { claimed_at: first.claimed_at, ..longest.clone() })
 }

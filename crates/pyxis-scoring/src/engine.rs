@@ -1,8 +1,8 @@
 //! The transactions that keep Stamps, claims and scores in step. Where somebody wants to hear of a changed
 //! score, that is written down in the same transaction.
 //!
-//! Every one of them locks in the same order: digests, the address (or several), all nullifiers at once. What a
-//! score is, [`pyxis_core::score::settle`] says; here it is only fed and stored.
+//! Every one of them locks in the same order: digests, the address (or several), the sets of all nullifiers at once.
+//! What a score is, [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
 mod ingest;
 mod live;
@@ -13,8 +13,10 @@ mod revoke;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::{Input, Record, Settled, Stamp, Weights, settle, stored_to_json};
 use pyxis_core::stamp::Nullifier;
+use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
 use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, stamps};
@@ -49,8 +51,9 @@ pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -
             return Ok(Some(Some(record)));
         }
         let live = Live::read(&mut tx, workspace, address, now).await?;
-        claims::lock(&mut tx, workspace, nullifiers(&live.stamps)).await?;
-        let record = settle_in(books, &mut tx, place, &live, now, answer).await?;
+        let lists = live.lists();
+        let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
+        let record = settle_in(books, &mut tx, place, &live.named(&sets), now, answer).await?;
         if record.is_some() {
             tx.commit().await?;
         }
@@ -73,6 +76,21 @@ where
         }
     }
     Err(Error::Busy)
+}
+
+/// Locks the sets of nullifiers, those of some and those of some lists, and ties each list into one set. `None`: another
+/// transaction changed one of them meanwhile; roll back and begin again.
+async fn hold_sets(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    nullifiers: &[Nullifier],
+    lists: &[&[Nullifier]],
+    now: UnixMillis,
+) -> Result<Option<Sets>> {
+    let all = nullifiers.iter().chain(lists.iter().copied().flatten()).collect();
+    let Some(mut sets) = nullifier_sets::lock(tx, workspace, all).await? else { return Ok(None) };
+    let tied = nullifier_sets::tie(tx, workspace, &mut sets, lists, now).await?;
+    Ok(tied.then_some(sets))
 }
 
 /// The record of a score that was computed while its address was waited for. One that is damaged does not
@@ -98,7 +116,9 @@ pub fn nothing(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> Stri
 
 /// The score as it would be stored, and what it is made of; stores nothing.
 pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, Settled)> {
-    let Live { stamps, .. } = Live::read(store, place.workspace, place.address, now).await?;
+    let live = Live::read(store, place.workspace, place.address, now).await?;
+    let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
+    let Live { stamps, .. } = live.named(&sets);
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
     let held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
     let terms = terms(store.clone(), place).await?;
@@ -106,8 +126,8 @@ pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Te
     Ok((terms, settled))
 }
 
-/// Settles and stores one score, with address and nullifiers locked; `None` if another took a claim
-/// meanwhile: roll back and begin again.
+/// Settles and stores one score, with the address and its sets of nullifiers locked and the Stamps named by these sets;
+/// `None` if another took a claim meanwhile: roll back and begin again.
 async fn settle_in(
     books: &Books,
     tx: &mut Tx,
@@ -120,7 +140,7 @@ async fn settle_in(
     let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
     // Whoever takes one finds this score by them. Most are noted; those of imported Stamps are not, nor those of rows
     // that somebody mended.
-    stamps::note_nullifiers(tx, workspace, live.nullifiers()).await?;
+    stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
     let settled = settled(address, &live.stamps, &held, &terms, now);
@@ -154,11 +174,12 @@ async fn settle_in(
     Ok(Some(record.to_json()))
 }
 
-/// Marks the scores of others who share nullifiers whose claims change: of what an address has and does, nothing
+/// Marks the scores of others who share sets of nullifiers whose claims change: of what an address has and does, nothing
 /// else is in the scores of others.
-async fn mark_others(tx: &mut Tx, place: Place, nullifiers: &[Nullifier]) -> Result<()> {
+async fn mark_others(tx: &mut Tx, place: Place, names: &[Nullifier]) -> Result<()> {
     let Place { workspace, scorer, address } = place;
-    let others = stamps::others_with_nullifiers(&mut *tx, workspace, address, nullifiers).await?;
+    let members = nullifier_sets::members(&mut *tx, workspace, names).await?;
+    let others = stamps::others_with_nullifiers(&mut *tx, workspace, Some(address), &members).await?;
     Ok(scores::mark_stale(tx, workspace, scorer, &others).await?)
 }
 

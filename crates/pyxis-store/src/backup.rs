@@ -60,6 +60,8 @@ pub const TABLES: &[&str] = &[
     "stamps",
     "stamp_credentials",
     "stamp_nullifiers",
+    "nullifier_sets",
+    "tied_nullifiers",
     "revocations",
     "claims",
     "scores",
@@ -88,7 +90,7 @@ pub const TABLES: &[&str] = &[
 
 /// Tables whose rows the engine numbers: after a restore it goes on behind the highest.
 const NUMBERED: &[&str] =
-    &["scorers", "stamps", "proofs", "blocked_subjects", "proof_log", "attestation_keys"];
+    &["scorers", "stamps", "nullifier_sets", "proofs", "blocked_subjects", "proof_log", "attestation_keys"];
 
 /// Pages copied between two reports of progress.
 const PAGES: i32 = 1024;

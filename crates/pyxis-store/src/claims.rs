@@ -1,5 +1,5 @@
 //! Claims: whose a nullifier is in a scorer (decisions, Deduplication). Independent scorers are
-//! independent.
+//! independent. The nullifiers of a set are claimed under its name ([`crate::nullifier_sets`]).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -19,6 +19,7 @@ impl FromRow for Claim {
             address: row.take("address")?,
             provider: row.take("provider")?,
             digest: row.take("digest")?,
+            claimed_at: row.take("claimed_at")?,
             expires_at: row.take("expires_at")?,
         })
     }
@@ -64,7 +65,7 @@ pub async fn of(
     }
     let engine = executor.engine();
     let query = sql(concat!(
-        "SELECT nullifier, address, provider, digest, expires_at FROM claims WHERE scorer_id = ",
+        "SELECT nullifier, address, provider, digest, claimed_at, expires_at FROM claims WHERE scorer_id = ",
         own_scorer!()
     ));
     executor.all(query.bind(workspace).bind(scorer).and_in(engine, "nullifier", nullifiers)).await
@@ -76,9 +77,26 @@ pub async fn of_digest(
     workspace: WorkspaceId,
     digest: &SigningDigest,
 ) -> Result<Vec<Held>, StoreError> {
-    let query = sql("SELECT scorer_id, nullifier, address, provider, digest, expires_at FROM claims \
+    let query =
+        sql("SELECT scorer_id, nullifier, address, provider, digest, claimed_at, expires_at FROM claims \
          WHERE workspace_id = $1 AND digest = $2 ORDER BY scorer_id, nullifier");
     executor.all(query.bind(workspace).bind(digest)).await
+}
+
+/// The claims on some nullifiers in every scorer of a workspace, ended ones too.
+pub async fn in_any_scorer(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    nullifiers: &[Nullifier],
+) -> Result<Vec<Held>, StoreError> {
+    if nullifiers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query =
+        sql("SELECT scorer_id, nullifier, address, provider, digest, claimed_at, expires_at FROM claims \
+         WHERE scorer_id IN (SELECT id FROM scorers WHERE workspace_id = $1)");
+    executor.all(query.bind(workspace).and_in(engine, "nullifier", nullifiers)).await
 }
 
 /// Takes or extends claims; whether all of them. One that is another address's and has not ended is left
@@ -98,6 +116,7 @@ pub async fn take(
             claim.address.bind(),
             claim.provider.as_ref().bind(),
             claim.digest.bind(),
+            claim.claimed_at.bind(),
             claim.expires_at.bind(),
             now.bind(),
         ]
@@ -105,11 +124,11 @@ pub async fn take(
     let rows: Rows = claims.iter().map(row).collect();
     let touched = tx
         .execute_each(
-            "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, provider, digest, expires_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (scorer_id, nullifier) DO UPDATE \
+            "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, provider, digest, claimed_at, \
+             expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (scorer_id, nullifier) DO UPDATE \
              SET address = excluded.address, provider = excluded.provider, digest = excluded.digest, \
-             expires_at = excluded.expires_at \
-             WHERE claims.address = excluded.address OR claims.expires_at <= $8"
+             claimed_at = excluded.claimed_at, expires_at = excluded.expires_at \
+             WHERE claims.address = excluded.address OR claims.expires_at <= $9"
                 .into(),
             rows,
         )

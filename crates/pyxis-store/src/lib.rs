@@ -47,6 +47,7 @@ pub mod member_rights;
 pub mod meta;
 pub mod models;
 pub mod nodes;
+pub mod nullifier_sets;
 pub mod oauth_tokens;
 pub mod outbox;
 pub mod passkeys;
@@ -164,7 +165,9 @@ impl Store {
     /// Brings the schema to the version of this program; the version. Safe to call from several
     /// processes at once.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
-        migrate::run(self).await
+        let version = migrate::run(self).await?;
+        nullifier_sets::read_stored(self).await?;
+        Ok(version)
     }
 
     /// The schema version of the database, 0 when it is empty.

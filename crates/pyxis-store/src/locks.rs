@@ -1,8 +1,8 @@
 //! Locks on values that need not have a row. On SQLite the one writer is the lock, and these do nothing.
 //!
 //! Transactions of the scoring side take their locks in one order, so that none waits for another in a
-//! circle: digests (`revocations`, all that there are), then addresses (`holders`, ascending), then nullifiers
-//! (`claims`), all at once. Rows that are marked on the way, such as the scores of others, have no order: where two meet
+//! circle: digests (`revocations`, all that there are), then addresses (`holders`, ascending), then the names of sets of
+//! nullifiers (`nullifier_sets`), all at once. Rows that are marked on the way, such as the scores of others, have no order: where two meet
 //! there, one of them is told so (`StoreError::is_contended`) and begins again.
 
 use std::collections::BTreeSet;

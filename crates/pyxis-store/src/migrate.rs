@@ -47,6 +47,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(20, "0020_packed_credentials"),
     migration!(21, "0021_nullifier_keys"),
     migration!(22, "0022_digest_parts"),
+    migration!(23, "0023_nullifier_sets"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

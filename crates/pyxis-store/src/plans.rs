@@ -13,7 +13,7 @@ use crate::db::{FromRow, Query, Rows};
 use crate::stamps::Cursor;
 use crate::{
     DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers,
-    proof_log, proofs, revocations, score_history, scorers, scores, stamps, usage,
+    nullifier_sets, proof_log, proofs, revocations, score_history, scorers, scores, stamps, usage,
 };
 
 mod postgres;
@@ -89,13 +89,18 @@ async fn statements(engine: Engine) -> Vec<String> {
     let _ = stamps::live_of(r, ws, address, at).await;
     let _ = stamps::find(r, ws, address, &"A".parse().unwrap()).await;
     let _ = stamps::find_by_digest(r, ws, &digest).await;
-    let _ = stamps::others_with_nullifiers(r, ws, address, &nullifiers).await;
+    let hashes = stamps::NullifierHash::of(ws, &nullifiers);
+    let _ = stamps::others_with_nullifiers(r, ws, Some(address), &hashes).await;
+    let _ = stamps::others_with_nullifiers(r, ws, None, &hashes).await;
+    let _ = nullifier_sets::of(r, ws, nullifiers.iter().collect()).await;
+    let _ = nullifier_sets::members(r, ws, &nullifiers).await;
     for cursor in [Cursor::First, Cursor::Older(1), Cursor::Newer(1)] {
         let _ = stamps::page(r, ws, address, at, cursor, 1).await;
         let _ = stamps::exists_beyond(r, ws, address, at, cursor).await;
     }
     let _ = claims::of(r, ws, scorer, &nullifiers).await;
     let _ = claims::of_digest(r, ws, &digest).await;
+    let _ = claims::in_any_scorer(r, ws, &nullifiers).await;
     let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
     let _ = scores::scorers_of(r, ws, address).await;
     let _ = scores::addresses(r, ws, scorer, Some(address), 1).await;
@@ -135,7 +140,7 @@ async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
 async fn no_statement_that_a_request_waits_for_scans_a_table() {
     let (_directory, connection) = migrated().await;
     let statements = statements(Engine::Sqlite).await;
-    assert_eq!(statements.len(), 38);
+    assert_eq!(statements.len(), 42);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
@@ -167,7 +172,12 @@ async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
     let (r, ws) = (&recorder, WorkspaceId::new(UnixMillis(0), &SeededEntropy::new(1)));
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(); 20_000];
     let _ = claims::of(r, ws, "1".parse().unwrap(), &nullifiers).await;
-    let _ = stamps::others_with_nullifiers(r, ws, EvmAddress([0; 20]), &nullifiers).await;
+    let hashes = stamps::NullifierHash::of(ws, &nullifiers);
+    let _ = stamps::others_with_nullifiers(r, ws, Some(EvmAddress([0; 20])), &hashes).await;
+    let mut many = nullifiers;
+    many.iter_mut().enumerate().for_each(|(number, one)| *one = format!("n{number}").parse().unwrap());
+    let _ = nullifier_sets::of(r, ws, many.iter().collect()).await;
+    let _ = nullifier_sets::members(r, ws, &many).await;
     let _ = holders::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
     for text in recorder.into_noted() {
         let steps = plan(&connection, &text);

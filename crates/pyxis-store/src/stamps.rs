@@ -17,7 +17,8 @@ use crate::{Engine, Executor, StoreError, Tx};
 use packed::Packed;
 
 pub use many::{Many, insert_many};
-pub use nullifiers::{note_nullifiers, others_with_nullifiers};
+pub(crate) use nullifiers::Listed;
+pub use nullifiers::{NullifierHash, note_nullifiers, others_with_nullifiers};
 pub use page::{Cursor, PageItem, exists_beyond, page};
 pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 

@@ -43,6 +43,7 @@ fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
         address: wallet(holder),
         provider: Some(name("A")),
         digest: [holder; 32],
+        claimed_at: Some(day(0)),
         expires_at: day(until),
     }
 }

@@ -3,13 +3,13 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::Stamp;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{Tx, claims, holders, issuers, revocations, scores, stamps};
+use pyxis_store::{Tx, holders, issuers, revocations, scores, stamps};
 
 use super::live::Live;
-use super::{Place, nullifiers, settle_in, undisturbed};
+use super::{Place, hold_sets, settle_in, undisturbed};
 use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ pub async fn ingest(
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
         let outcome = |credential: &&Verified| if is_listed(credential) { outcomes.next() } else { None };
-        Ok(Some(credentials.iter().map(outcome).collect()))
+        Ok(Some(digests.iter().map(outcome).collect()))
     })
     .await
 }
@@ -75,8 +75,8 @@ async fn ingest_in(
     }
     holders::ensure(tx, workspace, address, now).await?;
     let arrival = Arrival::read(tx, workspace, address, good).await?;
-    claims::lock(tx, workspace, arrival.nullifiers()).await?;
-    let Some(outcomes) = arrival.store(books, tx, now).await? else { return Ok(None) };
+    let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
+    let Some(outcomes) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
     let mut outcomes = outcomes.into_iter();
     let outcome = |digest| {
         if revoked.contains(digest) {
@@ -85,7 +85,7 @@ async fn ingest_in(
             outcomes.next().expect("an outcome of each that is not revoked")
         }
     };
-    Ok(Some(digests.iter().map(outcome).collect()))
+    Ok(Some(credentials.iter().map(outcome).collect()))
 }
 
 /// Credentials, none of them revoked, that come to an address which is locked.
@@ -108,17 +108,19 @@ impl<'a> Arrival<'a> {
         Ok(Self { workspace, address, credentials, there })
     }
 
-    /// Those of what is there and of what comes: the claims on all of them are settled, so they must be locked.
-    pub(super) fn nullifiers(&self) -> impl Iterator<Item = &Nullifier> {
-        let there = self.there.stamps.iter().flat_map(|stamp| &stamp.nullifiers);
-        there.chain(self.credentials.iter().flat_map(|credential| &credential.nullifiers))
+    /// The nullifiers of each Stamp that is stored and of each credential that comes: the claims on all of them are
+    /// settled, so their sets must be locked. A credential ties its nullifiers even if a newer one is stored.
+    pub(super) fn lists(&self) -> Vec<&[Nullifier]> {
+        let there = self.there.stamps.iter().map(|stamp| stamp.nullifiers.as_slice());
+        there.chain(self.credentials.iter().map(|credential| credential.nullifiers.as_slice())).collect()
     }
 
-    /// Stores and settles; what became of each. `None`: begin again.
+    /// Stores and settles, with the sets locked; what became of each. `None`: begin again.
     pub(super) async fn store(
         self,
         books: &Books,
         tx: &mut Tx,
+        sets: &Sets,
         now: UnixMillis,
     ) -> Result<Option<Vec<Outcome>>> {
         let Self { workspace, address, credentials, there } = self;
@@ -133,7 +135,7 @@ impl<'a> Arrival<'a> {
             outcomes.push(place_one(tx, workspace, &mut stored, credential, now).await?);
         }
         let changed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced));
-        let settled = !changed || settle_known(books, tx, workspace, address, now).await?;
+        let settled = !changed || settle_known(books, tx, workspace, address, sets, now).await?;
         Ok(settled.then_some(outcomes))
     }
 }
@@ -194,17 +196,19 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
     }
 }
 
-/// Settles the scores of an address whose Stamps changed, in the scorers that know it; `false`: begin again.
+/// Settles the scores of an address whose Stamps changed, in the scorers that know it, with the sets of its nullifiers
+/// locked; `false`: begin again.
 pub(super) async fn settle_known(
     books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
+    sets: &Sets,
     now: UnixMillis,
 ) -> Result<bool> {
     let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
     if !scorers.is_empty() {
-        let live = Live::read(&mut *tx, workspace, address, now).await?;
+        let live = Live::read(&mut *tx, workspace, address, now).await?.named(sets);
         for scorer in scorers {
             let place = Place { workspace, scorer, address };
             match settle_in(books, tx, place, &live, now, false).await {
@@ -233,8 +237,8 @@ pub async fn remove(
             return Ok(Some(0));
         }
         let stamps::Readable { stamps: stored, .. } = stamps::all_of(&mut tx, workspace, address).await?;
-        let all: Vec<Stamp> = stored.iter().cloned().map(Stamp::from).collect();
-        claims::lock(&mut tx, workspace, nullifiers(&all)).await?;
+        let lists: Vec<_> = stored.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
+        let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
         let mut removed = 0;
         for provider in providers {
             // One that cannot be read is not among them.
@@ -247,7 +251,7 @@ pub async fn remove(
         if removed == 0 {
             return Ok(Some(0));
         }
-        if !settle_known(books, &mut tx, workspace, address, now).await? {
+        if !settle_known(books, &mut tx, workspace, address, &sets, now).await? {
             return Ok(None);
         }
         tx.commit().await?;

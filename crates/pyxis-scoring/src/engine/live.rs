@@ -7,6 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::Stamp;
 use pyxis_core::stamp::Nullifier;
+use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::{Executor, stamps};
 
 use crate::error::Result;
@@ -16,9 +17,10 @@ const KEPT_IN_PART: Duration = Duration::from_hours(1);
 
 /// The Stamps of an address that have not expired.
 pub(super) struct Live {
+    /// As they count; see [`Self::named`].
     pub(super) stamps: Vec<Stamp>,
-    /// Their numbers.
-    ids: Vec<i64>,
+    /// Their numbers, and the nullifiers of each as its issuer signed them.
+    lists: Vec<(i64, Vec<Nullifier>)>,
     /// How many more there are, whose rows cannot be read.
     damaged: usize,
 }
@@ -34,14 +36,24 @@ impl Live {
         for problem in &found.damaged {
             tracing::error!(%address, problem, "a stored Stamp cannot be read and does not count");
         }
-        let ids = found.stamps.iter().map(|stamp| stamp.id).collect();
+        let lists = found.stamps.iter().map(|stamp| (stamp.id, stamp.nullifiers.clone())).collect();
         let stamps = found.stamps.into_iter().map(Stamp::from).collect();
-        Ok(Self { stamps, ids, damaged: found.damaged.len() })
+        Ok(Self { stamps, lists, damaged: found.damaged.len() })
     }
 
-    /// Their numbers, and the nullifiers of each.
-    pub(super) fn nullifiers(&self) -> impl Iterator<Item = (i64, &[Nullifier])> {
-        self.ids.iter().copied().zip(self.stamps.iter().map(|stamp| stamp.nullifiers.as_slice()))
+    /// The nullifiers of each as its issuer signed them.
+    pub(super) fn lists(&self) -> Vec<&[Nullifier]> {
+        self.lists.iter().map(|(_, nullifiers)| nullifiers.as_slice()).collect()
+    }
+
+    /// The same with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (i64, &[Nullifier])> {
+        self.lists.iter().map(|(id, nullifiers)| (*id, nullifiers.as_slice()))
+    }
+
+    /// The Stamps with their nullifiers by the names of their sets.
+    pub(super) fn named(self, sets: &Sets) -> Self {
+        Self { stamps: self.stamps.into_iter().map(|stamp| sets.named(stamp)).collect(), ..self }
     }
 
     /// What the record says about Stamps that do not count (decisions, Known holes).

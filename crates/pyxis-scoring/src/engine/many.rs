@@ -6,12 +6,12 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
-use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_core::stamp::StampName;
 use pyxis_store::stamps::Many;
-use pyxis_store::{Committing, Tx, claims, holders, revocations, stamps};
+use pyxis_store::{Committing, Tx, holders, revocations, stamps};
 
 use super::ingest::{Arrival, Outcome, new_stamp};
-use super::{ATTEMPTS, undisturbed};
+use super::{ATTEMPTS, hold_sets, undisturbed};
 use crate::books::Books;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
@@ -59,8 +59,7 @@ impl Batch {
         &self.digests
     }
 
-    /// The newest credential of each address and name, as if no address were known. Who never was scored holds no claim,
-    /// so nothing that others show changes.
+    /// The newest credential of each address and name, as if no address were known. Who never was scored holds no claim.
     fn as_new(&self, indexes: &[usize], mut outcomes: Outcomes) -> New {
         let credentials = &self.credentials;
         let mut newest: HashMap<(EvmAddress, &StampName), usize> = HashMap::with_capacity(indexes.len());
@@ -90,13 +89,13 @@ impl Batch {
 /// stored all the same.
 ///
 /// Addresses that are new, which in an import most are, take a short way, all at once: nobody has scored them, so
-/// there is nothing to settle. The others go as if each had come by itself at `now`, a few in each transaction.
+/// there is nothing to settle. Their credentials tie nullifiers, which may take a claim from another. The others go as if each had come by itself at `now`, a few in each transaction.
 pub async fn ingest_many(
     books: &Books,
     mut batch: Batch,
     now: UnixMillis,
 ) -> Result<(Vec<Outcome>, Committing)> {
-    let (mut outcomes, mut committing) = all_new(books, &mut batch).await?;
+    let (mut outcomes, mut committing) = all_new(books, &mut batch, now).await?;
     let known: Vec<_> = by_address(&batch.credentials, &outcomes).into_iter().collect();
     for some in known.chunks(AT_ONCE) {
         let (found, later) = undisturbed(|| async {
@@ -116,10 +115,10 @@ pub async fn ingest_many(
 }
 
 /// Stores the credentials of addresses that are new. Of those of the others it is not known yet what becomes of them.
-async fn all_new(books: &Books, batch: &mut Batch) -> Result<(Outcomes, Committing)> {
+async fn all_new(books: &Books, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
     for _ in 0..ATTEMPTS {
         let mut tx = books.begin().await?;
-        match new_in(&mut tx, batch).await {
+        match new_in(&mut tx, batch, now).await {
             Ok(outcomes) => return Ok((outcomes, tx.commit_ahead().await?)),
             // One of the addresses became known meanwhile, or another transaction was in the way.
             Err(Error::Busy) => {}
@@ -129,7 +128,7 @@ async fn all_new(books: &Books, batch: &mut Batch) -> Result<(Outcomes, Committi
     Err(Error::Busy)
 }
 
-async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
+async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outcomes> {
     let revoked = revocations::revoked_among(tx, batch.workspace, &batch.digests).await?;
     let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
@@ -146,6 +145,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
             }
         }
         stamps::insert_many(tx, stamps).await?;
+        tie_new(tx, batch, &outcomes, now).await?;
         return Ok(outcomes);
     }
     let mut outcomes = first_of_each_digest(&batch.credentials);
@@ -162,7 +162,18 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch) -> Result<Outcomes> {
     }
     let New { stamps, outcomes } = batch.as_new(&new, outcomes);
     stamps::insert_many(tx, stamps).await?;
+    tie_new(tx, batch, &outcomes, now).await?;
     Ok(outcomes)
+}
+
+/// Ties what the credentials of new addresses list: the only thing about them that changes the scores of others.
+async fn tie_new(tx: &mut Tx, batch: &Batch, outcomes: &Outcomes, now: UnixMillis) -> Result<()> {
+    let new = batch.credentials.iter().zip(outcomes);
+    let new = new.filter(|(_, outcome)| matches!(outcome, Some(Outcome::Accepted | Outcome::Superseded)));
+    // Only lists of several nullifiers tie anything.
+    let lists = new.map(|(credential, _)| credential.nullifiers.as_slice());
+    let lists: Vec<_> = lists.filter(|list| list.len() > 1).collect();
+    hold_sets(tx, batch.workspace, &[], &lists, now).await?.map(drop).ok_or(Error::Busy)
 }
 
 /// Stores credentials of addresses that are known; what became of each. `None`: begin again.
@@ -189,17 +200,13 @@ async fn known_in(
         let theirs = good.iter().map(|index| &credentials[*index]).collect();
         arrivals.push((good, Arrival::read(tx, *workspace, *address, theirs).await?));
     }
-    claims::lock(tx, *workspace, touched(&arrivals)).await?;
+    let lists: Vec<_> = arrivals.iter().flat_map(|(_, arrival)| arrival.lists()).collect();
+    let Some(sets) = hold_sets(tx, *workspace, &[], &lists, now).await? else { return Ok(None) };
     for (indexes, arrival) in arrivals {
-        let Some(found) = arrival.store(books, tx, now).await? else { return Ok(None) };
+        let Some(found) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
         outcomes.extend(indexes.into_iter().zip(found));
     }
     Ok(Some(outcomes))
-}
-
-/// All nullifiers on which something depends.
-fn touched<'a>(arrivals: &'a [(Vec<usize>, Arrival<'_>)]) -> Vec<&'a Nullifier> {
-    arrivals.iter().flat_map(|(_, arrival)| arrival.nullifiers()).collect()
 }
 
 /// Those of which it is not known yet what becomes of them.

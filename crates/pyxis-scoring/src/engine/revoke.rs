@@ -2,15 +2,16 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::{SigningDigest, Stamp};
+use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::claims::Held;
+use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::stamps::StampRow;
 use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
 
 use super::ingest::settle_known;
-use super::{Place, mark_others, nullifiers, undisturbed};
+use super::{Place, hold_sets, mark_others, undisturbed};
 use crate::books::Books;
 use crate::error::Result;
 
@@ -72,24 +73,30 @@ async fn take_out(
     now: UnixMillis,
 ) -> Result<bool> {
     let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?.stamps;
-    let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
-    claims::lock(tx, workspace, nullifiers(&all)).await?;
+    let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
+    let Some(sets) = hold_sets(tx, workspace, &[], &lists, now).await? else { return Ok(false) };
     stamps::remove(tx, workspace, stamp).await?;
     let held = claims::of_digest(&mut *tx, workspace, &stamp.digest).await?;
     release(tx, workspace, &held).await?;
-    let left = left_by_renewals(tx, workspace, stamp).await?;
+    let left = left_by_renewals(tx, workspace, stamp, &sets).await?;
     release(tx, workspace, &left).await?;
-    settle_known(books, tx, workspace, stamp.address, now).await
+    settle_known(books, tx, workspace, stamp.address, &sets, now).await
 }
 
 /// The holder's other claims on what the Stamp proves, by its name. They stand on credentials that this one
 /// replaced and that would have lasted longer: with the current one gone, they must not outlive it. By another
 /// name they stand on a credential that its issuer did not revoke, stored or not. Where no name is known, any may
 /// be meant.
-async fn left_by_renewals(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<Vec<Held>> {
+async fn left_by_renewals(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    stamp: &StampRow,
+    sets: &Sets,
+) -> Result<Vec<Held>> {
+    let names = sets.names(&stamp.nullifiers);
     let mut left = Vec::new();
     for scorer in scores::scorers_of(&mut *tx, workspace, stamp.address).await? {
-        let claims = claims::of(&mut *tx, workspace, scorer, &stamp.nullifiers).await?;
+        let claims = claims::of(&mut *tx, workspace, scorer, &names).await?;
         let renewed = claims.into_iter().filter(|claim| {
             claim.address == stamp.address
                 && claim.provider.as_ref().is_none_or(|provider| *provider == stamp.provider)
@@ -113,11 +120,16 @@ async fn release_left(
     left.dedup();
     holders::lock(tx, workspace, address).await?;
     let all = stamps::all_of(&mut *tx, workspace, address).await?.stamps;
-    let all: Vec<Stamp> = all.into_iter().map(Stamp::from).collect();
-    let touched: Vec<Nullifier> = nullifiers(&all).chain(&left).cloned().collect();
-    claims::lock(tx, workspace, &touched).await?;
+    let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
+    let Some(sets) = hold_sets(tx, workspace, &left, &lists, now).await? else { return Ok(false) };
+    // Until their sets were locked they may have gone to another name or address.
+    let held = claims::of_digest(&mut *tx, workspace, digest).await?;
+    let is_locked = |held: &Held| held.claim.address == address && left.contains(&held.claim.nullifier);
+    if !held.iter().all(is_locked) {
+        return Ok(false);
+    }
     release(tx, workspace, &held).await?;
-    settle_known(books, tx, workspace, address, now).await
+    settle_known(books, tx, workspace, address, &sets, now).await
 }
 
 /// Ends claims: others who share their nullifiers may have them now. Where the holder has another live Stamp with the

@@ -9,7 +9,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, Settled, Stamp, Weights, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{claims, holders, stamps};
+use pyxis_store::{claims, holders, nullifier_sets, stamps};
 
 use super::scorers::check_weights;
 use super::{Error, Result};
@@ -113,7 +113,7 @@ fn both(
     (before, after)
 }
 
-/// Live Stamps of some addresses, and the claims on their nullifiers.
+/// Live Stamps of some addresses, named by their sets of nullifiers, and the claims on these.
 async fn read(
     state: &State,
     workspace: WorkspaceId,
@@ -122,13 +122,12 @@ async fn read(
     now: UnixMillis,
 ) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, Vec<Claim>)> {
     let rows = stamps::live_of_many(&state.store, workspace, addresses, now).await?;
-    let mut nullifiers: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
-    nullifiers.sort_unstable();
-    nullifiers.dedup();
-    let held = claims::of(&state.store, workspace, scorer, &nullifiers).await?;
+    let listed = || rows.iter().flat_map(|row| &row.nullifiers);
+    let sets = nullifier_sets::of(&state.store, workspace, listed().collect()).await?;
+    let held = claims::of(&state.store, workspace, scorer, &sets.names(listed())).await?;
     let mut stamps: BTreeMap<EvmAddress, Vec<Stamp>> = BTreeMap::new();
     for row in rows {
-        stamps.entry(row.address).or_default().push(row.into());
+        stamps.entry(row.address).or_default().push(sets.named(row.into()));
     }
     Ok((stamps, held))
 }

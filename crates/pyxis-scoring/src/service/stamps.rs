@@ -7,8 +7,9 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, Settled, SigningDigest, Stamp, settle};
-use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_core::stamp::StampName;
 use pyxis_store::claims;
+use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
 use pyxis_store::stamps::{self, StampRow};
@@ -106,26 +107,32 @@ pub async fn show(
     let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
     let now = state.now();
     let stamps::Readable { stamps: rows, damaged } = stamps::all_of(&state.store, workspace, address).await?;
-    let counted: Vec<Stamp> = rows.iter().cloned().map(Stamp::from).collect();
-    let mut wanted: Vec<Nullifier> = rows.iter().flat_map(|row| row.nullifiers.clone()).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
+    let listed = || rows.iter().flat_map(|row| &row.nullifiers);
+    let sets = nullifier_sets::of(&state.store, workspace, listed().collect()).await?;
+    let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.named(row.into())).collect();
+    let wanted = sets.names(listed());
     let held = claims::of(&state.store, workspace, scorer.id, &wanted).await?;
     let Terms { weights, threshold, .. } = &terms;
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = settle(&input);
-    let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, &held, now)).collect();
+    let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, (&sets, &held), now)).collect();
     Ok(Explored { scorer, address, score: settled.score, passing: settled.passing, stamps, damaged })
 }
 
-fn line(stamp: StampRow, terms: &Terms, settled: &Settled, held: &[Claim], now: UnixMillis) -> Line {
+fn line(
+    stamp: StampRow,
+    terms: &Terms,
+    settled: &Settled,
+    (sets, held): (&Sets, &[Claim]),
+    now: UnixMillis,
+) -> Line {
     let weight = terms.weights.get(&stamp.provider).copied();
     let entry = settled.stamps.iter().find(|entry| entry.provider == stamp.provider);
     let standing = match entry {
         None if stamp.expires_at <= now => Standing::Expired,
         None => Standing::NotYetValid,
         Some(entry) if entry.dedup => {
-            let holder = holder_of(&stamp, held, entry.expires_at);
+            let holder = holder_of(&stamp, sets, held, entry.expires_at);
             Standing::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
         }
         Some(_) if weight.unwrap_or_default() == Decimal::ZERO => Standing::NoWeight,
@@ -135,11 +142,10 @@ fn line(stamp: StampRow, terms: &Terms, settled: &Settled, held: &[Claim], now: 
 }
 
 /// Whose claim it is that lasts until then.
-fn holder_of(stamp: &StampRow, held: &[Claim], until: UnixMillis) -> Option<EvmAddress> {
+fn holder_of(stamp: &StampRow, sets: &Sets, held: &[Claim], until: UnixMillis) -> Option<EvmAddress> {
+    let names = sets.names(&stamp.nullifiers);
     let theirs = |claim: &&Claim| {
-        claim.address != stamp.address
-            && claim.expires_at == until
-            && stamp.nullifiers.contains(&claim.nullifier)
+        claim.address != stamp.address && claim.expires_at == until && names.contains(&claim.nullifier)
     };
     held.iter().find(theirs).map(|claim| claim.address)
 }

@@ -27,6 +27,7 @@ mod removal;
 mod renewals;
 mod rescoring;
 mod scores;
+mod sets;
 mod strangers;
 mod timeouts;
 mod weightless;

@@ -14,20 +14,38 @@ use super::StampRow;
 use crate::db::{Bind, Cell, Column, Rows, sql};
 use crate::{Executor, StoreError, Tx};
 
-/// The number that stands for a nullifier of a workspace: 48 bits of a hash, which SQLite stores in six bytes.
-pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
-    let hash = Sha256::new_with_prefix(workspace).chain_update(nullifier).finalize();
-    hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte)) - (1 << 47)
+/// Half of the SHA-256 of a workspace's nullifier: too long for two nullifiers to share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NullifierHash(pub(crate) [u8; 16]);
+
+impl NullifierHash {
+    /// The hashes of some nullifiers, in their order.
+    pub fn of<'a>(workspace: WorkspaceId, nullifiers: impl IntoIterator<Item = &'a Nullifier>) -> Vec<Self> {
+        let of_workspace = Sha256::new_with_prefix(workspace.to_string());
+        let hash = |nullifier: &Nullifier| of_workspace.clone().chain_update(nullifier.as_str()).finalize();
+        let half = |nullifier| Self(std::array::from_fn(|index| hash(nullifier)[index]));
+        nullifiers.into_iter().map(half).collect()
+    }
+
+    /// The number that stands for the nullifier: 48 bits of the hash, which SQLite stores in six bytes.
+    fn key(self) -> i64 {
+        key_of(&self.0)
+    }
 }
 
-fn keys(workspace: WorkspaceId, nullifiers: &[Nullifier]) -> Vec<i64> {
-    let workspace = workspace.to_string();
-    nullifiers.iter().map(|nullifier| key(&workspace, nullifier.as_str())).collect()
+/// The number that stands for a nullifier of a workspace.
+pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
+    key_of(&Sha256::new_with_prefix(workspace).chain_update(nullifier).finalize())
+}
+
+fn key_of(hash: &[u8]) -> i64 {
+    hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte)) - (1 << 47)
 }
 
 /// A row for each nullifier of a Stamp.
 fn rows(workspace: WorkspaceId, stamp: i64, nullifiers: &[Nullifier]) -> Rows {
-    keys(workspace, nullifiers).into_iter().map(|key| vec![key.bind(), stamp.bind()]).collect()
+    let hashes = NullifierHash::of(workspace, nullifiers).into_iter();
+    hashes.map(|hash| vec![hash.key().bind(), stamp.bind()]).collect()
 }
 
 /// Notes which Stamps, by their numbers, have which nullifiers. Their holder must be locked.
@@ -49,26 +67,27 @@ pub(super) async fn forget(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow
     tx.execute_each(text.into(), rows(workspace, stamp.id, &stamp.nullifiers)).await.map(drop)
 }
 
-/// Other addresses that have a Stamp with one of some nullifiers, in their order: all that have a score, and some that
-/// have none. A Stamp whose nullifiers cannot be read is taken for one.
+/// Addresses other than `address` that have a Stamp with one of some nullifiers, in their order: all that have a score,
+/// and some that have none. A Stamp whose nullifiers cannot be read is taken for one.
 pub async fn others_with_nullifiers(
     executor: impl Executor,
     workspace: WorkspaceId,
-    address: EvmAddress,
-    nullifiers: &[Nullifier],
+    address: Option<EvmAddress>,
+    nullifiers: &[NullifierHash],
 ) -> Result<Vec<EvmAddress>, StoreError> {
     if nullifiers.is_empty() {
         return Ok(Vec::new());
     }
     let engine = executor.engine();
     let query = sql("SELECT address, nullifiers FROM stamp_nullifiers CROSS JOIN stamps \
-         WHERE id = stamp_id AND workspace_id = $1 AND address <> $2")
+         WHERE id = stamp_id AND workspace_id = $1")
     .bind(workspace)
-    .bind(address)
-    .and_in(engine, "nullifier_key", keys(workspace, nullifiers));
-    let wanted: HashSet<&Nullifier> = nullifiers.iter().collect();
+    .push_if(" AND address <> ?", address)
+    .and_in(engine, "nullifier_key", nullifiers.iter().map(|hash| hash.key()));
+    let wanted: HashSet<&NullifierHash> = nullifiers.iter().collect();
     let has_one = |Listed(theirs): &Listed| {
-        theirs.as_ref().is_none_or(|theirs| theirs.iter().any(|nullifier| wanted.contains(nullifier)))
+        let Some(theirs) = theirs else { return true };
+        NullifierHash::of(workspace, theirs).iter().any(|hash| wanted.contains(hash))
     };
     let found: Vec<(EvmAddress, Listed)> = executor.all(query).await?;
     let others: BTreeSet<EvmAddress> =
@@ -77,7 +96,7 @@ pub async fn others_with_nullifiers(
 }
 
 /// The nullifiers of a Stamp, if they can be read.
-struct Listed(Option<Vec<Nullifier>>);
+pub(crate) struct Listed(pub(crate) Option<Vec<Nullifier>>);
 
 impl Column for Listed {
     fn read(cell: Cell<'_>) -> Option<Self> {

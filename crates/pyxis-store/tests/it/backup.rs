@@ -11,7 +11,7 @@ use pyxis_core::score::{Claim, Weights};
 use pyxis_store::audit::{self, Appender, AuditKeys, Record};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::scores::NewScore;
-use pyxis_store::stamps::Cursor;
+use pyxis_store::stamps::{Cursor, NullifierHash};
 use pyxis_store::{
     DatabaseUrl, OpenOptions, Page, Store, StoreError, agents, approvals, backup, credentials, generations,
 };
@@ -82,6 +82,7 @@ async fn fill_scoring(world: &World) {
         address: first.address,
         provider: Some("A".parse().unwrap()),
         digest: [1; 32],
+        claimed_at: Some(NOW),
         expires_at: NOW,
     };
     claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap();
@@ -118,7 +119,7 @@ async fn scores_alike(world: &World, store: &Store) {
         holders::known(ws, &[holder]),
         stamps::all_of(ws, holder),
         stamps::page(ws, holder, NOW, Cursor::First, 9),
-        stamps::others_with_nullifiers(ws, address(2), &nullifiers("n2")),
+        stamps::others_with_nullifiers(ws, Some(address(2)), &NullifierHash::of(ws, &nullifiers("n2"))),
         revocations::list(ws, Page::first(9)),
         claims::of(ws, scorer, &nullifiers("n1")),
         scores::look_up(&key.key_hash, scorer, holder),

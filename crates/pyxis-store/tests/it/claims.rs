@@ -14,6 +14,7 @@ fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
         address: address(holder),
         provider: Some("A".parse().unwrap()),
         digest: [holder; 32],
+        claimed_at: Some(at(0)),
         expires_at: at(until),
     }
 }

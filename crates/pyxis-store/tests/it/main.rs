@@ -26,6 +26,7 @@ mod grants;
 mod locks;
 mod members;
 mod models;
+mod nullifier_sets;
 mod oauth_tokens;
 mod outbox;
 mod passkeys;

@@ -79,6 +79,7 @@ contract! {
                 address: of.address,
                 provider: None,
                 digest: [1; 32],
+                claimed_at: Some(NOW),
                 expires_at: of.valid_until,
             };
             assert!(claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap());

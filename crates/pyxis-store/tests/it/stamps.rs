@@ -2,7 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::revocations::{self, RevocationRow};
-use pyxis_store::stamps::{Cursor, NewStamp, exists_beyond, page};
+use pyxis_store::stamps::{Cursor, NewStamp, NullifierHash, exists_beyond, page};
 use pyxis_store::{Engine, Page, holders, stamps};
 
 use crate::support::{
@@ -17,7 +17,8 @@ async fn numbers(world: &World, cursor: Cursor, limit: u32) -> Vec<i64> {
 }
 
 async fn others(world: &World, number: u8, with: &str) -> Vec<EvmAddress> {
-    stamps::others_with_nullifiers(&world.store, world.ws, address(number), &nullifiers(with)).await.unwrap()
+    let hashes = NullifierHash::of(world.ws, &nullifiers(with));
+    stamps::others_with_nullifiers(&world.store, world.ws, Some(address(number)), &hashes).await.unwrap()
 }
 
 fn revocation(digest: [u8; 32], millis: i64) -> RevocationRow {

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use pyxis_core::catalogue::default_weights;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, scorers, stamps};
+use pyxis_store::stamps::NullifierHash;
+use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, nullifier_sets, scorers, stamps};
 
 use pyxis_testkit::postgres::Database;
 
@@ -94,9 +95,16 @@ async fn nullifiers_are_found(store: &Store) {
         ("n4", vec![address(2)]),
         ("n3", vec![]),
     ] {
-        let found = stamps::others_with_nullifiers(store, ws, address(9), &nullifiers(listed)).await.unwrap();
+        let found = {
+            let hashes = NullifierHash::of(ws, &nullifiers(listed));
+            stamps::others_with_nullifiers(store, ws, Some(address(9)), &hashes).await.unwrap()
+        };
         assert_eq!(found, holders, "{listed}");
     }
+    // Wallet 1's Stamp said before sets were stored that n1 and n2 are one account.
+    let sets = nullifier_sets::of(store, ws, nullifiers("n1 n2 n4").iter().collect()).await.unwrap();
+    let name = |nullifier: &str| sets.name(&nullifier.parse().unwrap()).to_string();
+    assert_eq!([name("n1"), name("n2"), name("n4")], ["n1", "n1", "n4"]);
 }
 
 async fn is_upgraded(store: &Store) {

@@ -143,26 +143,14 @@ both_engines! {
         world.score(scorer, wallet(1)).await;
         world.verify(wallet(2), "A", "n:1 n:2", 40).await;
         assert_eq!(stamp(world, scorer, 2, "A").await, held(10));
-        // So n:2 is free for a third.
+        // n:2 is the same account, which wallet 1 holds.
         world.verify(wallet(3), "B", "n:2", 30).await;
-        assert_eq!(stamp(world, scorer, 3, "B").await, counts("2.00000", 30));
-        // Now both are held by others: it is over when the last claim is.
-        assert_eq!(stamp(world, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(world, scorer, 3, "B").await, held(10));
         world.on_day(10);
+        assert_eq!(stamp(world, scorer, 3, "B").await, counts("2.00000", 30));
         assert_eq!(stamp(world, scorer, 2, "A").await, held(30));
         world.on_day(30);
         assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 40));
-    }
-
-    async fn a_score_that_takes_a_nullifier_shows_in_the_scores_of_those_who_wait_for_it(world: &World) {
-        let scorer = scorer(world).await;
-        world.verify(wallet(3), "B", "n:2", 30).await; // not scored yet: it holds nothing
-        world.verify(wallet(1), "A", "n:1", 10).await;
-        world.score(scorer, wallet(1)).await;
-        world.verify(wallet(2), "A", "n:1 n:2", 40).await;
-        assert_eq!(stamp(world, scorer, 2, "A").await, held(10));
-        assert_eq!(stamp(world, scorer, 3, "B").await, counts("2.00000", 30));
-        assert_eq!(stamp(world, scorer, 2, "A").await, held(30));
     }
 
     async fn the_missing_nullifiers_of_a_holder_are_filled_in(world: &World) {
@@ -187,9 +175,9 @@ both_engines! {
         world.on_day(1);
         world.verify(wallet(1), "A", "v0:1 v1:1", 30).await;
         assert_eq!(stamp(world, scorer, 1, "A").await, held(15));
-        // It still holds v0:1 for as long as the credential that claimed it lived.
+        // The account is wallet 2's as a whole.
         world.verify(wallet(3), "A", "v0:1", 40).await;
-        assert_eq!(stamp(world, scorer, 3, "A").await, held(10));
+        assert_eq!(stamp(world, scorer, 3, "A").await, held(15));
     }
 
     async fn scorers_are_independent(world: &World) {
@@ -222,7 +210,8 @@ both_engines! {
         assert!(world.revoke(wallet(1), &credential).await.removed);
         assert_eq!(stamp(world, scorer, 1, "A").await, Value::Null);
         assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 40));
-        assert_eq!(stamp(world, scorer, 3, "B").await, counts("2.00000", 40));
+        // The account is still one: it is the first one's who is scored.
+        assert_eq!(stamp(world, scorer, 3, "B").await, held(40));
     }
 
     async fn revocation_frees_what_a_deleted_stamp_left_behind(world: &World) {
