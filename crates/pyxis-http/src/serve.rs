@@ -66,7 +66,7 @@ where
         let connection = builder
             .serve_connection_with_upgrades(
                 TokioIo::new(stream),
-                TowerToHyperService::new(service(Peer(peer))),
+                TowerToHyperService::new(service(Peer::accepted(peer))),
             )
             .into_owned();
         let watched = graceful.watch(connection);

@@ -70,7 +70,7 @@ pub struct Config {
     pub egress_allow_addrs: Vec<SocketAddr>,
     /// PEM file of additional roots.
     pub egress_ca_file: Option<PathBuf>,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For`, or `Forwarded` where there is none, is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// The bots of the chat channels.
     pub chats: Chats,

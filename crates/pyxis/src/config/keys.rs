@@ -118,7 +118,12 @@ pub const KEYS: &[Key] = &[
         "Networks (CIDR, comma-separated) that the egress guard opens, for targets in your own network.",
     ),
     key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
-    key("trusted_proxies", "", "Networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed."),
+    key(
+        "trusted_proxies",
+        "",
+        "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` \
+         where there is none, is trusted.",
+    ),
     key(
         "telegram_bot_token",
         "",

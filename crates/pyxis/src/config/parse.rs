@@ -1,6 +1,7 @@
 //! Values of settings.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -37,12 +38,20 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
     Ok(values)
 }
 
-/// Comma-separated networks.
+/// Comma-separated networks; a single address is a network of one.
 pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
+    let network =
+        |item: &str| item.parse().or_else(|error| item.parse::<IpAddr>().map_err(|_| error).map(IpNet::from));
     text.split(',')
         .map(str::trim)
         .filter(|item| !item.is_empty())
-        .map(|item| item.parse().with_context(|| format!("{name}: not a network: {item}")))
+        .map(|item| {
+            network(item).with_context(|| {
+                format!(
+                    "{name}: {item} is not a network; write 10.0.0.0/8, 2001:db8::/32 or a single address"
+                )
+            })
+        })
         .collect()
 }
 
@@ -168,4 +177,20 @@ pub(super) fn base_url(url: &str) -> Result<()> {
         bail!("PX_BASE_URL: plain http would send session cookies in the clear; use https");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_may_be_single_addresses_of_either_family() {
+        let nets = list("10.0.0.1, 2001:db8::1,::ffff:10.0.0.0/104 ,192.168.0.0/16", "PX_X").unwrap();
+        let shown: Vec<String> = nets.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["10.0.0.1/32", "2001:db8::1/128", "::ffff:10.0.0.0/104", "192.168.0.0/16"]);
+        for text in ["10.0.0.0/33", "example.org", "10.0.0", "1.2.3.4:80"] {
+            let error = list(text, "PX_X").unwrap_err().to_string();
+            assert!(error.contains(text) && error.starts_with("PX_X: "), "{error}");
+        }
+    }
 }
