@@ -121,12 +121,22 @@ pub struct Decision<'a> {
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Rule,
-    /// The pattern that matched, as it was written. `None` for rules without patterns, and where a path has
-    /// too many readings to try and is held for that reason.
+    /// The pattern that matched, as it was written. `None` for rules without patterns, and where a path is held
+    /// because it has too many readings to try, or is not UTF-8.
     pub pattern: Option<&'a str>,
 }
 
 impl Decision<'_> {
+    /// One sentence for people who ask why.
+    pub const fn detail(&self) -> &'static str {
+        match (self.rule, self.pattern) {
+            (Rule::RequireUrl, None) => {
+                "the path is not valid UTF-8, has NUL or can be read in too many ways, so it may be a protected one"
+            }
+            (rule, _) => rule.detail(),
+        }
+    }
+
     pub(crate) const fn new(verdict: Verdict, rule: Rule) -> Self {
         Self { verdict, rule, pattern: None }
     }

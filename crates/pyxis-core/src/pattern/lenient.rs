@@ -9,8 +9,19 @@ pub(super) fn is_garbled(path: &[u8]) -> bool {
     path.contains(&0) || std::str::from_utf8(path).is_err()
 }
 
+/// Everything decoded that only careless decoders decode. One step, since a path that needs two of them is
+/// garbled or made to be.
+pub(super) fn decoded(path: &[u8]) -> Option<Vec<u8>> {
+    in_turn(path, [shortest, unicode_escapes, look_alikes])
+}
+
+/// Without the bytes that careless decoders drop.
+pub(super) fn without_stray(path: &[u8]) -> Option<Vec<u8>> {
+    in_turn(path, [without_invalid, without_controls])
+}
+
 /// `%uXXXX` as the character with that number.
-pub(super) fn unicode_escapes(path: &[u8]) -> Option<Vec<u8>> {
+fn unicode_escapes(path: &[u8]) -> Option<Vec<u8>> {
     rewritten(path, |rest| match rest {
         [b'%', b'u' | b'U', a, b, c, d, ..] => {
             let number = [a, b, c, d].into_iter().try_fold(0, |number, digit| {
@@ -24,7 +35,7 @@ pub(super) fn unicode_escapes(path: &[u8]) -> Option<Vec<u8>> {
 
 /// UTF-8 in more bytes than its character needs (RFC 3629, section 10), of up to six bytes, in the shortest form.
 /// A second byte after `C0` or `C1` counts by its low six bits, since some decoders look at no more.
-pub(super) fn shortest(path: &[u8]) -> Option<Vec<u8>> {
+fn shortest(path: &[u8]) -> Option<Vec<u8>> {
     rewritten(path, |rest| {
         let (&lead, rest) = rest.split_first()?;
         // Continuation bytes, bits of the lead byte, and the least number that needs this many bytes.
@@ -48,7 +59,7 @@ pub(super) fn shortest(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Look-alikes as the ASCII characters that compatibility normalization (NFKC) or a Windows code page makes of them.
-pub(super) fn look_alikes(path: &[u8]) -> Option<Vec<u8>> {
+fn look_alikes(path: &[u8]) -> Option<Vec<u8>> {
     if path.is_ascii() {
         return None;
     }
@@ -91,22 +102,27 @@ fn ascii(character: char) -> Option<&'static str> {
 }
 
 /// Without the bytes that are not UTF-8.
-pub(super) fn without_invalid(path: &[u8]) -> Option<Vec<u8>> {
+fn without_invalid(path: &[u8]) -> Option<Vec<u8>> {
     std::str::from_utf8(path)
         .is_err()
         .then(|| path.utf8_chunks().flat_map(|chunk| chunk.valid().as_bytes().iter().copied()).collect())
 }
 
 /// Without control characters.
-pub(super) fn without_controls(path: &[u8]) -> Option<Vec<u8>> {
+fn without_controls(path: &[u8]) -> Option<Vec<u8>> {
     path.iter()
         .any(u8::is_ascii_control)
         .then(|| path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect())
 }
 
-/// What stands before the first NUL, where C strings end.
+/// The part before the first NUL, where C strings end.
 pub(super) fn cut_at_nul(path: &[u8]) -> Option<Vec<u8>> {
     path.iter().position(|&byte| byte == 0).map(|nul| path[..nul].to_vec())
+}
+
+/// All of these steps, each on what the one before left; `None` if none changes anything.
+fn in_turn<const N: usize>(path: &[u8], steps: [fn(&[u8]) -> Option<Vec<u8>>; N]) -> Option<Vec<u8>> {
+    steps.iter().fold(None, |changed, step| step(changed.as_deref().unwrap_or(path)).or(changed))
 }
 
 /// The text with each place that `read` finds something at replaced by one character; `read` gives the number of

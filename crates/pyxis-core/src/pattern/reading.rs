@@ -53,17 +53,14 @@ pub(crate) fn readings(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyReadings> {
 /// One way to read a path otherwise; `None` where it changes nothing.
 type Step = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// What a host may do to a path between decodings, in any order.
-const STEPS: [Step; 10] = [
+/// Steps that a host may take between decodings, in any order.
+const STEPS: [Step; 7] = [
     backslashes_as_slashes,
     without_params,
     collapsed,
     dots_resolved,
-    lenient::shortest,
-    lenient::unicode_escapes,
-    lenient::look_alikes,
-    lenient::without_invalid,
-    lenient::without_controls,
+    lenient::decoded,
+    lenient::without_stray,
     lenient::cut_at_nul,
 ];
 
@@ -112,9 +109,7 @@ pub(super) fn has_dot_segments(path: &[u8]) -> bool {
     let dotted = |form: &[u8]| form.split(|&b| matches!(b, b'/' | b'\\')).any(is_dot_segment);
     let mut forms = vec![path.to_vec()];
     for round in 0..=MAX_DECODINGS {
-        for step in [lenient::shortest, lenient::unicode_escapes, lenient::look_alikes] {
-            forms.extend(forms.iter().filter_map(|form| step(form)).collect::<Vec<_>>());
-        }
+        forms.extend(forms.iter().filter_map(|form| lenient::decoded(form)).collect::<Vec<_>>());
         if forms.iter().any(|form| dotted(form)) {
             return true;
         }

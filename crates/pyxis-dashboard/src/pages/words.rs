@@ -94,7 +94,7 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
     };
     match (rule, pattern) {
         (Rule::RequireUrl, Some(pattern)) => format!("matches {pattern}"),
-        (Rule::RequireUrl, None) => "the path can be read in too many ways".to_owned(),
+        (Rule::RequireUrl, None) => "the path is not valid UTF-8 or can be read in too many ways".to_owned(),
         (Rule::AutoUrl, Some(pattern)) => format!("passes, matches {pattern}"),
         (Rule::AutoMethod, _) => format!("{method} passes"),
         (Rule::RequireMethod, _) => format!("{method} needs approval"),
@@ -120,7 +120,7 @@ pub(super) fn refusal(code: &str) -> &str {
         "rate_limited" => "the agent's hourly limit is used up",
         "body_too_large" => "the body is too large to wait for approval",
         "upstream_timeout" => "the host did not answer in time",
-        "upstream_error" => "the host could not be reached or broke off",
+        "upstream_error" => "the host could not be reached, broke off or gave an unreadable answer",
         "outcome_unknown" => "sent, but the answer was lost; it is not sent again",
         "no_longer_allowed" => "not sent: no longer allowed when it was approved",
         "missing_header" => "a control header is missing",

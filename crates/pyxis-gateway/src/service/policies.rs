@@ -253,7 +253,7 @@ fn told(decision: &policy::Decision<'_>) -> Explanation {
         },
         rule: decision.rule.as_str(),
         pattern: decision.pattern.map(str::to_owned),
-        detail: decision.rule.detail().to_owned(),
+        detail: decision.detail().to_owned(),
     }
 }
 
