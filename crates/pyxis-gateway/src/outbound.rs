@@ -156,7 +156,9 @@ fn wire_request(
 fn refuse_failed(answer: &HeaderMap) -> Result<()> {
     match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
         None => Ok(()),
-        Some(b"upstream_error") => Err(Error::Upstream("the sidecar cannot reach the host")),
+        Some(b"upstream_error") => {
+            Err(Error::Upstream("the sidecar has no answer of the host that it can read"))
+        }
         Some(b"upstream_timeout") => Err(Error::UpstreamTimeout),
         Some(b"unauthenticated") => {
             Err(Error::Upstream("the sidecar does not accept the credential's token"))

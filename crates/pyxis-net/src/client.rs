@@ -19,7 +19,8 @@ use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
 use crate::identity::Identity;
 use crate::resolve::{Remembered, Resolve, SystemResolver};
-use crate::{send, tls};
+use crate::send::{self, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
+use crate::tls;
 
 /// How a [`Client`] behaves. Start from [`ClientConfig::new`] and change what matters.
 #[derive(Clone)]
@@ -78,8 +79,11 @@ struct Zone {
 
 /// Unused connections kept per origin.
 const IDLE_CONNECTIONS: usize = 128;
-/// Largest response header section over HTTP/2, in bytes.
-const HEADER_LIST: u32 = 128 * 1024;
+/// Header section of an answer that HTTP/2 reads at all, in bytes. Larger than what is accepted: the library ends the
+/// stream beyond it without a word about headers, and up to it we say what is wrong.
+const HEADER_LIST: u32 = 2 * 1024 * 1024;
+/// Buffer of HTTP/1 for an incomplete head: the largest head, its status line, and a reserve.
+const READ_BUFFER: usize = MAX_ANSWER_HEAD + 64 * 1024;
 
 impl Client {
     /// A client. Fails if an extra root is not a usable certificate. Opens no connection.
@@ -149,7 +153,7 @@ impl Client {
     ///
     /// `first_byte` limits the silence until the response begins: connecting counts, and so does
     /// waiting after the last piece of the request body was taken, but not the time that a long
-    /// upload needs. The request is never sent twice; [`Error::was_sent`] tells whether it may have
+    /// upload needs, nor that in which the caller has no next piece of it. The request is never sent twice; [`Error::was_sent`] tells whether it may have
     /// been sent once.
     pub async fn send<B>(
         &self,
@@ -204,6 +208,8 @@ fn pool(connector: Connector, idle: Duration) -> legacy::Client<Connector, Body>
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(idle)
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .http1_max_headers(MAX_ANSWER_LINES)
+        .http1_max_buf_size(READ_BUFFER)
         .http2_max_header_list_size(HEADER_LIST)
         .http2_keep_alive_interval(Duration::from_secs(20))
         // A pooled connection can be closed by the other side at the moment a request is queued on

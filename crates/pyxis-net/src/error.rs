@@ -118,9 +118,13 @@ pub enum Error {
         #[source]
         source: Arc<dyn StdError + Send + Sync>,
     },
-    /// What came back is not HTTP.
-    #[error("the answer is not valid http")]
+    /// The host answered, and the answer cannot be read.
+    #[error("the answer cannot be read")]
     Protocol(#[source] Arc<dyn StdError + Send + Sync>),
+    /// The host answered, and the head of its answer is over [`MAX_ANSWER_LINES`](crate::MAX_ANSWER_LINES) or
+    /// [`MAX_ANSWER_HEAD`](crate::MAX_ANSWER_HEAD).
+    #[error("the head of the answer is too large")]
+    HeadTooLarge,
     /// The caller's own request body failed.
     #[error("the request body failed")]
     RequestBody(#[source] Arc<dyn StdError + Send + Sync>),
@@ -150,6 +154,7 @@ impl Error {
             Self::Closed { sent, .. } => *sent,
             Self::Timeout(Wait::FirstByte | Wait::Idle)
             | Self::Protocol(_)
+            | Self::HeadTooLarge
             | Self::RequestBody(_)
             | Self::TooLarge { .. } => true,
         }
@@ -166,7 +171,10 @@ impl Error {
             Self::Refused(Refusal::NotAccepted) => "the host does not accept the client certificate",
             Self::Timeout(_) => "the host did not answer in time",
             Self::Closed { .. } => "the host broke off the connection",
-            Self::Protocol(_) => "the host's answer is not HTTP",
+            Self::Protocol(_) => "the host answered, but its answer is malformed and cannot be read",
+            Self::HeadTooLarge => {
+                "the host answered, but with more than 1000 header lines or 256 KiB of headers, which is not read"
+            }
             Self::RequestBody(_) => "the body of the request broke off",
             Self::TooLarge { .. } => "the host's answer is too large",
             Self::Invalid(_) => "the request cannot be sent as it is",
@@ -203,6 +211,7 @@ impl Error {
             // connection's queue and nothing of it had been encoded.
             Some(cause) if cause.is_canceled() => Self::Closed { sent: false, source: Arc::new(error) },
             Some(cause) if cause.is_user() => Self::RequestBody(Arc::new(error)),
+            Some(cause) if cause.is_parse_too_large() => Self::HeadTooLarge,
             Some(cause) if cause.is_parse() => Self::Protocol(Arc::new(error)),
             _ => Self::Closed { sent: assigned, source: Arc::new(error) },
         }

@@ -21,3 +21,4 @@ pub use error::{Error, InvalidRequest, Refusal, Wait};
 pub use guard::{Blocked, Guard, HostPort, Verdict};
 pub use identity::{Identity, IdentityError};
 pub use resolve::{Resolve, SystemResolver};
+pub use send::{MAX_ANSWER_HEAD, MAX_ANSWER_LINES};

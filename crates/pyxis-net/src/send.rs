@@ -20,6 +20,11 @@ use crate::connect::Connector;
 use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::origin;
 
+/// Most header lines that an answer may have.
+pub const MAX_ANSWER_LINES: usize = 1000;
+/// Most bytes that the header lines of an answer may have together, line ends included.
+pub const MAX_ANSWER_HEAD: usize = 256 * 1024;
+
 /// Sends `request` once; see [`crate::Client::send`].
 pub(crate) async fn send(
     http: &legacy::Client<Connector, Body>,
@@ -30,10 +35,21 @@ pub(crate) async fn send(
     // So far nobody but this function asked for the body.
     upload.taken.store(false, Ordering::Relaxed);
     match within(first_byte, &upload, http.request(request)).await {
-        Some(answer) => answer.map_err(|error| Error::from_client(error, upload.is_taken())),
+        Some(Ok(answer)) => bounded(answer),
+        Some(Err(error)) => Err(Error::from_client(error, upload.is_taken())),
         None if upload.is_taken() => Err(Error::Timeout(Wait::FirstByte)),
         None => Err(Error::Timeout(Wait::Connect)),
     }
+}
+
+/// Refuses an answer whose head is too large, over whichever version of HTTP it came.
+fn bounded(answer: Response<Incoming>) -> Result<Response<Incoming>, Error> {
+    let headers = answer.headers();
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if headers.len() > MAX_ANSWER_LINES || bytes > MAX_ANSWER_HEAD {
+        return Err(Error::HeadTooLarge);
+    }
+    Ok(answer)
 }
 
 /// The request with its body boxed, and what can be seen of it from outside.
@@ -85,7 +101,7 @@ fn frame(request: &mut Request<Body>) {
 }
 
 /// Waits for `future`, but no longer than `limit` after the start or after the last piece of the
-/// upload was taken.
+/// upload was taken. While the caller has no next piece, the silence is the caller's and has no limit here.
 async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut deadline = Instant::now() + limit;
@@ -94,10 +110,13 @@ async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Optio
             return Some(output);
         }
         let later = upload.last_piece() + limit;
-        if later <= deadline {
+        if later > deadline {
+            deadline = later;
+        } else if upload.is_waiting() {
+            deadline += limit;
+        } else {
             return None;
         }
-        deadline = later;
     }
 }
 
@@ -109,18 +128,30 @@ pub(crate) struct Upload {
     /// Whether a connection took the request out of its queue: until then nothing was sent. It asks first of
     /// all whether there is a body.
     taken: AtomicBool,
+    /// True while the connection wants the next piece and the caller does not have it.
+    waiting: AtomicBool,
 }
 
 impl Upload {
     fn new() -> Self {
-        Self { start: Instant::now(), micros: AtomicU64::new(0), taken: AtomicBool::new(false) }
+        Self {
+            start: Instant::now(),
+            micros: AtomicU64::new(0),
+            taken: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
+        }
     }
 
     fn is_taken(&self) -> bool {
         self.taken.load(Ordering::Relaxed)
     }
 
+    fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     fn mark(&self) {
+        self.waiting.store(false, Ordering::Relaxed);
         self.taken.store(true, Ordering::Relaxed);
         let micros = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.micros.store(micros, Ordering::Relaxed);
@@ -147,6 +178,8 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Watched<B> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if frame.is_ready() {
             self.upload.mark();
+        } else {
+            self.upload.waiting.store(true, Ordering::Relaxed);
         }
         frame
     }
@@ -173,6 +206,20 @@ mod tests {
         let started = Instant::now();
         assert_eq!(within(LIMIT, &Upload::new(), std::future::pending::<()>()).await, None);
         assert_eq!(started.elapsed(), LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_callers_silence_is_not_the_hosts() {
+        let upload = Upload::new();
+        let started = Instant::now();
+        let exchange = async {
+            upload.waiting.store(true, Ordering::Relaxed);
+            sleep(Duration::from_secs(100)).await;
+            upload.mark();
+            std::future::pending::<()>().await;
+        };
+        assert_eq!(within(LIMIT, &upload, exchange).await, None);
+        assert_eq!(started.elapsed().as_secs(), 100 + 30);
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@
 mod body;
 mod client;
 mod guard;
+mod heads;
 mod netns;
 mod once;
 mod rebind;
