@@ -83,14 +83,28 @@ pub struct Outcome {
 pub struct Kept {
     /// HTTP status.
     status: u16,
-    /// Header names and values in order.
+    /// Header names and values in order. A value that is not UTF-8 is read as ISO 8859-1, one character a byte.
     headers: Vec<(String, String)>,
+    /// The values of `headers` that are not UTF-8, byte for byte. Absent where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    headers_base64: Vec<HeaderBytes>,
     /// The body, as text or base64.
     body: String,
     /// `utf-8` or `base64`.
     body_encoding: &'static str,
     /// Whether the upstream said more than what is kept.
     truncated: bool,
+}
+
+/// A header value that is not UTF-8.
+#[derive(Debug, Serialize)]
+pub struct HeaderBytes {
+    /// Its place in `headers`, from 0.
+    index: usize,
+    /// The header.
+    name: String,
+    /// The bytes of the value, in base64.
+    value: String,
 }
 
 /// Query of the poll endpoint.
@@ -315,16 +329,25 @@ async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>
 }
 
 fn kept(stored: &StoredResponse) -> Kept {
-    let headers = stored.headers.iter().map(|(name, value)| {
-        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-    });
+    let (mut headers, mut headers_base64) = (Vec::with_capacity(stored.headers.len()), Vec::new());
+    for (index, (name, value)) in stored.headers.iter().enumerate() {
+        let (name, bytes) = (name.as_str().to_owned(), value.as_bytes());
+        let text = if let Ok(text) = std::str::from_utf8(bytes) {
+            text.to_owned()
+        } else {
+            headers_base64.push(HeaderBytes { index, name: name.clone(), value: STANDARD.encode(bytes) });
+            bytes.iter().copied().map(char::from).collect()
+        };
+        headers.push((name, text));
+    }
     let (body, body_encoding) = match std::str::from_utf8(&stored.body) {
         Ok(text) => (text.to_owned(), "utf-8"),
         Err(_) => (STANDARD.encode(&stored.body), "base64"),
     };
     Kept {
         status: stored.status.as_u16(),
-        headers: headers.collect(),
+        headers,
+        headers_base64,
         body,
         body_encoding,
         truncated: stored.truncated,
@@ -335,5 +358,12 @@ fn kept(stored: &StoredResponse) -> Kept {
 fn gone(row: &ApprovalRow) -> Kept {
     // A signature came from no upstream; its answer said 200.
     let status = row.upstream_status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
-    Kept { status, headers: Vec::new(), body: String::new(), body_encoding: "utf-8", truncated: true }
+    Kept {
+        status,
+        headers: Vec::new(),
+        headers_base64: Vec::new(),
+        body: String::new(),
+        body_encoding: "utf-8",
+        truncated: true,
+    }
 }
