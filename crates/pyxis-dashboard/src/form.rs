@@ -1,10 +1,13 @@
 //! What a request says: the name in its path, its query, and a form that was posted, which is read only
 //! after it is proved to come from our own page.
 
+use axum::body::Body;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::StatusCode;
 use http::request::Parts;
 use pyxis_core::secret::SecretString;
+use pyxis_http::body::announces_more_than;
 use serde::de::DeserializeOwned;
 
 use crate::session::HasCsrf;
@@ -84,6 +87,14 @@ impl<T: DeserializeOwned + Default> FromRequestParts<State> for Asked<T> {
     }
 }
 
+/// Refuses a body that announces more than a form may have, before any of it is asked for.
+pub(crate) fn unannounced(body: &Body) -> Result<(), Error> {
+    if announces_more_than(body, MAX_FORM) {
+        return Err(Error::BadForm(StatusCode::PAYLOAD_TOO_LARGE));
+    }
+    Ok(())
+}
+
 /// A form and who posted it.
 pub(crate) struct Form<W> {
     /// Who.
@@ -103,6 +114,7 @@ where
             return Err(Error::StaleForm);
         }
         let (mut parts, body) = request.into_parts();
+        unannounced(&body)?;
         let who = W::from_request_parts(&mut parts, state).await?;
         let request = Request::from_parts(parts, body);
         let fields = axum::Form::<Vec<(String, SecretString)>>::from_request(request, state).await;

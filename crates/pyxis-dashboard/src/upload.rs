@@ -5,7 +5,7 @@ use http::StatusCode;
 use http::request::Parts;
 
 use crate::session::HasCsrf;
-use crate::{Error, State, csrf};
+use crate::{Error, State, csrf, form};
 
 /// Largest file that is read, in bytes; more than that is not read to its end.
 const MAX_FILE: usize = 512 * 1024;
@@ -30,17 +30,18 @@ where
             return Err(Error::StaleForm);
         }
         let (mut parts, body): (Parts, _) = request.into_parts();
+        form::unannounced(&body)?;
         let who = W::from_request_parts(&mut parts, state).await?;
         let bad = |_| Error::BadForm(StatusCode::BAD_REQUEST);
         let request = Request::from_parts(parts, body);
-        let mut form =
+        let mut fields =
             Multipart::from_request(request, state).await.map_err(|error| Error::BadForm(error.status()))?;
-        let token = form.next_field().await.map_err(bad)?.ok_or(Error::StaleForm)?;
+        let token = fields.next_field().await.map_err(bad)?.ok_or(Error::StaleForm)?;
         if token.name() != Some("csrf") || !csrf::matches(who.csrf(), &token.text().await.map_err(bad)?) {
             return Err(Error::StaleForm);
         }
         let mut field =
-            form.next_field().await.map_err(bad)?.ok_or(Error::BadForm(StatusCode::BAD_REQUEST))?;
+            fields.next_field().await.map_err(bad)?.ok_or(Error::BadForm(StatusCode::BAD_REQUEST))?;
         let mut file = Vec::new();
         while let Some(chunk) = field.chunk().await.map_err(bad)? {
             file.extend_from_slice(&chunk);

@@ -16,6 +16,7 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
+use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
 use crate::approvals::{pause, reply};
@@ -243,15 +244,9 @@ fn method(control: &Control<'_>) -> Result<Method> {
 /// Reads a body that must be kept.
 pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
     let max = state.config.pending_body_max;
-    axum::body::to_bytes(body, max).await.map_err(|error| {
-        let mut cause: Option<&dyn std::error::Error> = Some(&error);
-        while let Some(error) = cause {
-            if error.is::<http_body_util::LengthLimitError>() {
-                return Error::BodyTooLarge { max };
-            }
-            cause = error.source();
-        }
-        Error::IncompleteBody
+    pyxis_http::body::read(body, max).await.map_err(|error| match error {
+        BodyError::TooLarge => Error::BodyTooLarge { max },
+        BodyError::Broken => Error::IncompleteBody,
     })
 }
 

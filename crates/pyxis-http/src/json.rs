@@ -4,12 +4,12 @@ use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::StatusCode;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_path_to_error::Segment;
 
 use crate::Problem;
+use crate::body::{self, BodyError};
 
 /// The largest JSON body that is read, in bytes.
 pub const MAX_JSON_BYTES: usize = 1024 * 1024;
@@ -48,16 +48,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 }
 
 async fn read(request: Request) -> Result<Bytes, Problem> {
-    let body = Limited::new(request.into_body(), MAX_JSON_BYTES);
-    match body.collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
+    body::read(request.into_body(), MAX_JSON_BYTES).await.map_err(|error| match error {
+        BodyError::TooLarge => Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "body_too_large",
             format!("the body is larger than {MAX_JSON_BYTES} bytes"),
-        )),
-        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "the body ended early")),
-    }
+        ),
+        BodyError::Broken => Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "the body ended early"),
+    })
 }
 
 /// Reads `T`, which is written as an object, from JSON text.

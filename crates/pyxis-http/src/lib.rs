@@ -2,6 +2,7 @@
 //!
 //! Knows HTTP and nothing of what Pyxis is for.
 
+pub mod body;
 pub mod client_ip;
 pub mod json;
 pub mod managers;

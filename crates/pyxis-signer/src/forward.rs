@@ -10,10 +10,10 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body::{Frame, SizeHint};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use pyxis_core::policy::Method;
 use pyxis_core::target::{Scheme, Target};
+use pyxis_http::body::BodyError;
 use pyxis_net::HostPort;
 use pyxis_net::body::IdleTimeout;
 use pyxis_signing::oauth1::{self, Stamp, Tokens};
@@ -104,11 +104,10 @@ async fn sign(state: &State, asked: &Asked<'_>, body: Body) -> Result<(HeaderVal
 }
 
 async fn read_form(body: Body) -> Result<Bytes, Error> {
-    match Limited::new(body, MAX_FORM).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Error::FormTooLarge { max: MAX_FORM }),
-        Err(_) => Err(Error::IncompleteBody),
-    }
+    pyxis_http::body::read(body, MAX_FORM).await.map_err(|error| match error {
+        BodyError::TooLarge => Error::FormTooLarge { max: MAX_FORM },
+        BodyError::Broken => Error::IncompleteBody,
+    })
 }
 
 fn wire_method(method: Method) -> http::Method {

@@ -8,6 +8,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
+use pyxis_http::body::BodyError;
 use pyxis_store::issuers;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -149,9 +150,14 @@ pub(crate) async fn remove_stamps(
 
 /// A body of at most `most` bytes.
 pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
-    let bytes = axum::body::to_bytes(body, most).await.map_err(|_| Error::Body {
-        status: StatusCode::PAYLOAD_TOO_LARGE,
-        detail: format!("The body is longer than {most} bytes, or broke off."),
+    let bytes = pyxis_http::body::read(body, most).await.map_err(|error| match error {
+        BodyError::TooLarge => Error::Body {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            detail: format!("The body is longer than {most} bytes."),
+        },
+        BodyError::Broken => {
+            Error::Body { status: StatusCode::BAD_REQUEST, detail: "The body ended early.".to_owned() }
+        }
     })?;
     serde_json::from_slice(&bytes).map_err(|error| misread(Vec::new(), &error))
 }

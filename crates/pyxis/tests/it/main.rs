@@ -14,6 +14,7 @@ mod crash;
 mod delivery;
 mod fuzzed;
 mod gateway;
+mod heads;
 mod imports;
 mod layering;
 mod moments;

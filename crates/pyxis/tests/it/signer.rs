@@ -2,7 +2,7 @@
 
 mod answers;
 mod image;
-mod process;
+pub(crate) mod process;
 mod proxied;
 mod requests;
 mod start;

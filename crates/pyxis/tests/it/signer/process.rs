@@ -30,7 +30,7 @@ pub(super) fn my_app() -> Vec<(&'static str, &'static str)> {
 }
 
 /// The process ends with this value.
-pub(super) struct Signer {
+pub(crate) struct Signer {
     child: Child,
     pub(super) greeting: Value,
     pub(super) directory: TempDir,
@@ -39,7 +39,7 @@ pub(super) struct Signer {
 
 impl Signer {
     /// A signer that may reach loopback by plain http, with these variables besides.
-    pub(super) fn start(more: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(more: &[(&str, &str)]) -> Self {
         let mut env = my_app();
         env.extend([("OAUTH_SIGNER_ALLOW_HTTP", "true"), ("PX_EGRESS_ALLOW", "127.0.0.0/8")]);
         env.extend(more);
@@ -76,6 +76,11 @@ impl Signer {
     }
 
     /// Anything.
+    /// Where it listens.
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        self.greeting["address"].as_str().unwrap().parse().unwrap()
+    }
+
     pub(super) fn client(&self) -> &Client {
         &self.client
     }

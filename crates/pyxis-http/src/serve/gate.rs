@@ -1,0 +1,254 @@
+//! The service behind a connection: checks on requests of every HTTP version.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CONNECTION, HOST};
+use http::{HeaderMap, Request, Version};
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tower::Service;
+
+use super::BODY_TIMEOUT;
+use super::head::is_host;
+use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, Refusal};
+use super::wire::Shared;
+
+/// Answers refused requests itself and hands on the others.
+#[derive(Clone)]
+pub(super) struct Gate<S> {
+    service: S,
+    shared: Arc<Shared>,
+}
+
+impl<S> Gate<S> {
+    pub(super) fn new(service: S, shared: Arc<Shared>) -> Self {
+        Self { service, shared }
+    }
+
+    /// Looks at a request's head. Over HTTP/1 [`super::wire`] did most of it.
+    fn check(&self, request: &Request<hyper::body::Incoming>) -> Result<(), Refusal> {
+        if request.version() == Version::HTTP_2 {
+            check_sizes(request.headers())?;
+        } else if let Some(refusal) = self.shared.next() {
+            return Err(refusal);
+        }
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        if authority.is_none() && request.version() != Version::HTTP_2 {
+            return Ok(());
+        }
+        check_host(authority, request.headers())
+    }
+}
+
+/// The limits of HTTP/1 for a head that came over HTTP/2. A field counts as it would be written over HTTP/1.
+fn check_sizes(headers: &HeaderMap) -> Result<(), Refusal> {
+    if headers.len() > MAX_HEADER_FIELDS {
+        return Err(Refusal::TooManyFields);
+    }
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if bytes > MAX_HEADER_BYTES { Err(Refusal::FieldsTooLarge) } else { Ok(()) }
+}
+
+/// One host, named once or twice alike.
+fn check_host(authority: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (authority, hosts.next(), hosts.next()) {
+        (_, _, Some(_)) => Err(Refusal::SeveralHosts),
+        (None, None, None) => Err(Refusal::NoHost),
+        (_, Some(host), None) if !is_host(host.as_bytes()) => Err(Refusal::HostValue),
+        (Some(authority), _, None) if !is_host(authority.as_bytes()) => Err(Refusal::HostValue),
+        (Some(authority), Some(host), None)
+            if !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()) =>
+        {
+            Err(Refusal::HostDiffers)
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<S> Service<Request<hyper::body::Incoming>> for Gate<S>
+where
+    S: Service<Request<RequestBody>, Response = Response>,
+    S::Future: Unpin,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Answer<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<hyper::body::Incoming>) -> Self::Future {
+        let version = request.version();
+        if let Err(refusal) = self.check(&request) {
+            return Answer { way: Way::Refused(Some(refusal)), version, stall: Stall::Never };
+        }
+        let (stall, request) = if request.body().is_end_stream() {
+            (Stall::Never, request.map(RequestBody::new))
+        } else if version == Version::HTTP_2 {
+            let flag = Arc::new(AtomicBool::new(false));
+            let watch = Watch { timer: None, waiting: false, stalled: Arc::clone(&flag) };
+            (Stall::Stream(flag), request.map(|body| RequestBody { body, watch: Some(watch) }))
+        } else {
+            (Stall::Connection(Arc::clone(&self.shared)), request.map(RequestBody::new))
+        };
+        Answer { way: Way::Served(self.service.call(request)), version, stall }
+    }
+}
+
+/// Place that tells whether a body stalled.
+enum Stall {
+    /// There is no body.
+    Never,
+    Connection(Arc<Shared>),
+    Stream(Arc<AtomicBool>),
+}
+
+impl Stall {
+    fn happened(&self) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Connection(shared) => shared.is_stalled(),
+            Self::Stream(flag) => flag.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The answer to a request, some time later.
+pub(super) struct Answer<F> {
+    way: Way<F>,
+    version: Version,
+    stall: Stall,
+}
+
+enum Way<F> {
+    Refused(Option<Refusal>),
+    Served(F),
+}
+
+impl<F, E> Future for Answer<F>
+where
+    F: Future<Output = Result<Response, E>> + Unpin,
+{
+    type Output = Result<Response, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let refusal = match &mut this.way {
+            Way::Refused(refusal) => refusal.take().unwrap_or(Refusal::RequestLine),
+            Way::Served(future) => {
+                let response = ready!(Pin::new(future).poll(context))?;
+                // Whatever the handler made of half a body, this is why.
+                let failed = response.status().is_client_error() || response.status().is_server_error();
+                if !failed || !this.stall.happened() {
+                    return Poll::Ready(Ok(response));
+                }
+                Refusal::SlowBody
+            }
+        };
+        let mut response = refusal.response();
+        if this.version == Version::HTTP_2 {
+            response.headers_mut().remove(CONNECTION);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// The body of a request as it comes in.
+pub struct RequestBody {
+    body: hyper::body::Incoming,
+    /// Over HTTP/2. Over HTTP/1 the connection sees to it that the body goes on.
+    watch: Option<Watch>,
+}
+
+struct Watch {
+    /// Made at the first wait.
+    timer: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+    stalled: Arc<AtomicBool>,
+}
+
+impl RequestBody {
+    fn new(body: hyper::body::Incoming) -> Self {
+        Self { body, watch: None }
+    }
+}
+
+/// Nothing came of the rest of a body for [`BODY_TIMEOUT`].
+#[derive(Debug, thiserror::Error)]
+#[error("the rest of the body did not come in time")]
+struct StallError;
+
+impl Watch {
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let deadline = Instant::now() + BODY_TIMEOUT;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if !self.waiting {
+            self.waiting = true;
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(context)
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = axum::BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let this = self.get_mut();
+        let frame = Pin::new(&mut this.body).poll_frame(context);
+        if let Poll::Ready(frame) = frame {
+            if let Some(watch) = &mut this.watch {
+                watch.waiting = false;
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let Some(watch) = &mut this.watch else { return Poll::Pending };
+        ready!(watch.poll_over(context));
+        watch.stalled.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Err(StallError.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_host_is_named_and_named_alike() {
+        let check = |authority, hosts: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(HOST, http::HeaderValue::from_static(host));
+            }
+            check_host(authority, &headers).err()
+        };
+        assert_eq!(check(Some("a.example"), &[]), None);
+        assert_eq!(check(Some("a.example:80"), &["A.Example:80"]), None);
+        assert_eq!(check(None, &["a.example"]), None);
+        assert_eq!(check(None, &[]), Some(Refusal::NoHost));
+        assert_eq!(check(Some("a.example"), &["b.example"]), Some(Refusal::HostDiffers));
+        assert_eq!(check(Some("a.example"), &["a.example:80"]), Some(Refusal::HostDiffers));
+        assert_eq!(check(Some("a"), &["a", "a"]), Some(Refusal::SeveralHosts));
+        assert_eq!(check(None, &["a, b"]), Some(Refusal::HostValue));
+        assert_eq!(check(Some("u@a"), &[]), Some(Refusal::HostValue));
+    }
+}

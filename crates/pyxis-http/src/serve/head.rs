@@ -1,0 +1,320 @@
+//! Heads of HTTP/1 requests, looked through before hyper parses them.
+//!
+//! hyper takes what some servers before or behind it read otherwise: a bare line feed as a line end, a
+//! `Content-Length` beside a `Transfer-Encoding`, other codings before `chunked`, any number of hosts. Here all of
+//! that is refused, and what is left has one reading (RFC 9112).
+
+use memchr::memchr;
+
+use super::chunks::{Chunks, Piece};
+use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, Refusal};
+
+/// First bytes of a client that speaks HTTP/2 with prior knowledge.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Empty lines before a request line that are passed over (RFC 9112, section 2.2, wants one at least).
+const MAX_EMPTY_LINES: usize = 4;
+
+/// Method, spaces, version and line end beside a request target; generous.
+const LINE_OVERHEAD: usize = 256;
+
+/// Scanner for the bytes of a connection, from the first one on.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    place: Place,
+    head: Head,
+    /// Number of heads that hyper may read.
+    heads: u64,
+}
+
+/// Part of a connection in which the next byte lies.
+#[derive(Clone, Copy, Debug, Default)]
+enum Place {
+    #[default]
+    Head,
+    /// A body, with so many bytes left.
+    Sized(u64),
+    Chunked(Chunks),
+    /// HTTP/2 from the first byte on, which is not looked into.
+    Http2,
+}
+
+/// Result of scanning a piece of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scan {
+    /// Number of bytes that hyper may read.
+    pub(super) good: usize,
+    /// Kind of the bytes after those.
+    pub(super) rest: Rest,
+}
+
+/// The bytes after the good ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// None, or the beginning of a head: to be scanned again with what follows.
+    Unfinished,
+    /// A head that is refused.
+    Refused(Refusal),
+    /// A byte that a chunked body cannot have there.
+    Broken,
+}
+
+impl Stream {
+    /// Scans `bytes`, which follow the good ones of the last scan.
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> Scan {
+        let mut good = 0;
+        loop {
+            let rest = &bytes[good..];
+            if rest.is_empty() {
+                return Scan { good, rest: Rest::Unfinished };
+            }
+            match &mut self.place {
+                Place::Http2 => good = bytes.len(),
+                Place::Sized(left) => {
+                    let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    *left -= here as u64;
+                    good += here;
+                    if *left == 0 {
+                        self.place = Place::Head;
+                    }
+                }
+                Place::Chunked(chunks) => match chunks.read(rest) {
+                    Piece::Open => good = bytes.len(),
+                    Piece::Ends(at) => {
+                        good += at;
+                        self.place = Place::Head;
+                    }
+                    Piece::Broken(at) => return Scan { good: good + at, rest: Rest::Broken },
+                },
+                Place::Head if self.heads == 0 && may_be_http2(rest) => {
+                    if rest.len() < PREFACE.len() {
+                        return Scan { good, rest: Rest::Unfinished };
+                    }
+                    self.place = Place::Http2;
+                }
+                Place::Head => match self.head.read(rest) {
+                    Ok(None) => return Scan { good, rest: Rest::Unfinished },
+                    Ok(Some((length, body))) => {
+                        good += length;
+                        self.heads += 1;
+                        self.head = Head::default();
+                        self.place = match body {
+                            Body::Sized(0) => Place::Head,
+                            Body::Sized(length) => Place::Sized(length),
+                            Body::Chunked => Place::Chunked(Chunks::START),
+                        };
+                    }
+                    Err(refusal) => return Scan { good, rest: Rest::Refused(refusal) },
+                },
+            }
+        }
+    }
+
+    /// Number of heads that hyper may read so far.
+    pub(super) fn heads(&self) -> u64 {
+        self.heads
+    }
+
+    /// True before the first request has come.
+    pub(super) fn is_new(&self) -> bool {
+        self.heads == 0 && matches!(self.place, Place::Head)
+    }
+
+    /// True within a body.
+    pub(super) fn in_body(&self) -> bool {
+        matches!(self.place, Place::Sized(_) | Place::Chunked(_))
+    }
+}
+
+fn may_be_http2(bytes: &[u8]) -> bool {
+    let shared = bytes.len().min(PREFACE.len());
+    bytes[..shared] == PREFACE[..shared]
+}
+
+/// Framing of the body after a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Body {
+    Sized(u64),
+    Chunked,
+}
+
+/// Facts about a head that has not ended yet.
+#[derive(Debug, Default)]
+struct Head {
+    /// Start of the first line that was not read yet.
+    line: usize,
+    /// Position before which that line has no line end.
+    searched: usize,
+    empty_lines: usize,
+    /// Start of the header fields, once the request line was read.
+    fields_at: Option<usize>,
+    fields: usize,
+    is_http_10: bool,
+    hosts: usize,
+    content_length: Option<u64>,
+    transfer_encoding: bool,
+}
+
+impl Head {
+    /// Reads on. `bytes` begin with the head. Returns its length and framing once it is complete.
+    fn read(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, Refusal> {
+        loop {
+            let Some(feed) = memchr(b'\n', &bytes[self.searched..]) else {
+                self.searched = bytes.len();
+                return self.check_size(bytes.len()).map(|()| None);
+            };
+            let end = self.searched + feed;
+            let line = &bytes[self.line..end];
+            let line = line.strip_suffix(b"\r").ok_or(Refusal::BareLineFeed)?;
+            self.check_size(end + 1)?;
+            (self.line, self.searched) = (end + 1, end + 1);
+            if self.fields_at.is_some() {
+                if line.is_empty() {
+                    return self.body().map(|body| Some((end + 1, body)));
+                }
+                self.field(line)?;
+            } else if line.is_empty() && self.empty_lines < MAX_EMPTY_LINES {
+                self.empty_lines += 1;
+            } else {
+                self.is_http_10 = is_http_10(line)?;
+                self.fields_at = Some(end + 1);
+            }
+        }
+    }
+
+    /// Refuses a head as soon as it is known to be too large.
+    fn check_size(&self, length: usize) -> Result<(), Refusal> {
+        match self.fields_at {
+            Some(start) if length - start > MAX_HEADER_BYTES => Err(Refusal::FieldsTooLarge),
+            None if length > MAX_URI_BYTES + LINE_OVERHEAD => Err(Refusal::UriTooLong),
+            _ => Ok(()),
+        }
+    }
+
+    fn field(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if matches!(line.first(), Some(b' ' | b'\t')) {
+            return Err(Refusal::Folded);
+        }
+        self.fields += 1;
+        if self.fields > MAX_HEADER_FIELDS {
+            return Err(Refusal::TooManyFields);
+        }
+        let colon = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        let value = value.strip_prefix(b":").filter(|_| colon > 0).ok_or(Refusal::FieldName)?;
+        // No early end, so that many bytes are looked at at once.
+        let control =
+            value.iter().fold(false, |found, &byte| found | (byte < b' ') & (byte != b'\t') | (byte == 0x7F));
+        if control {
+            return Err(Refusal::FieldValue);
+        }
+        // By length first: few names get further.
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => self.host(value.trim_ascii()),
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.length(value.trim_ascii()),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.encoding(value.trim_ascii()),
+            _ => Ok(()),
+        }
+    }
+
+    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        self.hosts += 1;
+        if self.hosts > 1 {
+            return Err(Refusal::SeveralHosts);
+        }
+        if is_host(value) { Ok(()) } else { Err(Refusal::HostValue) }
+    }
+
+    fn length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        let digits = (1..=19).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+        if !digits || self.content_length.is_some() {
+            return Err(Refusal::ContentLength);
+        }
+        self.content_length =
+            Some(value.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')));
+        Ok(())
+    }
+
+    fn encoding(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.transfer_encoding || self.is_http_10 || !value.eq_ignore_ascii_case(b"chunked") {
+            return Err(Refusal::TransferEncoding);
+        }
+        self.transfer_encoding = true;
+        Ok(())
+    }
+
+    /// Framing of the body, once the head is complete.
+    fn body(&self) -> Result<Body, Refusal> {
+        if self.hosts == 0 && !self.is_http_10 {
+            return Err(Refusal::NoHost);
+        }
+        match (self.content_length, self.transfer_encoding) {
+            (Some(_), true) => Err(Refusal::LengthAndEncoding),
+            (Some(length), false) => Ok(Body::Sized(length)),
+            (None, true) => Ok(Body::Chunked),
+            (None, false) => Ok(Body::Sized(0)),
+        }
+    }
+}
+
+/// True for a request line of HTTP/1.0, false for one of HTTP/1.1.
+fn is_http_10(line: &[u8]) -> Result<bool, Refusal> {
+    let method = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
+    let rest = line[method..].strip_prefix(b" ").filter(|_| method > 0).ok_or(Refusal::RequestLine)?;
+    let space = rest.iter().rposition(|byte| *byte == b' ').ok_or(Refusal::RequestLine)?;
+    let (target, version) = (&rest[..space], &rest[space + 1..]);
+    let is_http_10 = match version {
+        b"HTTP/1.1" => false,
+        b"HTTP/1.0" => true,
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => return Err(Refusal::Version),
+        _ => return Err(Refusal::RequestLine),
+    };
+    if target.len() > MAX_URI_BYTES {
+        return Err(Refusal::UriTooLong);
+    }
+    // Nearly every target is plain.
+    let plain = target.first() == Some(&b'/') && target.iter().all(|byte| is_plain(*byte));
+    if plain || is_target(&line[..method], target) { Ok(is_http_10) } else { Err(Refusal::RequestLine) }
+}
+
+/// True for the four forms of a target (RFC 9112, section 3.2) in characters that the library takes.
+fn is_target(method: &[u8], target: &[u8]) -> bool {
+    let Ok(uri) = http::Uri::try_from(target) else { return false };
+    target.starts_with(b"/") || target == b"*" || uri.scheme().is_some() || method == b"CONNECT"
+}
+
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'?' | b'&' | b'=' | b'%' | b':' | b'@')
+        || matches!(byte, b'!' | b'$' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'\'')
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(byte: u8) -> bool {
+    TOKEN[usize::from(byte)]
+}
+
+static TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.')
+            || matches!(byte, b'^' | b'_' | b'`' | b'|' | b'~');
+        byte += 1;
+    }
+    table
+};
+
+/// True for `host` and `host:port` by their characters (RFC 3986, section 3.2.2). A list of hosts is none.
+pub(super) fn is_host(value: &[u8]) -> bool {
+    let allowed = |byte: &u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':' | b'[' | b']' | b'%' | b'!' | b'$' | b'&')
+            || matches!(byte, b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'=')
+    };
+    !value.is_empty() && value[0] != b':' && value.iter().all(allowed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! A client's connection as hyper sees it: whole, well-formed heads only.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::head::{Rest, Stream};
+use super::refusal::Refusal;
+use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
+
+/// Stand-in for a refused request, so that its response comes in turn. [`Shared`] has its number.
+const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
+
+/// Buffer size from which bytes are read straight into hyper's buffer, in bytes. hyper's first reads are smaller, to
+/// tell versions apart.
+const WIDE: usize = 1024;
+
+/// Longest time in which bytes that a client still sends are discarded, so that it reads the response before the
+/// connection is reset.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// State that a connection shares with the service that answers it.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Requests that came to the service.
+    requests: AtomicU64,
+    /// Number of the refused one; 0 for none. Written after the reason.
+    refused: AtomicU64,
+    reason: AtomicU8,
+    /// The rest of a body did not come in time.
+    stalled: AtomicBool,
+}
+
+impl Shared {
+    /// Counts a request over HTTP/1. The reason, if it is the one that is refused.
+    pub(super) fn next(&self) -> Option<Refusal> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let refused = self.refused.load(Ordering::Acquire) == number;
+        refused.then(|| Refusal::from_number(self.reason.load(Ordering::Relaxed))).flatten()
+    }
+
+    fn refuse(&self, number: u64, reason: Refusal) {
+        self.reason.store(reason as u8, Ordering::Relaxed);
+        self.refused.store(number, Ordering::Release);
+    }
+
+    /// True once the rest of a body did not come in time.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed)
+    }
+}
+
+/// A connection whose heads are looked through on their way in.
+pub(super) struct ScreenedStream<S> {
+    stream: S,
+    scanned: Stream,
+    shared: Arc<Shared>,
+    /// Bytes not yet passed to hyper. The first `good` of them may be.
+    held: Vec<u8>,
+    good: usize,
+    /// Deadline of the head or body that is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+    waits: Wait,
+    ended: End,
+    /// Deadline for discarding bytes that still come.
+    linger: Option<Pin<Box<Sleep>>>,
+}
+
+/// Subject of the timer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Nothing,
+    Head,
+    Body,
+}
+
+/// Reason to read no more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    No,
+    /// A request was refused; hyper closes once it is answered.
+    Refused,
+    /// A chunked body is damaged.
+    Broken,
+    /// The rest of a body did not come.
+    Stalled,
+    /// No request came at all.
+    Idle,
+}
+
+impl<S: AsyncRead + Unpin> ScreenedStream<S> {
+    pub(super) fn new(stream: S, shared: Arc<Shared>) -> Self {
+        Self {
+            stream,
+            scanned: Stream::default(),
+            shared,
+            held: Vec::new(),
+            good: 0,
+            timer: None,
+            waits: Wait::Nothing,
+            ended: End::No,
+            linger: None,
+        }
+    }
+
+    /// Hands on what hyper may have.
+    fn deliver(&mut self, buf: &mut ReadBuf<'_>) {
+        let here = self.good.min(buf.remaining());
+        buf.put_slice(&self.held[..here]);
+        self.held.drain(..here);
+        self.good -= here;
+        if self.held.is_empty() && self.held.capacity() > 4 * WIDE {
+            self.held = Vec::new();
+        }
+    }
+
+    /// Scans what is held and not known to be good.
+    fn scan_held(&mut self) {
+        let scan = self.scanned.scan(&self.held[self.good..]);
+        self.good += scan.good;
+        self.settle(scan.rest);
+    }
+
+    /// Ends the connection where the rest cannot be used.
+    fn settle(&mut self, rest: Rest) {
+        match rest {
+            Rest::Unfinished => {}
+            Rest::Refused(reason) => self.refuse(reason),
+            Rest::Broken => {
+                self.held.truncate(self.good);
+                self.ended = End::Broken;
+            }
+        }
+    }
+
+    /// Puts a stand-in in the place of a head.
+    fn refuse(&mut self, reason: Refusal) {
+        self.shared.refuse(self.scanned.heads() + 1, reason);
+        self.held.truncate(self.good);
+        self.held.extend_from_slice(REFUSED);
+        self.good = self.held.len();
+        self.ended = End::Refused;
+    }
+
+    /// Reads once; `false` if the client has no more.
+    fn poll_fill(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        if self.held.is_empty() && buf.remaining() >= WIDE {
+            let before = buf.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+            let bytes = &buf.filled()[before..];
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(false));
+            }
+            let scan = self.scanned.scan(bytes);
+            if scan.rest == Rest::Unfinished {
+                self.held.extend_from_slice(&bytes[scan.good..]);
+            }
+            buf.set_filled(before + scan.good);
+            self.settle(scan.rest);
+            return Poll::Ready(Ok(true));
+        }
+        let mut bytes = [0; 4 * WIDE];
+        let mut read = ReadBuf::new(&mut bytes);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read))?;
+        if read.filled().is_empty() {
+            return Poll::Ready(Ok(false));
+        }
+        self.held.extend_from_slice(read.filled());
+        self.scan_held();
+        Poll::Ready(Ok(true))
+    }
+
+    /// Subject of a wait that begins now. Between requests there is none: hyper has its own limit.
+    fn awaited(&self) -> Wait {
+        if self.scanned.in_body() {
+            Wait::Body
+        } else if self.held.len() > self.good || self.scanned.is_new() {
+            Wait::Head
+        } else {
+            Wait::Nothing
+        }
+    }
+
+    /// Wait no longer than it may.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let awaited = self.awaited();
+        let limit = match awaited {
+            Wait::Nothing => {
+                self.waits = Wait::Nothing;
+                return Poll::Pending;
+            }
+            Wait::Head => HEAD_TIMEOUT,
+            Wait::Body => BODY_TIMEOUT,
+        };
+        // A head has its time from its first byte on, a body from the last byte that came.
+        if self.waits != awaited {
+            let deadline = Instant::now() + limit;
+            match &mut self.timer {
+                Some(timer) => timer.as_mut().reset(deadline),
+                None => self.timer = Some(Box::pin(sleep_until(deadline))),
+            }
+            self.waits = awaited;
+        }
+        self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(cx))
+    }
+
+    /// Time is over for what is waited for.
+    fn give_up(&mut self) {
+        match self.waits {
+            Wait::Nothing => {}
+            Wait::Head if self.held.is_empty() => self.ended = End::Idle,
+            Wait::Head => self.refuse(Refusal::SlowHead),
+            Wait::Body => {
+                self.shared.stalled.store(true, Ordering::Relaxed);
+                self.ended = End::Stalled;
+            }
+        }
+    }
+
+    /// True if the client may still be sending what nobody reads.
+    fn is_unread(&self) -> bool {
+        self.scanned.in_body() || self.ended == End::Refused || self.held.len() > self.good
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ScreenedStream<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        loop {
+            if this.good > 0 {
+                this.deliver(buf);
+            }
+            if buf.filled().len() > before {
+                return Poll::Ready(Ok(()));
+            }
+            match this.ended {
+                End::No => {}
+                End::Idle => return Poll::Ready(Ok(())),
+                // An end here would make hyper drop the answer.
+                End::Refused => return Poll::Pending,
+                End::Broken => {
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "damaged chunk")));
+                }
+                End::Stalled => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            }
+            match this.poll_fill(cx, buf) {
+                Poll::Ready(Ok(true)) => {
+                    if this.waits == Wait::Body || this.awaited() != Wait::Head {
+                        this.waits = Wait::Nothing;
+                    }
+                }
+                Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    ready!(this.poll_patience(cx));
+                    this.give_up();
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ScreenedStream<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    /// Closes for writing, then throws away what still comes: closed with unread bytes, a socket resets the
+    /// connection, and the client may never see the answer.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+        if !this.is_unread() {
+            return Poll::Ready(Ok(()));
+        }
+        let linger = this.linger.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LINGER)));
+        let mut bytes = [0; 4 * WIDE];
+        loop {
+            let mut read = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut this.stream).poll_read(cx, &mut read) {
+                Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        linger.as_mut().poll(cx).map(Ok)
+    }
+}

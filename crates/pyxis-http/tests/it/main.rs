@@ -1,0 +1,5 @@
+//! The server kit over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod serve;

@@ -1,0 +1,343 @@
+//! Exact bytes in, exact status lines out.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body::{Body as HttpBody, Frame};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+use pyxis_http::body::{self, BodyError};
+use pyxis_http::serve::{
+    BODY_TIMEOUT, HEAD_TIMEOUT, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, serve,
+};
+
+/// The largest body that the handler reads.
+const LIMIT: usize = 1000;
+
+/// Answers with the path and the body, which it reads up to a limit; below `/unread` it reads none.
+async fn handle(request: Request<Body>) -> Result<Response, Infallible> {
+    let path = request.uri().path().to_owned();
+    let body = if path.starts_with("/unread") {
+        Ok(Bytes::new())
+    } else {
+        body::read(request.into_body(), LIMIT).await
+    };
+    Ok(match body {
+        Ok(body) => format!("{path} {}", String::from_utf8_lossy(&body)).into_response(),
+        Err(BodyError::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(BodyError::Broken) => (StatusCode::BAD_REQUEST, "broken").into_response(),
+    })
+}
+
+async fn server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, tower::service_fn(handle), std::future::pending()));
+    address
+}
+
+/// A connection to a server of its own.
+#[expect(clippy::disallowed_methods, reason = "a test dials its own server")]
+async fn dial() -> TcpStream {
+    TcpStream::connect(server().await).await.unwrap()
+}
+
+/// Sends `bytes` and reads until the server closes.
+async fn exchange(bytes: &[u8]) -> String {
+    let mut stream = dial().await;
+    stream.write_all(bytes).await.unwrap();
+    rest(&mut stream).await
+}
+
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+/// Reads until `end` has come.
+async fn until(stream: &mut TcpStream, end: &str) -> String {
+    let mut answer = Vec::new();
+    while !answer.ends_with(end.as_bytes()) {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+fn status_line(answer: &str) -> &str {
+    answer.lines().next().unwrap_or_default()
+}
+
+/// An answer that the server made itself, with this status and code, and after which it closed.
+#[track_caller]
+fn assert_refused(answer: &str, status: &str, code: &str) {
+    assert_eq!(status_line(answer), format!("HTTP/1.1 {status}"), "{answer}");
+    for line in [&format!("px-error: {code}"), "content-type: application/problem+json", "connection: close"]
+    {
+        assert!(answer.lines().any(|found| found == line), "{line}: {answer}");
+    }
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+}
+
+#[tokio::test]
+async fn a_malformed_request_gets_400_with_a_problem_body() {
+    for request in [
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n",
+        "GET / HTTP/1.1\nHost: a\n\n",
+        "GET / HTTP/1.1\r\nHost: a\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX : b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: b\0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: b\rc\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3,3\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc",
+    ] {
+        assert_refused(&exchange(request.as_bytes()).await, "400 Bad Request", "malformed_request");
+    }
+    let other = exchange(b"GET / HTTP/3.0\r\nHost: a\r\n\r\n").await;
+    assert_refused(&other, "505 HTTP Version Not Supported", "http_version");
+}
+
+#[tokio::test]
+async fn http_1_0_needs_no_host_and_the_target_may_be_absolute() {
+    let old = exchange(b"GET /old HTTP/1.0\r\n\r\n").await;
+    assert!(old.starts_with("HTTP/1.0 200 OK") && old.ends_with("/old "), "{old}");
+    let absolute = b"GET http://A.example/x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
+    let absolute = exchange(absolute).await;
+    assert!(absolute.starts_with("HTTP/1.1 200 OK") && absolute.ends_with("/x "), "{absolute}");
+}
+
+#[tokio::test]
+async fn a_head_over_the_limits_gets_431_or_414_before_it_has_ended() {
+    let large = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "y".repeat(MAX_HEADER_BYTES));
+    let answer = exchange(large.as_bytes()).await;
+    assert_refused(&answer, "431 Request Header Fields Too Large", "headers_too_large");
+    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(MAX_HEADER_FIELDS));
+    let answer = exchange(many.as_bytes()).await;
+    assert_refused(&answer, "431 Request Header Fields Too Large", "headers_too_large");
+    let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "y".repeat(MAX_URI_BYTES));
+    assert_refused(&exchange(long.as_bytes()).await, "414 URI Too Long", "uri_too_long");
+    // What just fits is served.
+    let value = "y".repeat(MAX_HEADER_BYTES - "Host: a\r\nConnection: close\r\nX: \r\n\r\n".len());
+    let fits = format!("GET /fits HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: {value}\r\n\r\n");
+    assert_eq!(status_line(&exchange(fits.as_bytes()).await), "HTTP/1.1 200 OK");
+    let many = "X: y\r\n".repeat(MAX_HEADER_FIELDS - 2);
+    let fits = format!("GET /fits HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{many}\r\n");
+    assert_eq!(status_line(&exchange(fits.as_bytes()).await), "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn requests_in_a_row_are_answered_in_turn_and_the_bad_one_is_the_last() {
+    let requests = "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi\
+                    POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nho\r\n0\r\n\r\n\
+                    GET /3 HTTP/1.1\r\n\r\n\
+                    GET /4 HTTP/1.1\r\nHost: a\r\n\r\n";
+    let in_turn = |answer: &str| {
+        let statuses: Vec<&str> = answer.split("HTTP/1.1 ").skip(1).map(|rest| &rest[..3]).collect();
+        assert_eq!(statuses, ["200", "200", "400"], "{answer}");
+        assert!(answer.contains("/1 hi") && answer.contains("/2 ho") && !answer.contains("/4"), "{answer}");
+    };
+    in_turn(&exchange(requests.as_bytes()).await);
+    // The same in pieces of every size.
+    for size in [1, 2, 3, 7, 24, 25, 61] {
+        let mut stream = dial().await;
+        stream.set_nodelay(true).unwrap();
+        for piece in requests.as_bytes().chunks(size) {
+            if stream.write_all(piece).await.is_err() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        in_turn(&rest(&mut stream).await);
+    }
+}
+
+#[tokio::test]
+async fn an_announced_body_over_the_limit_is_never_asked_for() {
+    for expect in ["", "Expect: 100-continue\r\n"] {
+        let request = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n{expect}\r\n");
+        let answer = exchange(request.as_bytes()).await;
+        assert_eq!(status_line(&answer), "HTTP/1.1 413 Payload Too Large", "{answer}");
+        assert!(!answer.contains("100 Continue"), "{answer}");
+    }
+    let mut stream = dial().await;
+    let request = b"POST /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    assert_eq!(until(&mut stream, "\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"hi").await.unwrap();
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/x hi"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_client_that_sends_on_still_reads_why_it_was_refused() {
+    for target in ["/", "/unread"] {
+        let head = format!("POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n");
+        let stream = dial().await;
+        let (mut reading, mut writing) = stream.into_split();
+        let sending = tokio::spawn(async move {
+            writing.write_all(head.as_bytes()).await.unwrap();
+            let sent = writing.write_all(&vec![b'x'; 8_000_000]).await;
+            (writing, sent)
+        });
+        let mut answer = String::new();
+        reading.read_to_string(&mut answer).await.unwrap();
+        let expected = if target == "/" { "HTTP/1.1 413 Payload Too Large" } else { "HTTP/1.1 200 OK" };
+        assert_eq!(status_line(&answer), expected);
+        assert!(sending.await.unwrap().1.is_ok(), "the connection was reset");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_chunk_ends_the_body_and_the_connection() {
+    for chunks in ["2\nhi\n0\n\n", "zz\r\n", "2\r\nhiX\r\n0\r\n\r\n", "2\r\nhi\r\n0\r\n\n"] {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let answer = exchange(format!("{head}{chunks}").as_bytes()).await;
+        assert_eq!(status_line(&answer), "HTTP/1.1 400 Bad Request", "{chunks:?} {answer}");
+    }
+}
+
+// The clock of these goes on only while nothing else happens.
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_takes_too_long_gets_408_and_none_at_all_gets_nothing() {
+    let answer = exchange(b"GET / HTTP/1.1\r\nHo").await;
+    assert_refused(&answer, "408 Request Timeout", "request_timeout");
+    assert_eq!(exchange(b"").await, "");
+    // The beginning of an HTTP/2 connection is a head, too.
+    assert_refused(&exchange(b"PRI * HTTP").await, "408 Request Timeout", "request_timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_in_drops_has_no_more_time_than_one_in_a_piece() {
+    let mut stream = dial().await;
+    let began = tokio::time::Instant::now();
+    for byte in "GET / HTTP/1.1\r\nX: ".bytes().chain(std::iter::repeat(b'y')) {
+        if began.elapsed() > HEAD_TIMEOUT || stream.write_all(&[byte]).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_refused(&rest(&mut stream).await, "408 Request Timeout", "request_timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_stalls_gets_408() {
+    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
+        let request = format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n5\r\nh");
+        assert_refused(&exchange(request.as_bytes()).await, "408 Request Timeout", "request_timeout");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_goes_on_may_take_its_time() {
+    let mut stream = dial().await;
+    let head = b"POST /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
+    stream.write_all(head).await.unwrap();
+    for _ in 0..10 {
+        tokio::time::sleep(BODY_TIMEOUT / 2).await;
+        stream.write_all(b"x").await.unwrap();
+    }
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/slow xxxxxxxxxx"), "{answer}");
+}
+
+/// A body of what is sent through a channel.
+struct Feed(mpsc::UnboundedReceiver<Bytes>);
+
+impl HttpBody for Feed {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// A connection that speaks HTTP/2 without asking.
+async fn h2<B>() -> http2::SendRequest<B>
+where
+    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
+{
+    let stream = dial().await;
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+async fn h2_answer(request: http::request::Builder) -> (StatusCode, Option<String>) {
+    let request = request.body(Full::<Bytes>::default()).unwrap();
+    let response = h2().await.send_request(request).await.unwrap();
+    let code = response.headers().get("px-error").map(|code| code.to_str().unwrap().to_owned());
+    assert!(!response.headers().contains_key("connection"));
+    (response.status(), code)
+}
+
+#[tokio::test]
+async fn over_http_2_the_same_limits_hold() {
+    let get = || Request::get("http://a.example/x");
+    let refused = |status: u16, code: &str| (StatusCode::from_u16(status).unwrap(), Some(code.to_owned()));
+    assert_eq!(h2_answer(get()).await, (StatusCode::OK, None));
+    assert_eq!(h2_answer(get().header("host", "A.example")).await, (StatusCode::OK, None));
+    assert_eq!(h2_answer(get().header("host", "b.example")).await, refused(400, "malformed_request"));
+    let twice = get().header("host", "a.example").header("host", "a.example");
+    assert_eq!(h2_answer(twice).await, refused(400, "malformed_request"));
+    for bytes in [20_000, 60_000] {
+        assert_eq!(h2_answer(get().header("x", "y".repeat(bytes))).await, (StatusCode::OK, None), "{bytes}");
+    }
+    for bytes in [70_000, 300_000] {
+        let answer = h2_answer(get().header("x", "y".repeat(bytes))).await;
+        assert_eq!(answer, refused(431, "headers_too_large"), "{bytes}");
+    }
+    let many =
+        (0..=MAX_HEADER_FIELDS).fold(get(), |request, number| request.header(format!("x-{number}"), "y"));
+    assert_eq!(h2_answer(many).await, refused(431, "headers_too_large"));
+}
+
+#[tokio::test]
+async fn over_http_2_an_announced_body_over_the_limit_is_refused_unread() {
+    let (_open, pieces) = mpsc::unbounded_channel();
+    let request = Request::post("http://a.example/x").header("content-length", "1001");
+    let request = request.body(Feed(pieces)).unwrap();
+    let response = h2().await.send_request(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn over_http_2_a_body_that_stalls_gets_408() {
+    let (open, pieces) = mpsc::unbounded_channel();
+    let request = Request::post("http://a.example/x").body(Feed(pieces)).unwrap();
+    open.send(Bytes::from_static(b"hi")).unwrap();
+    let response = h2().await.send_request(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"{") && body.windows(15).any(|part| part == b"request_timeout"), "{body:?}");
+    drop(open);
+}
