@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
 use crate::identity::Identity;
 use crate::resolve::{Remembered, Resolve, SystemResolver};
-use crate::send::{self, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
+use crate::send::{self, Connections, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
 use crate::tls;
 
 /// How a [`Client`] behaves. Start from [`ClientConfig::new`] and change what matters.
@@ -66,6 +66,8 @@ pub struct Client {
     zone: Arc<Zone>,
     private: Arc<Zone>,
     config: Arc<ClientConfig>,
+    /// True where every request opens its own connection.
+    is_fresh: bool,
 }
 
 /// A guard and the connections that it admitted. The pool finds a connection by scheme, host and
@@ -74,7 +76,8 @@ struct Zone {
     guard: Guard,
     remembered: Remembered,
     check_timeout: Duration,
-    http: legacy::Client<Connector, Body>,
+    pooled: Connections,
+    fresh: Connections,
 }
 
 /// Unused connections kept per origin.
@@ -95,6 +98,7 @@ impl Client {
             zone: zone(config.guard.clone()),
             private: zone(config.guard.with_private()),
             config: Arc::clone(&config),
+            is_fresh: false,
         })
     }
 
@@ -102,7 +106,14 @@ impl Client {
     /// private networks are admitted. It has connections of its own.
     #[must_use]
     pub fn private(&self) -> Self {
-        Self { zone: self.private.clone(), private: self.private.clone(), config: self.config.clone() }
+        Self { zone: self.private.clone(), ..self.clone() }
+    }
+
+    /// The client whose requests each open a connection of their own. No idle connection can then be closed by the
+    /// host at the moment the request arrives, which would leave open whether it was carried out.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self { is_fresh: true, ..self.clone() }
     }
 
     /// The client that shows a certificate to whoever asks for one. It has connections of its own.
@@ -110,7 +121,7 @@ impl Client {
         let tls = tls::client_config(&self.config.extra_roots)?;
         let tls = identity.shown_by(&tls);
         let zone = |zone: &Zone| Arc::new(Zone::new(&self.config, zone.guard.clone(), tls.clone()));
-        Ok(Self { zone: zone(&self.zone), private: zone(&self.private), config: self.config.clone() })
+        Ok(Self { zone: zone(&self.zone), private: zone(&self.private), ..self.clone() })
     }
 
     /// Asks the guard before anything is stored or sent. Only ever fails with [`Error::Blocked`]: a
@@ -174,7 +185,8 @@ impl Client {
             server.port = request.uri().port_u16(),
             http.response.status_code = Empty,
         );
-        let sending = send::send(&self.zone.http, send::watched(request), first_byte);
+        let connections = if self.is_fresh { &self.zone.fresh } else { &self.zone.pooled };
+        let sending = send::send(connections, send::watched(request), first_byte);
         let answer = sending.instrument(span.clone()).await;
         match &answer {
             Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
@@ -197,17 +209,22 @@ impl Zone {
             guard,
             remembered: Remembered::new(config.resolver.clone(), config.check_ttl),
             check_timeout: config.check_timeout,
-            http: pool(connector, config.pool_idle),
+            pooled: Connections {
+                http: pool(connector.clone(), config.pool_idle, IDLE_CONNECTIONS),
+                idle: Some(config.pool_idle),
+            },
+            fresh: Connections { http: pool(connector, config.pool_idle, 0), idle: None },
         }
     }
 }
 
-fn pool(connector: Connector, idle: Duration) -> legacy::Client<Connector, Body> {
+/// `most` idle connections are kept per origin; with none, every request opens its own.
+fn pool(connector: Connector, idle: Duration, most: usize) -> legacy::Client<Connector, Body> {
     legacy::Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(idle)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .pool_max_idle_per_host(most)
         .http1_max_headers(MAX_ANSWER_LINES)
         .http1_max_buf_size(READ_BUFFER)
         .http2_max_header_list_size(HEADER_LIST)

@@ -19,6 +19,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::{Guard, HostPort, Verdict};
+use crate::keep_alive::KeepAlive;
 use crate::resolve::Resolve;
 
 /// Opens connections for one zone. The pool clones it for every request, so all of it is behind one pointer.
@@ -137,7 +138,7 @@ impl Connection for Stream {
             Self::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2") => {
                 Connected::new().negotiated_h2()
             }
-            Self::Plain(_) | Self::Tls(_) => Connected::new(),
+            Self::Plain(_) | Self::Tls(_) => Connected::new().extra(KeepAlive::new()),
         }
     }
 }

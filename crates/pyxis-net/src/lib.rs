@@ -11,6 +11,7 @@ mod connect;
 mod error;
 pub mod guard;
 mod identity;
+mod keep_alive;
 pub mod resolve;
 mod send;
 pub mod tls;

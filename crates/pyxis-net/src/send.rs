@@ -13,12 +13,21 @@ use http::{HeaderValue, Method, Request, Response, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::capture_connection;
 use tokio::time::{Instant, timeout_at};
 
 use crate::body::{self, Body, BoxError};
 use crate::connect::Connector;
 use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::origin;
+use crate::keep_alive;
+
+/// The connections of a zone, and for how long the pool keeps one that is idle.
+pub(crate) struct Connections {
+    pub(crate) http: legacy::Client<Connector, Body>,
+    /// `None`: every request opens its own connection.
+    pub(crate) idle: Option<Duration>,
+}
 
 /// Most header lines that an answer may have.
 pub const MAX_ANSWER_LINES: usize = 1000;
@@ -27,15 +36,21 @@ pub const MAX_ANSWER_HEAD: usize = 256 * 1024;
 
 /// Sends `request` once; see [`crate::Client::send`].
 pub(crate) async fn send(
-    http: &legacy::Client<Connector, Body>,
+    connections: &Connections,
     (mut request, upload): (Request<Body>, Arc<Upload>),
     first_byte: Duration,
 ) -> Result<Response<Incoming>, Error> {
     prepare(&mut request)?;
     // So far nobody but this function asked for the body.
     upload.taken.store(false, Ordering::Relaxed);
-    match within(first_byte, &upload, http.request(request)).await {
-        Some(Ok(answer)) => bounded(answer),
+    let reused = connections.idle.map(|idle| (idle, capture_connection(&mut request)));
+    match within(first_byte, &upload, connections.http.request(request)).await {
+        Some(Ok(answer)) => {
+            if let Some((idle, connection)) = reused {
+                keep_alive::note(&answer, connection, idle);
+            }
+            bounded(answer)
+        }
         Some(Err(error)) => Err(Error::from_client(error, upload.is_taken())),
         None if upload.is_taken() => Err(Error::Timeout(Wait::FirstByte)),
         None => Err(Error::Timeout(Wait::Connect)),

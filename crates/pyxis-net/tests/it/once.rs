@@ -1,12 +1,18 @@
 //! A request is sent at most once, and an error tells the truth about it.
 
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use http_body_util::BodyExt;
-use pyxis_net::{Client, ClientConfig, body};
+use pyxis_net::{Client, ClientConfig, Error, body};
 use pyxis_testkit::resolver::ScriptedResolver;
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 
 use http::Request;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::support::{PATIENCE, client, config, post, read};
 
@@ -85,4 +91,98 @@ async fn a_post_that_was_read_but_not_answered_is_not_repeated() {
     assert!(error.was_sent());
     let bodies: Vec<_> = upstream.requests().iter().map(|request| request.text().to_owned()).collect();
     assert_eq!(bodies, ["first", "second"]);
+}
+
+/// A host whose idle close races with the next request, always to the request's disadvantage: it answers one request a
+/// connection, reads the next one and closes. Counts whole requests and connections.
+async fn closes_when_reused(head: &'static str) -> (SocketAddr, Arc<Mutex<(usize, usize)>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let counts = Arc::new(Mutex::new((0, 0)));
+    let seen = Arc::clone(&counts);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            seen.lock().unwrap().1 += 1;
+            let seen = Arc::clone(&seen);
+            tokio::spawn(async move {
+                for answers in [true, false] {
+                    let mut request = Vec::new();
+                    while !request.ends_with(b"\r\n\r\nx") {
+                        let Ok(byte) = stream.read_u8().await else { return };
+                        request.push(byte);
+                    }
+                    seen.lock().unwrap().0 += 1;
+                    if answers {
+                        stream.write_all(head.as_bytes()).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    (addr, counts)
+}
+
+#[tokio::test]
+async fn no_request_over_a_fresh_connection_meets_an_idle_close() {
+    let (addr, counts) = closes_when_reused("HTTP/1.1 204 No Content\r\n\r\n").await;
+    let (url, client) = (format!("http://{addr}/"), client());
+    let fresh = client.fresh();
+    for _ in 0..200 {
+        assert_eq!(fresh.send(post(&url, "x"), PATIENCE).await.unwrap().status(), 204);
+    }
+    assert_eq!(*counts.lock().unwrap(), (200, 200));
+
+    // The same over kept connections: the second request is read and lost, and the error says so.
+    assert_eq!(client.send(post(&url, "x"), PATIENCE).await.unwrap().status(), 204);
+    let error = client.send(post(&url, "x"), PATIENCE).await.unwrap_err();
+    assert!(matches!(error, Error::Closed { sent: true, .. }) && error.was_sent(), "{error:?}");
+    assert_eq!(*counts.lock().unwrap(), (202, 201));
+}
+
+/// Moves the clock by `time` in one step.
+async fn later(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn a_connection_is_not_used_again_once_its_host_may_close_it() {
+    let (upstream, client) = (Upstream::http().await, client());
+    upstream.reply_with(|_| Reply::ok("ok").header("keep-alive", "timeout=5, max=100"));
+    let ask = async || read(client.send(post(&upstream.url("/"), "x"), PATIENCE).await.unwrap()).await;
+    ask().await;
+    // Every use starts the time again.
+    for _ in 0..3 {
+        later(Duration::from_millis(3_500)).await;
+        ask().await;
+        assert_eq!(upstream.connections(), 1);
+    }
+    later(Duration::from_millis(4_100)).await;
+    ask().await;
+    assert_eq!(upstream.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_its_host_keeps_for_a_second_is_used_once() {
+    let (upstream, client) = (Upstream::http().await, client());
+    upstream.reply_with(|_| Reply::ok("ok").header("keep-alive", "timeout=1"));
+    for _ in 0..3 {
+        read(client.send(post(&upstream.url("/"), "x"), PATIENCE).await.unwrap()).await;
+    }
+    assert_eq!(upstream.connections(), 3);
+}
+
+#[tokio::test]
+async fn an_idle_time_longer_than_the_pools_own_changes_nothing() {
+    let (upstream, client) = (Upstream::http().await, client());
+    upstream.reply_with(|_| Reply::ok("ok").header("keep-alive", "timeout=3600"));
+    for _ in 0..3 {
+        read(client.send(post(&upstream.url("/"), "x"), PATIENCE).await.unwrap()).await;
+        later(Duration::from_secs(60)).await;
+    }
+    assert_eq!(upstream.connections(), 1);
 }
