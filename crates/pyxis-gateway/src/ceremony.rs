@@ -4,6 +4,8 @@
 //! The library chooses the challenge. What it stands for (a request with its digest, an action, a grant,
 //! a person) is kept beside it, as the ceremony's binding, and compared when it is used up.
 
+mod client_data;
+
 use std::time::Duration;
 
 use base64::Engine;
@@ -16,13 +18,13 @@ use pyxis_store::passkeys::{self, PasskeyRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Tx, audit};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 use webauthn_rs::prelude::{
     DiscoverableAuthentication, Passkey, PublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
 };
 
+use crate::ceremony::client_data::Credential;
 use crate::error::{BoxError, Error, Result};
 use crate::state::State;
 
@@ -50,7 +52,15 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+    /// Credential in it, for the library to check. Every ceremony reads its answer here, so none gets past
+    /// the checks that the library leaves out.
+    pub(crate) fn read<T: Credential>(&self) -> Result<T> {
+        let given: T = self.parse()?;
+        client_data::check(given.client_data())?;
+        Ok(given)
+    }
+
+    fn parse<T: Credential>(&self) -> Result<T> {
         if self.credential.len() > MAX_ANSWER {
             return Err(Error::PasskeyRefused("the answer is too long"));
         }
@@ -112,6 +122,7 @@ pub(crate) fn refused(error: &WebauthnError) -> Error {
         WebauthnError::InvalidRPOrigin => "it was used on another origin",
         WebauthnError::InvalidRPIDHash => "it belongs to another site",
         WebauthnError::MismatchedChallenge => "it answers another challenge",
+        WebauthnError::CredentialCrossOrigin => "it was used in a frame of another site",
         WebauthnError::InvalidClientDataType => "it is an answer to another kind of question",
         WebauthnError::UserNotPresent => "nobody was present",
         WebauthnError::UserNotVerified => "the person was not verified by PIN, fingerprint or face",
@@ -192,7 +203,7 @@ pub(crate) async fn take(
         .ok_or(Error::PasskeyRefused("the ceremony is over; begin again"))
 }
 
-/// Checks the answer to a ceremony: challenge, origin, site, presence, verification, signature, counter,
+/// Checks the answer to a ceremony: challenge, origin, frame, site, presence, verification, signature, counter,
 /// and that the passkey is the person's. `user` is who must answer; `None` is whoever the passkey is of.
 pub(crate) async fn verify(
     state: &State,
@@ -259,7 +270,7 @@ fn evidence(answer: &Answer) -> Value {
 
 /// Who is concerned by a refusal: who was to answer, or whose passkey it was.
 async fn whose(state: &State, answer: &Answer, user: Option<UserId>) -> Result<Option<UserRow>> {
-    let Ok(given) = answer.read::<PublicKeyCredential>() else { return Ok(None) };
+    let Ok(given) = answer.parse::<PublicKeyCredential>() else { return Ok(None) };
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let Some(row) = row else { return Ok(None) };
     Ok(users::find(&state.store, row.workspace_id, user.unwrap_or(row.user_id)).await?)

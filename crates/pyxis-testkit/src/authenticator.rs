@@ -39,6 +39,8 @@ pub struct Authenticator {
     pub challenge: Option<String>,
     /// Whether to spoil the signature.
     pub spoiled: bool,
+    /// Further members of the client data, as JSON text; `"crossOrigin":false` by default.
+    pub members: &'static str,
 }
 
 impl Authenticator {
@@ -58,6 +60,7 @@ impl Authenticator {
             counter: Some(0),
             challenge: None,
             spoiled: false,
+            members: r#""crossOrigin":false"#,
         }
     }
 
@@ -122,14 +125,11 @@ impl Authenticator {
 
     fn client_data(&self, kind: &str, options: &Value) -> Vec<u8> {
         let given = options["challenge"].as_str().expect("a challenge");
-        json!({
-            "type": self.kind.as_deref().unwrap_or(kind),
-            "challenge": self.challenge.as_deref().unwrap_or(given),
-            "origin": self.origin,
-            "crossOrigin": false,
-        })
-        .to_string()
-        .into_bytes()
+        let (kind, members) = (self.kind.as_deref().unwrap_or(kind), self.members);
+        let (challenge, comma) =
+            (self.challenge.as_deref().unwrap_or(given), if members.is_empty() { "" } else { "," });
+        format!(r#"{{"type":"{kind}","challenge":"{challenge}","origin":"{}"{comma}{members}}}"#, self.origin)
+            .into_bytes()
     }
 
     fn authenticator_data(&self, more: u8) -> Vec<u8> {

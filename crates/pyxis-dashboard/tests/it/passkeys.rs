@@ -51,6 +51,16 @@ type Lie = fn(&mut Authenticator);
 /// Fields of a form.
 type Fields = &'static [(&'static str, &'static str)];
 
+/// Client data of ceremonies that ran in a frame of another site, or that can be read in two ways.
+const FRAMED: [&str; 6] = [
+    r#""crossOrigin":true"#,
+    r#""crossOrigin":false,"topOrigin":"https://evil.example""#,
+    r#""topOrigin":"https://evil.example""#,
+    r#""crossOrigin":true,"crossOrigin":false"#,
+    r#""crossOrigin":"true""#,
+    r#""crossOrigin":null"#,
+];
+
 const EDITOR: &str = "/app/policies/billing";
 
 /// A member who may propose policies of `billing`, and their passkey.
@@ -194,6 +204,12 @@ both_engines! {
             register(&mut owner, &mut key, "liar").await;
             assert!(!owner.get(ACCOUNT).await.text.contains("value=\"liar\""), "{what}");
         }
+        for members in FRAMED {
+            let mut key = Authenticator::new(ORIGIN_URL, 3);
+            key.members = members;
+            register(&mut owner, &mut key, "liar").await;
+            assert!(!owner.get(ACCOUNT).await.text.contains("value=\"liar\""), "{members}");
+        }
     }
 
     async fn a_passkey_signs_its_person_in_and_nobody_else() {
@@ -267,6 +283,52 @@ both_engines! {
         let given = scene.key.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved);
+    }
+
+    async fn no_ceremony_in_a_frame_of_another_site_counts() {
+        let mut scene = Scene::new().await;
+        for members in FRAMED {
+            scene.refuses(members, |key| key.members = members).await;
+            // Signing in.
+            let mut thief = scene.world.browser();
+            let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
+            let mut liar = scene.key.clone();
+            liar.members = members;
+            let given = liar.get(&begun["options"]);
+            let refused = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
+            assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{members}");
+            assert_eq!(thief.get(ACCOUNT).await.status, StatusCode::SEE_OTHER, "{members}");
+        }
+        let audit = scene.owner.get("/app/audit/export.jsonl").await.text;
+        let refused = audit.lines().filter(|line| line.contains("passkey.refused"));
+        assert_eq!(refused.clone().count(), 2 * FRAMED.len(), "approvals and sign-ins");
+        assert!(refused.clone().any(|line| line.contains("frame of another site")), "{audit}");
+        // A browser that writes no crossOrigin at all still approves.
+        scene.key.members = "";
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved);
+    }
+
+    async fn a_proposal_is_not_applied_from_a_frame_of_another_site() {
+        let scene = Scene::new().await;
+        let (world, team) = (scene.world, scene.team);
+        let (mut member, mut key) = proposer(&world, &team).await;
+        let staged = propose(&mut member).await;
+        let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        for members in FRAMED {
+            key.members = members;
+            let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+            let given = key.get(&begun["options"]);
+            finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
+            assert_eq!(stored().await.min_approvals, 1, "{members}");
+        }
+        key.members = r#""crossOrigin":false"#;
+        let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
+        let given = key.get(&begun["options"]);
+        finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
+        assert_eq!(stored().await.min_approvals, 2);
     }
 
     async fn a_counter_that_does_not_rise_is_refused() {
