@@ -2,7 +2,8 @@
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use http::StatusCode;
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::id::RequestId;
 use pyxis_core::mode::ApprovalState;
@@ -87,10 +88,14 @@ impl IntoResponse for Error {
 pub(crate) fn render(Failure(mut page): Failure, id: Option<RequestId>) -> Response {
     page.request_id = id.map(|id| id.to_string());
     let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    match page.render() {
+    let mut response = match page.render() {
         Ok(html) => (status, Html(html)).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }
+    response
 }
 
 /// A page that rendered.

@@ -172,6 +172,9 @@ impl IntoResponse for Error {
             budget.write(response.headers_mut());
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(budget.reset_secs.max(1)));
         }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
         response
     }
 }

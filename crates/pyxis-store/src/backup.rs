@@ -120,7 +120,7 @@ pub async fn write(
             tokio::task::spawn_blocking(copy).await.map_err(StoreError::unavailable)??;
         }
         Backend::Postgres(database) => {
-            let source = database.begin().await?;
+            let source = database.begin(store.deadline()).await?;
             let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
             source.client()?.batch_execute(snapshot).await.map_err(crate::db::postgres::failure)?;
             let target = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(path)))?;

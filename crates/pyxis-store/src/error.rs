@@ -68,6 +68,8 @@ impl StoreError {
         // There was no connection to send it by, or it was rolled back.
         !source.is::<deadpool_postgres::PoolError>()
             && !source.is::<rusqlite::Error>()
+            && !source.is::<Busy>()
+            && !is_lock_timeout(source)
             && !self.is_contended()
     }
 
@@ -77,8 +79,13 @@ impl StoreError {
         const CIRCLES: [&SqlState; 2] =
             [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE];
         let Self::Unavailable(source) = self else { return false };
-        let refusal = source.downcast_ref().and_then(tokio_postgres::Error::code);
-        refusal.is_some_and(|code| CIRCLES.contains(&code))
+        refusal(source).is_some_and(|code| CIRCLES.contains(&code))
+    }
+
+    /// True where somebody else kept the database busy until the deadline. Nothing was done.
+    pub(crate) fn is_busy(&self) -> bool {
+        let Self::Unavailable(source) = self else { return false };
+        source.is::<Busy>() || is_lock_timeout(source)
     }
 
     /// Whether a row with the same unique value was in the way.
@@ -86,6 +93,28 @@ impl StoreError {
         matches!(self, Self::Conflict { .. })
     }
 }
+
+/// Reason that PostgreSQL gave.
+fn refusal(source: &Source) -> Option<&SqlState> {
+    source.downcast_ref().and_then(tokio_postgres::Error::code)
+}
+
+/// True where PostgreSQL ended a statement that waited too long for a lock.
+fn is_lock_timeout(source: &Source) -> bool {
+    refusal(source) == Some(&SqlState::LOCK_NOT_AVAILABLE)
+}
+
+/// True where SQLite could not begin because another process writes.
+pub(crate) fn is_busy(error: &StoreError) -> bool {
+    let StoreError::Unavailable(source) = error else { return false };
+    let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+    matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy))
+}
+
+/// The deadline passed before it was the turn of a job, so that nothing of it was done.
+#[derive(Debug, thiserror::Error)]
+#[error("somebody else has been writing to the database for too long; nothing was done")]
+pub(crate) struct Busy;
 
 /// The thread or task that serves the database has ended.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +138,7 @@ mod tests {
         let no_connection = deadpool_postgres::PoolError::Closed;
         assert!(!StoreError::unavailable(no_connection).may_have_happened());
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
+        assert!(!StoreError::unavailable(Busy).may_have_happened());
         assert!(!StoreError::refused(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::Aborted.may_have_happened());
         for error in [StoreError::unavailable(Closed), StoreError::Aborted] {

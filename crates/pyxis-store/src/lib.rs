@@ -73,8 +73,10 @@ pub mod workspaces;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use db::Backend;
 pub use db::sqlite::readers::thread_has_nothing_to_do;
@@ -87,6 +89,9 @@ pub use url::DatabaseUrl;
 /// Events that a slow subscriber may be behind before it is told that it missed some.
 const EVENT_BUFFER: usize = 1024;
 
+/// Longest wait for the database while others keep it busy, unless [`OpenOptions::patience`] says otherwise.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How to open a database.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
@@ -98,13 +103,16 @@ pub struct OpenOptions {
     pub pool_size: usize,
     /// PostgreSQL: trusted certificates beside the public roots, as PEM.
     pub extra_roots_pem: Option<Vec<u8>>,
+    /// Longest wait of one operation for its turn: for a connection, for the writer and for locks together. Then it
+    /// fails with [`StoreError::Unavailable`], and nothing of it was done.
+    pub patience: Duration,
 }
 
 impl OpenOptions {
-    /// The defaults: a reader for each core up to 16, 16 connections, public roots.
+    /// The defaults: a reader for each core up to 16, 16 connections, public roots, five seconds.
     pub fn new(url: DatabaseUrl) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { url, readers: cores.min(16), pool_size: 16, extra_roots_pem: None }
+        Self { url, readers: cores.min(16), pool_size: 16, extra_roots_pem: None, patience: PATIENCE }
     }
 }
 
@@ -128,6 +136,7 @@ struct Inner {
     events: broadcast::Sender<Event>,
     watched: AtomicBool,
     heads: scores::Heads,
+    patience: Duration,
 }
 
 impl Store {
@@ -135,10 +144,13 @@ impl Store {
     /// PostgreSQL server is first asked by the first statement.
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let backend = match (options.url.sqlite_path(), options.url.postgres()?) {
-            (Some(path), _) => Backend::Sqlite(db::sqlite::Database::open(path, options.readers)?),
+            (Some(path), _) => {
+                Backend::Sqlite(db::sqlite::Database::open(path, options.readers, options.patience)?)
+            }
             (None, Some(config)) => {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;
-                Backend::Postgres(Box::new(db::postgres::Database::open(config, tls, options.pool_size)?))
+                let (size, patience) = (options.pool_size, options.patience);
+                Backend::Postgres(Box::new(db::postgres::Database::open(config, tls, size, patience)?))
             }
             (None, None) => return Err(StoreError::Address("no database named")),
         };
@@ -147,6 +159,7 @@ impl Store {
             events: broadcast::channel(EVENT_BUFFER).0,
             watched: AtomicBool::new(false),
             heads: scores::Heads::default(),
+            patience: options.patience,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -198,11 +211,21 @@ impl Store {
 
     /// Starts a transaction. On SQLite it has the one writer for itself: keep it short.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
+        self.begin_by(self.deadline()).await
+    }
+
+    /// The same, where the caller has waited before.
+    pub(crate) async fn begin_by(&self, deadline: Instant) -> Result<Tx, StoreError> {
         let bus = self.inner.events.clone();
         match &self.inner.backend {
-            Backend::Sqlite(database) => Ok(Tx::sqlite(database.writer().begin().await?, bus)),
-            Backend::Postgres(database) => Ok(Tx::postgres(database.begin().await?, bus)),
+            Backend::Sqlite(database) => Ok(Tx::sqlite(database.writer().begin(deadline).await?, bus)),
+            Backend::Postgres(database) => Ok(Tx::postgres(database.begin(deadline).await?, bus)),
         }
+    }
+
+    /// Deadline of what begins to wait now.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.inner.patience
     }
 
     /// Says that millions of rows come. SQLite's log may then be 512 MiB long before it is moved into the file, and

@@ -1,9 +1,12 @@
 //! Schema migrations: the same file names for both engines, applied in order, never changed afterwards.
 
+use std::time::Duration;
+
 use pyxis_core::hex;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::db::{self, Backend, sql, sqlite::Session};
 use crate::stamps::nullifiers;
@@ -85,14 +88,18 @@ pub(crate) fn latest() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
+/// Longest wait for another process that migrates: that of a large database takes its time.
+const PATIENCE: Duration = Duration::from_hours(1);
+
 /// Applies what is missing, in one transaction; the resulting version.
 pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
+    let deadline = Instant::now() + PATIENCE;
     match store.backend() {
         Backend::Sqlite(database) => {
-            database.writer().begin().await?.finish(run_sqlite).await?;
+            database.writer().begin(deadline).await?.finish(run_sqlite).await?;
         }
         Backend::Postgres(database) => {
-            let transaction = database.begin().await?;
+            let transaction = database.begin(deadline).await?;
             recent_enough(transaction.optional(&sql(SERVER)).await?)?;
             let client = transaction.client()?;
             let lock = [db::Bind::bind(ADVISORY_LOCK)];

@@ -145,6 +145,9 @@ impl IntoResponse for Error {
         if let Self::RateLimited { wait } = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from((*wait).max(1)));
         }
+        if let Self::Unavailable(_) | Self::OtherClock(_) = &self {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
         response
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::append::{HEAD_LOCKED, append_after, append_on};
 use super::{AuditKeys, Record};
@@ -31,6 +32,8 @@ struct Entry {
     /// The configuration that the record is true under; `None`: under any.
     generation: Option<i64>,
     answer: Option<Answer>,
+    /// When it fails if it was not yet the turn of the commit that would take it.
+    deadline: Instant,
 }
 
 /// Appends for everybody: takes all records that wait into one transaction. While somebody waits it
@@ -78,14 +81,14 @@ impl Appender {
 
     async fn ask(&self, record: Option<Record>, generation: Option<i64>) -> Result<Option<i64>, StoreError> {
         let (answer, done) = oneshot::channel();
-        self.0.hand_over(Entry { record, generation, answer: Some(answer) }, false)?;
+        self.0.hand_over(self.entry(record, generation, Some(answer)), false)?;
         done.await.map_err(|_| StoreError::unavailable(Closed))?
     }
 
     /// Hands a record over without waiting until it is durable, from where nothing can be awaited (a destructor).
     /// A failure to store it is logged.
     pub fn append_detached(&self, record: Record) {
-        let entry = Entry { record: Some(record), generation: None, answer: None };
+        let entry = self.entry(Some(record), None, None);
         if let Err(error) = self.0.hand_over(entry, false) {
             tracing::error!(%error, "an audit record could not be stored");
         }
@@ -99,8 +102,12 @@ impl Appender {
     /// Stores what waits; later appends are refused.
     pub async fn stop(&self) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
-        self.0.hand_over(Entry { record: None, generation: None, answer: Some(answer) }, true)?;
+        self.0.hand_over(self.entry(None, None, Some(answer)), true)?;
         done.await.map_err(|_| StoreError::unavailable(Closed))?.map(drop)
+    }
+
+    fn entry(&self, record: Option<Record>, generation: Option<i64>, answer: Option<Answer>) -> Entry {
+        Entry { record, generation, answer, deadline: self.0.store.deadline() }
     }
 }
 
@@ -136,6 +143,21 @@ impl Waiting {
         let later = self.entries.split_off(self.entries.len().min(GROUP));
         self.urgent = !later.is_empty();
         std::mem::replace(&mut self.entries, later)
+    }
+
+    /// What is late. The rest waits for the next commit.
+    fn take_late(&mut self, now: Instant) -> Vec<Entry> {
+        self.due = false;
+        let (late, rest) =
+            std::mem::take(&mut self.entries).into_iter().partition(|entry| entry.deadline <= now);
+        self.entries = rest;
+        self.urgent = !self.entries.is_empty();
+        late
+    }
+
+    /// When the commit that comes next must have its turn.
+    fn deadline(&self) -> Option<Instant> {
+        self.entries.iter().map(|entry| entry.deadline).min()
     }
 }
 
@@ -177,9 +199,10 @@ impl Shared {
         }
         waiting.due = true;
         waiting.commits += 1;
+        let deadline = waiting.deadline().unwrap_or_else(|| self.store.deadline());
         // A store that is closed tells of the end at once, for which there must be no lock.
         drop(waiting);
-        Commit { shared: Arc::clone(self), answers: Arc::default() }.start();
+        Commit { shared: Arc::clone(self), answers: Arc::default(), deadline }.start();
     }
 }
 
@@ -192,6 +215,8 @@ struct Commit {
     shared: Arc<Shared>,
     /// Of the entries that it took. Whoever does the work and whoever tells of it are two.
     answers: Arc<Mutex<Vec<Option<Answer>>>>,
+    /// That of the oldest entry.
+    deadline: Instant,
 }
 
 impl Commit {
@@ -201,7 +226,7 @@ impl Commit {
                 let worker = self.clone();
                 let work = move |session: &Session<'_>| worker.on_sqlite(session);
                 let end = End(Some(self.clone()));
-                database.write_atomic_then(work, move |outcome| end.is(outcome));
+                database.write_atomic_then(self.deadline, work, move |outcome| end.is(outcome));
             }
             Backend::Postgres(_) => {
                 let (worker, end) = (self.clone(), End(Some(self.clone())));
@@ -232,7 +257,7 @@ impl Commit {
     }
 
     async fn on_postgres(&self) -> Result<Numbers, StoreError> {
-        let mut tx = self.shared.store.begin().await?;
+        let mut tx = self.shared.store.begin_by(self.deadline).await?;
         // The lock comes first. A change of configuration holds it while it commits: read before, the
         // generation could be that of the time before a change which was answered before this commit.
         let head = (&mut tx).optional(sql(HEAD_LOCKED)).await?;
@@ -250,8 +275,10 @@ impl Commit {
         let mut answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
         let mut waiting = self.shared.lock();
         if answers.is_empty() {
-            // It never had its turn: what it would have taken has failed with it.
-            answers = waiting.take().into_iter().map(|entry| entry.answer).collect();
+            // It never had its turn. What it would have taken has failed with it, unless that can wait for another.
+            let is_busy = outcome.as_ref().is_err_and(StoreError::is_busy);
+            let failed = if is_busy { waiting.take_late(Instant::now()) } else { waiting.take() };
+            answers = failed.into_iter().map(|entry| entry.answer).collect();
         }
         waiting.commits -= 1;
         self.shared.go_on(waiting);

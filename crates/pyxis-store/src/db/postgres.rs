@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use futures_util::future::try_join_all;
+use tokio::time::Instant;
 use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
@@ -19,13 +22,16 @@ use shared::Shared;
 use super::query::Query;
 use super::row::{FromRow, Row};
 use super::value::Value;
+use crate::error::Busy;
 use crate::{Event, StoreError};
 
 mod loan;
 mod shared;
 
-/// How long a caller waits for a connection before it is told that the database is not available.
-const WAIT: Duration = Duration::from_secs(10);
+/// Longest time in which a connection is made or a statement is canceled.
+const WAIT: Duration = Duration::from_secs(5);
+/// A wait for a connection from which on less time is left to wait for locks.
+const LONG: Duration = Duration::from_millis(100);
 
 /// A pool of connections to one database.
 pub(crate) struct Database {
@@ -37,18 +43,30 @@ pub(crate) struct Database {
     config: Config,
     tls: MakeRustlsConnect,
     commits: Arc<AtomicU64>,
+    patience: Duration,
 }
 
 impl Database {
     /// Prepares the pool; the first connection is made when it is needed.
-    pub(crate) fn open(config: Config, tls: MakeRustlsConnect, size: usize) -> Result<Self, StoreError> {
-        let pool = pool_of(config.clone(), &tls, size.max(2))?;
+    /// An operation waits for a connection and for locks for `patience` at most.
+    pub(crate) fn open(
+        config: Config,
+        tls: MakeRustlsConnect,
+        size: usize,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         let options = config.get_options().unwrap_or_default();
+        // First, so that one in the database's address wins.
+        let options = format!("-c lock_timeout={} {options}", millis(patience));
+        let mut bounded = config.clone();
+        bounded.options(options.clone());
+        let pool = pool_of(bounded.clone(), &tls, size.max(2), patience)?;
         let mut hasty = config.clone();
         hasty.options(format!("{options} -c synchronous_commit=off"));
-        let relaxed = pool_of(hasty, &tls, 2)?;
-        let shared = Shared::new(pool_of(config.clone(), &tls, shared::LANES)?, tls.clone());
-        Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default() })
+        let relaxed = pool_of(hasty, &tls, 2, patience)?;
+        let shared = pool_of(bounded, &tls, shared::LANES, patience)?;
+        let shared = Shared::new(shared, tls.clone(), patience);
+        Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default(), patience })
     }
 
     pub(crate) const fn config(&self) -> &Config {
@@ -65,22 +83,16 @@ impl Database {
     }
 
     pub(crate) async fn client(&self) -> Result<Object, StoreError> {
-        self.pool.get().await.map_err(StoreError::unavailable)
+        client(&self.pool).await
     }
 
     /// A point read.
     pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
-        let turn = self.shared.turn().await?;
-        let outcome = optional(turn.client()?, query).await;
-        turn.end();
-        outcome
+        self.shared.read(async |client| optional(client, query).await).await
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
-        let loan = self.lend("").await?;
-        let outcome = all(loan.client()?, query).await;
-        loan.give_back();
-        outcome
+        self.alone(&self.pool, async |client| all(client, query).await).await
     }
 
     /// A write that says what it wrote.
@@ -92,40 +104,77 @@ impl Database {
 
     /// See [`Query::relaxed`].
     async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
-        let client = self.relaxed.get().await.map_err(StoreError::unavailable)?;
-        let loan = Loan::new(client, self.tls(), "");
-        let outcome = all(loan.client()?, query).await;
-        loan.give_back();
-        outcome
+        self.alone(&self.relaxed, async |client| all(client, query).await).await
     }
 
     pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
-        let loan = self.lend("").await?;
-        let outcome = execute(loan.client()?, &query.text, &query.params).await;
+        let run = async |client: &Object| execute(client, &query.text, &query.params).await;
+        let outcome = self.alone(&self.pool, run).await;
         self.commits.fetch_add(1, Ordering::Release);
-        loan.give_back();
         outcome
     }
 
-    async fn lend(&self, closing: &'static str) -> Result<Loan, StoreError> {
-        Ok(Loan::new(self.client().await?, self.tls(), closing))
+    /// Runs one statement on a connection of its own. Where that was waited for, it waits less for locks.
+    async fn alone<T>(
+        &self,
+        pool: &Pool,
+        run: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + self.patience;
+        let loan = Loan::new(client(pool).await?, self.tls(), "");
+        let Some(left) = self.left(deadline) else {
+            let outcome = run(loan.client()?).await;
+            loan.give_back();
+            return outcome;
+        };
+        let transaction = Transaction { loan: loan.closing("ROLLBACK"), commits: Arc::clone(&self.commits) };
+        transaction.begin(Some(left)).await?;
+        let outcome = run(transaction.client()?).await?;
+        transaction.commit(&[]).await?;
+        Ok(outcome)
     }
 
-    pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
+    /// Time that is left to wait for locks, unless it is about as long as every connection waits.
+    fn left(&self, deadline: Instant) -> Option<Duration> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        (left + LONG < self.patience || left > self.patience).then_some(left)
+    }
+
+    /// Begins a transaction whose statements wait for locks until `deadline`, or a little longer.
+    pub(crate) async fn begin(&self, deadline: Instant) -> Result<Transaction, StoreError> {
+        let client = tokio::time::timeout_at(deadline, self.client()).await;
+        let client = client.map_err(|_| StoreError::unavailable(Busy))??;
         // From here on a drop rolls back, also while BEGIN is on its way.
-        let transaction =
-            Transaction { loan: self.lend("ROLLBACK").await?, commits: Arc::clone(&self.commits) };
-        transaction.client()?.batch_execute("BEGIN").await.map_err(failure)?;
+        let loan = Loan::new(client, self.tls(), "ROLLBACK");
+        let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
+        transaction.begin(self.left(deadline)).await?;
         Ok(transaction)
     }
 }
 
-fn pool_of(config: Config, tls: &MakeRustlsConnect, size: usize) -> Result<Pool, StoreError> {
+async fn client(pool: &Pool) -> Result<Object, StoreError> {
+    pool.get().await.map_err(|error| match error {
+        PoolError::Timeout(TimeoutType::Wait) => StoreError::unavailable(Busy),
+        error => StoreError::unavailable(error),
+    })
+}
+
+/// As a setting of the server, for which 0 is no limit.
+fn millis(time: Duration) -> u128 {
+    time.as_millis().clamp(1, i32::MAX as u128)
+}
+
+fn pool_of(
+    config: Config,
+    tls: &MakeRustlsConnect,
+    size: usize,
+    patience: Duration,
+) -> Result<Pool, StoreError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     Pool::builder(Manager::from_config(config, tls.clone(), recycling))
         .max_size(size)
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(WAIT))
+        .wait_timeout(Some(patience))
         .create_timeout(Some(WAIT))
         .build()
         .map_err(StoreError::unavailable)
@@ -139,6 +188,15 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
+    /// `locks` is the longest wait for a lock, if it is another than the connection's.
+    async fn begin(&self, locks: Option<Duration>) -> Result<(), StoreError> {
+        let begin = match locks {
+            None => "BEGIN".to_owned(),
+            Some(locks) => format!("BEGIN; SET LOCAL lock_timeout = {}", millis(locks)),
+        };
+        self.client()?.batch_execute(&begin).await.map_err(failure)
+    }
+
     pub(crate) fn client(&self) -> Result<&Object, StoreError> {
         self.loan.client()
     }
@@ -256,7 +314,8 @@ pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock).
+/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock), and a lock that was
+/// not to be had in time.
 fn is_unavailable(code: &SqlState) -> bool {
-    matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
+    *code == SqlState::LOCK_NOT_AVAILABLE || matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
+use tokio::time::Instant;
 
 use super::query::Query;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use super::writer::Writer;
-use crate::StoreError;
+use crate::{PATIENCE, StoreError};
 
 mod cancel;
 pub(crate) mod checkpoints;
@@ -23,8 +24,9 @@ use checkpoints::{Checkpoints, Length, Mover};
 use durable::Durable;
 use readers::Readers;
 
-/// How long a statement waits for another process (a command line on the same file).
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait of a statement for another process (a command line on the same file), outside of the writer's
+/// transactions, which have deadlines of their own.
+pub(super) const BUSY_TIMEOUT: Duration = PATIENCE;
 const STATEMENT_CACHE: usize = 256;
 /// Pages that the writer remembers where much is written, as SQLite counts: 16 MiB.
 const MUCH: i32 = -16384;
@@ -42,7 +44,8 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens or creates the file (readable by its owner only) and starts the writer thread.
-    pub(crate) fn open(path: &Path, readers: usize) -> Result<Self, StoreError> {
+    /// A write waits for its turn for `patience` at most.
+    pub(crate) fn open(path: &Path, readers: usize, patience: Duration) -> Result<Self, StoreError> {
         create_private(path)?;
         let mut writer = connect(path)?;
         // Commits are made durable beside the writer, in the log that a first read opens.
@@ -55,7 +58,7 @@ impl Database {
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));
-        let writer = Writer::start(writer, Arc::clone(&inline), checkpoints, durable)?;
+        let writer = Writer::start(writer, Arc::clone(&inline), checkpoints, durable, patience)?;
         Ok(Self { path: path.to_owned(), inline, long, writer, log_length })
     }
 
@@ -122,10 +125,11 @@ impl Database {
     /// The same without waiting: `then` is told on another thread, once it is durable.
     pub(crate) fn write_atomic_then<T: Send + 'static>(
         &self,
+        deadline: Instant,
         write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
         then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
-        self.writer.run_then(move |session| session.atomically(write), then);
+        self.writer.run_then(deadline, move |session| session.atomically(write), then);
     }
 }
 

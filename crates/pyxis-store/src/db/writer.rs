@@ -2,22 +2,35 @@
 //!
 //! Everything that waits is taken into one transaction, so that many callers share one commit; the
 //! thread waits neither for more to come nor for the disk. An interactive transaction has the thread for itself.
+//!
+//! Each job has a deadline from the moment it was handed over. While another process writes to the file, or a
+//! transaction has the thread, jobs that reach theirs are refused, however many wait before them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::{broadcast, oneshot};
+use tokio::time::Instant;
+
+use queue::{Entry, Queue};
 
 use super::sqlite::Session;
 use super::sqlite::checkpoints::Checkpoints;
 use super::sqlite::durable::{Answer, Durable};
 use super::sqlite::readers::Readers;
-use crate::error::Closed;
+use super::sqlite::{BUSY_TIMEOUT, failure};
+use crate::error::{Busy, Closed, is_busy};
 use crate::{Event, StoreError};
+
+mod queue;
+
+/// Longest pause between two tries to begin while another process writes.
+const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
 /// Most jobs in one commit, so that the first of them does not wait without bound.
 const GROUP: usize = 1024;
@@ -39,6 +52,22 @@ enum Job {
     CutLog(oneshot::Sender<()>),
 }
 
+impl Job {
+    /// Tells whoever waits for it why it was not done. What has no way to be told is dropped.
+    fn refuse(self, why: StoreError) {
+        match self {
+            Self::Work(work) | Self::Relaxed(work) => work(Err(why))(Ok(())),
+            Self::Begin(answer) => drop(answer.send(Err(why))),
+            Self::Aside(_) | Self::CutLog(_) => {}
+        }
+    }
+
+    /// False for what needs no transaction, and so waits for nobody else's.
+    const fn can_be_refused(&self) -> bool {
+        matches!(self, Self::Work(_) | Self::Relaxed(_) | Self::Begin(_))
+    }
+}
+
 enum Command {
     Step(Step),
     Commit {
@@ -55,9 +84,10 @@ pub(crate) struct Interactive {
 
 /// The sending side of the writer thread; the thread ends when it is dropped.
 pub(crate) struct Writer {
-    jobs: Sender<Job>,
+    jobs: Sender<Entry>,
     thread: JoinHandle<()>,
     works: Arc<AtomicBool>,
+    patience: Duration,
 }
 
 impl Writer {
@@ -66,14 +96,18 @@ impl Writer {
         readers: Arc<Readers>,
         checkpoints: Checkpoints,
         durable: Durable,
+        patience: Duration,
     ) -> Result<Self, StoreError> {
-        let (jobs, queue) = channel();
+        // The thread waits by itself, so that it can refuse others meanwhile.
+        connection.busy_timeout(Duration::ZERO).map_err(failure)?;
+        let (jobs, incoming) = channel();
         let works = durable.works();
+        let queue = Queue::new(incoming, patience);
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || serve(connection, readers, checkpoints, durable, &queue))
+            .spawn(move || serve(connection, readers, checkpoints, durable, queue))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { jobs, thread, works })
+        Ok(Self { jobs, thread, works, patience })
     }
 
     /// An error where nothing more can be written until a restart.
@@ -113,13 +147,12 @@ impl Writer {
     /// The same, and says how it went on another thread, once that is durable.
     pub(crate) fn run_then<T: Send + 'static>(
         &self,
+        deadline: Instant,
         work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
         then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
-        if let Err(refused) = self.jobs.send(Job::Work(telling(work, then)))
-            && let Job::Work(work) = refused.0
-        {
-            work(Err(StoreError::unavailable(Closed)))(Ok(()));
+        if let Err(refused) = self.jobs.send(Entry { job: Job::Work(telling(work, then)), deadline }) {
+            refused.0.job.refuse(StoreError::unavailable(Closed));
         }
     }
 
@@ -133,10 +166,10 @@ impl Writer {
         received(done).await
     }
 
-    /// Takes the thread for an interactive transaction.
-    pub(crate) async fn begin(&self) -> Result<Interactive, StoreError> {
+    /// Takes the thread for an interactive transaction, until `deadline`.
+    pub(crate) async fn begin(&self, deadline: Instant) -> Result<Interactive, StoreError> {
         let (answer, begun) = oneshot::channel();
-        self.submit(Job::Begin(answer))?;
+        self.hand_over(Entry { job: Job::Begin(answer), deadline })?;
         received(begun).await
     }
 
@@ -150,7 +183,11 @@ impl Writer {
     }
 
     fn submit(&self, job: Job) -> Result<(), StoreError> {
-        self.jobs.send(job).map_err(|_| StoreError::unavailable(Closed))
+        self.hand_over(Entry { job, deadline: Instant::now() + self.patience })
+    }
+
+    fn hand_over(&self, entry: Entry) -> Result<(), StoreError> {
+        self.jobs.send(entry).map_err(|_| StoreError::unavailable(Closed))
     }
 }
 
@@ -229,21 +266,20 @@ fn serve(
     readers: Arc<Readers>,
     mut checkpoints: Checkpoints,
     durable: Durable,
-    queue: &Receiver<Job>,
+    mut queue: Queue,
 ) {
     let works = durable.works();
     let place =
         Place { session: &Session::new(&connection), readers: &readers, durable: &durable, works: &works };
-    let mut put_back = None;
-    while let Some(job) = put_back.take().or_else(|| queue.recv().ok()) {
+    while let Some(Entry { job, deadline }) = queue.next() {
         match job {
-            Job::Aside(step) => step(place.session),
-            Job::Begin(answer) => place.interact(answer),
+            Job::Aside(step) => place.step_aside(step),
+            Job::Begin(answer) => place.interact(answer, deadline, &mut queue),
             Job::CutLog(answer) => {
                 checkpoints.cut_log(&connection, &readers);
                 let _ = answer.send(());
             }
-            Job::Work(_) | Job::Relaxed(_) => put_back = place.commit_group(job, queue),
+            Job::Work(_) | Job::Relaxed(_) => place.commit_group(job, deadline, &mut queue),
         }
         if works.load(Ordering::Acquire) {
             checkpoints.after_commit(&connection, &readers);
@@ -300,36 +336,63 @@ impl Waiting {
 }
 
 impl Place<'_> {
-    /// Commits `first` and the work that waits behind it; returns a job of another kind that ended the
-    /// group.
-    fn commit_group(self, first: Job, queue: &Receiver<Job>) -> Option<Job> {
-        let mut waiting = Waiting::default();
-        if let Err(error) = self.begin() {
-            let stopper = waiting.take(first, Err(error));
-            waiting.all().for_each(|answer| answer(Ok(())));
-            return stopper;
+    /// Commits `first` and the work that waits behind it, up to a job of another kind.
+    fn commit_group(self, first: Job, deadline: Instant, queue: &mut Queue) {
+        if let Err(error) = self.begin(deadline, queue) {
+            first.refuse(error);
+            return;
         }
+        let mut waiting = Waiting::default();
         let mut stopper = waiting.take(first, Ok(self.session));
         // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
         while stopper.is_none() && waiting.count() < GROUP && !self.session.connection().is_autocommit() {
-            let Ok(job) = queue.try_recv() else { break };
+            let Some(Entry { job, deadline }) = queue.next_at_once() else { break };
             stopper = waiting.take(job, Ok(self.session));
+            if let Some(job) = stopper.take() {
+                queue.put_back(Entry { job, deadline });
+                break;
+            }
         }
         if let Err(error) = self.finish() {
             waiting.all().for_each(|answer| answer(Err(error.clone())));
-            return stopper;
+            return;
         }
         waiting.for_commit.into_iter().for_each(|answer| answer(Ok(())));
         if !waiting.for_disk.is_empty() {
             self.durable.then(waiting.for_disk);
         }
-        stopper
     }
 
-    fn begin(self) -> Result<(), StoreError> {
-        // Better no write than one that only seems safe.
-        works(self.works)?;
-        self.session.control("BEGIN IMMEDIATE")
+    /// Begins a transaction, once no other process writes. It is tried at least once, and until `deadline`; what
+    /// reaches its own deadline meanwhile is refused.
+    fn begin(self, deadline: Instant, queue: &mut Queue) -> Result<(), StoreError> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            // Better no write than one that only seems safe.
+            works(self.works)?;
+            match self.session.control("BEGIN IMMEDIATE") {
+                Err(error) if is_busy(&error) => {}
+                begun => return begun,
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Err(StoreError::unavailable(Busy));
+            }
+            queue.wait(deadline.min(now + pause));
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Runs a step that may itself have to wait for another process.
+    fn step_aside(self, step: Step) {
+        let connection = self.session.connection();
+        if let Err(error) = connection.busy_timeout(BUSY_TIMEOUT) {
+            tracing::warn!(%error, "a step will not wait for another process");
+        }
+        step(self.session);
+        if let Err(error) = connection.busy_timeout(Duration::ZERO) {
+            tracing::warn!(%error, "the writer waits in SQLite");
+        }
     }
 
     fn finish(self) -> Result<(), StoreError> {
@@ -349,17 +412,30 @@ impl Place<'_> {
         }
     }
 
-    fn interact(self, answer: oneshot::Sender<Result<Interactive, StoreError>>) {
+    fn interact(
+        self,
+        answer: oneshot::Sender<Result<Interactive, StoreError>>,
+        deadline: Instant,
+        queue: &mut Queue,
+    ) {
         if answer.is_closed() {
             return;
         }
-        if let Err(error) = self.begin() {
+        if let Err(error) = self.begin(deadline, queue) {
             drop(answer.send(Err(error)));
             return;
         }
-        let (commands, queue) = channel();
+        let (commands, steps) = channel();
         drop(answer.send(Ok(Interactive { commands })));
-        while let Ok(command) = queue.recv() {
+        loop {
+            let command = match steps.recv_timeout(queue.patience() / 16) {
+                Ok(command) => command,
+                Err(RecvTimeoutError::Timeout) => {
+                    queue.wait(Instant::now());
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match command {
                 Command::Step(step) => step(self.session),
                 Command::Commit { events, bus, answer } => {
@@ -385,89 +461,4 @@ impl Place<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::super::sqlite::checkpoints::{Length, Mover};
-    use super::*;
-
-    /// A writer of a table in memory whose disk waits for a word.
-    fn writer() -> (Writer, Sender<std::io::Result<()>>) {
-        let mut connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
-        let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
-        let (disk, words) = channel();
-        let words = Mutex::new(words);
-        let sync = move || words.lock().unwrap().recv().unwrap();
-        let durable = Durable::by(Box::new(sync)).unwrap();
-        let checkpoints =
-            Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
-        (Writer::start(connection, Arc::default(), checkpoints, durable).unwrap(), disk)
-    }
-
-    fn insert(session: &Session<'_>) -> Result<i64, StoreError> {
-        session.batch("INSERT INTO t VALUES (1)")?;
-        Ok(session.connection().query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_write_is_answered_when_it_is_durable_and_others_go_on_meanwhile() {
-        let (writer, disk) = writer();
-        let mut first = Box::pin(writer.run(insert));
-        let seen = tokio::select! {
-            biased;
-            _ = &mut first => unreachable!("answered before the disk was"),
-            seen = writer.run_relaxed(insert) => seen.unwrap(),
-        };
-        assert_eq!(seen, 2);
-        disk.send(Ok(())).unwrap();
-        assert_eq!(first.await.unwrap(), 1);
-        writer.close();
-    }
-
-    #[tokio::test]
-    async fn a_transaction_is_answered_when_it_is_durable() {
-        let (writer, disk) = writer();
-        let transaction = writer.begin().await.unwrap();
-        let mut finished = Box::pin(transaction.finish(insert));
-        tokio::select! {
-            biased;
-            _ = &mut finished => unreachable!("answered before the disk was"),
-            seen = writer.run_relaxed(insert) => assert_eq!(seen.unwrap(), 2),
-        }
-        disk.send(Ok(())).unwrap();
-        assert_eq!(finished.await.unwrap(), 1);
-        writer.close();
-    }
-
-    #[tokio::test]
-    async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
-        let (writer, disk) = writer();
-        let first = writer.begin().await.unwrap();
-        assert_eq!(first.run(insert).await.unwrap(), 1);
-        let mut first = Box::pin(first.commit_ahead(Vec::new(), broadcast::channel(1).0).unwrap());
-        let second = writer.begin().await.unwrap();
-        tokio::select! {
-            biased;
-            _ = &mut first => unreachable!("answered before the disk was"),
-            seen = second.run(insert) => assert_eq!(seen.unwrap(), 2),
-        }
-        disk.send(Ok(())).unwrap();
-        first.await.unwrap();
-        disk.send(Ok(())).unwrap();
-        second.commit(Vec::new(), broadcast::channel(1).0).await.unwrap();
-        writer.close();
-    }
-
-    #[tokio::test]
-    async fn nothing_is_written_after_a_sync_that_failed() {
-        let (writer, disk) = writer();
-        disk.send(Err(std::io::Error::other("the disk is broken"))).unwrap();
-        let error = writer.run(insert).await.unwrap_err();
-        assert!(error.may_have_happened());
-        assert!(writer.run_relaxed(insert).await.is_err());
-        assert!(writer.begin().await.is_err());
-        assert!(writer.works().is_err());
-        writer.close();
-    }
-}
+mod tests;

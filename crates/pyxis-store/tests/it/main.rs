@@ -14,6 +14,7 @@ mod audit;
 mod backup;
 mod bookkeeping;
 mod brands;
+mod busy;
 mod catalogue;
 mod chats;
 mod cipher;

@@ -67,6 +67,13 @@ impl World {
     }
 }
 
+impl World {
+    /// The database of a world that is on PostgreSQL.
+    pub(crate) fn postgres(&self) -> &Database {
+        self.postgres.as_ref().expect("a world on PostgreSQL")
+    }
+}
+
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }

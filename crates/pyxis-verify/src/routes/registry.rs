@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use pyxis_http::json::Raw;
 use serde_json::{Value, json};
@@ -61,5 +61,8 @@ fn refused(refusal: &Refusal) -> Response {
 fn told(status: StatusCode, body: &Value) -> Response {
     let mut response = (status, body.to_string()).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    }
     response
 }

@@ -26,6 +26,13 @@ impl Loan {
         Self { client: Some(client), tls, closing }
     }
 
+    /// The same with something else that ends the work.
+    pub(super) fn closing(self, closing: &'static str) -> Self {
+        let mut loan = self;
+        loan.closing = closing;
+        loan
+    }
+
     pub(super) fn client(&self) -> Result<&Object, StoreError> {
         self.client.as_ref().ok_or(StoreError::Aborted)
     }

@@ -6,12 +6,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::loan;
 use crate::StoreError;
+use crate::error::Busy;
 
 /// Enough to keep a server of a few cores busy.
 pub(super) const LANES: usize = 4;
@@ -21,6 +23,7 @@ pub(super) struct Shared {
     pool: Pool,
     tls: MakeRustlsConnect,
     lanes: [Lane; LANES],
+    patience: Duration,
     next: AtomicUsize,
 }
 
@@ -33,13 +36,23 @@ struct Lane {
 
 impl Shared {
     /// `pool` is for these connections alone.
-    pub(super) fn new(pool: Pool, tls: MakeRustlsConnect) -> Self {
-        Self { pool, tls, lanes: Default::default(), next: AtomicUsize::new(0) }
+    pub(super) fn new(pool: Pool, tls: MakeRustlsConnect, patience: Duration) -> Self {
+        Self { pool, tls, lanes: Default::default(), patience, next: AtomicUsize::new(0) }
     }
 
-    /// A place on the connection whose turn it is.
-    pub(super) async fn turn(&self) -> Result<Turn<'_>, StoreError> {
-        Ok(Turn { client: Some(self.client().await?), tls: &self.tls })
+    /// Reads on the connection whose turn it is. It is given up in time, also where reads before it on that connection
+    /// wait for a lock.
+    pub(super) async fn read<T>(
+        &self,
+        read: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let run = async {
+            let turn = Turn { client: Some(self.client().await?), tls: &self.tls };
+            let outcome = read(turn.client()?).await;
+            turn.end();
+            outcome
+        };
+        tokio::time::timeout(self.patience, run).await.unwrap_or_else(|_| Err(StoreError::unavailable(Busy)))
     }
 
     async fn client(&self) -> Result<Arc<Object>, StoreError> {
@@ -53,7 +66,7 @@ impl Shared {
         }
         // The pool must not hand the broken one out again.
         lane.set(None);
-        let client = Arc::new(self.pool.get().await.map_err(StoreError::unavailable)?);
+        let client = Arc::new(super::client(&self.pool).await?);
         lane.set(Some(Arc::clone(&client)));
         Ok(client)
     }
@@ -61,19 +74,19 @@ impl Shared {
 
 /// One read on a shared connection. Dropped before [`Turn::end`], it ends what the server still does for it,
 /// so that a read that waits for a lock does not hold up those behind it.
-pub(super) struct Turn<'a> {
+struct Turn<'a> {
     /// `None` once the answer is there.
     client: Option<Arc<Object>>,
     tls: &'a MakeRustlsConnect,
 }
 
 impl Turn<'_> {
-    pub(super) fn client(&self) -> Result<&Object, StoreError> {
+    fn client(&self) -> Result<&Object, StoreError> {
         self.client.as_deref().ok_or(StoreError::Aborted)
     }
 
     /// The answer is there.
-    pub(super) fn end(mut self) {
+    fn end(mut self) {
         drop(self.client.take());
     }
 }

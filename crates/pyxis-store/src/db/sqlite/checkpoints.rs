@@ -9,13 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::{Connection, ffi};
 
 use super::durable::ToDisk;
+use super::failure;
 use super::readers::Readers;
-use super::{BUSY_TIMEOUT, failure};
 use crate::StoreError;
 
 /// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
@@ -216,11 +215,10 @@ fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<
     Ok(pages >= 0 && moved == pages)
 }
 
-/// Cuts a log that is in the file. Writers are kept out meanwhile, so readers are not waited for.
+/// Cuts a log that is in the file. Writers are kept out meanwhile, so readers are not waited for: the writer's
+/// connection waits for nobody.
 fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
-    writer.busy_timeout(Duration::ZERO).map_err(failure)?;
-    let cut = checkpoint(writer, TRUNCATE, works);
-    writer.busy_timeout(BUSY_TIMEOUT).map_err(failure).and(cut.map(drop))
+    checkpoint(writer, TRUNCATE, works).map(drop)
 }
 
 /// Pages of the log, and how many of them are in the file; -1 while somebody else moves them.

@@ -1,0 +1,115 @@
+//! Jobs that wait for the writer thread, each until its deadline.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Job;
+use crate::StoreError;
+use crate::error::Busy;
+
+/// A job, and the moment at which whoever waits for it is told that the database is busy.
+pub(super) struct Entry {
+    pub(super) job: Job,
+    pub(super) deadline: Instant,
+}
+
+/// Jobs in the order in which they came.
+pub(super) struct Queue {
+    incoming: Receiver<Entry>,
+    /// Taken from there already, to look at their deadlines.
+    taken: VecDeque<Entry>,
+    patience: Duration,
+}
+
+impl Queue {
+    pub(super) fn new(incoming: Receiver<Entry>, patience: Duration) -> Self {
+        Self { incoming, taken: VecDeque::new(), patience }
+    }
+
+    /// Time from when a job is handed over to its deadline.
+    pub(super) const fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Waits for the next job; `None` once nobody can send one.
+    pub(super) fn next(&mut self) -> Option<Entry> {
+        self.taken.pop_front().or_else(|| self.incoming.recv().ok())
+    }
+
+    /// The next job, if there is one.
+    pub(super) fn next_at_once(&mut self) -> Option<Entry> {
+        self.taken.pop_front().or_else(|| self.incoming.try_recv().ok())
+    }
+
+    /// Makes a job the next one.
+    pub(super) fn put_back(&mut self, entry: Entry) {
+        self.taken.push_front(entry);
+    }
+
+    /// Waits until `until`. Jobs that reach their deadlines meanwhile are refused.
+    pub(super) fn wait(&mut self, until: Instant) {
+        loop {
+            self.taken.extend(self.incoming.try_iter());
+            let now = Instant::now();
+            let next = self.refuse_late(now).map_or(until, |deadline| deadline.min(until));
+            let left = next.saturating_duration_since(now);
+            if now >= until {
+                return;
+            }
+            match self.incoming.recv_timeout(left) {
+                Ok(entry) => self.taken.push_back(entry),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Nobody sends any more, so that there is nothing to be woken by.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left),
+            }
+        }
+    }
+
+    /// Refuses what is late; the next deadline of the rest.
+    fn refuse_late(&mut self, now: Instant) -> Option<Instant> {
+        let late = |entry: &Entry| entry.deadline <= now && entry.job.can_be_refused();
+        if self.taken.iter().any(late) {
+            let (late, rest) = std::mem::take(&mut self.taken).into_iter().partition(late);
+            self.taken = rest;
+            let late: VecDeque<Entry> = late;
+            for entry in late {
+                entry.job.refuse(StoreError::unavailable(Busy));
+            }
+        }
+        let open = self.taken.iter().filter(|entry| entry.job.can_be_refused());
+        open.map(|entry| entry.deadline).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::db::writer::answering;
+
+    #[test]
+    fn a_job_is_refused_at_its_deadline_however_many_wait_before_it() {
+        let (jobs, incoming) = channel();
+        let mut queue = Queue::new(incoming, Duration::from_secs(5));
+        let now = Instant::now();
+        let (past, future) = (now, now + Duration::from_hours(1));
+        let mut answers = Vec::new();
+        for deadline in [future, past, future, past, past] {
+            let (work, answer) = answering(|_| Ok(()));
+            jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
+            answers.push(answer);
+        }
+        let (stepped, step) = channel();
+        let aside = Job::Aside(Box::new(move |_| stepped.send(()).unwrap()));
+        jobs.send(Entry { job: aside, deadline: past }).unwrap();
+        queue.wait(now);
+        let refused = answers.iter_mut().map(|answer| matches!(answer.try_recv(), Ok(Err(_))));
+        assert_eq!(refused.collect::<Vec<_>>(), [false, true, false, true, true]);
+        assert!(step.try_recv().is_err(), "what cannot be told stays");
+        assert_eq!(std::iter::from_fn(|| queue.next_at_once()).count(), 3);
+    }
+}

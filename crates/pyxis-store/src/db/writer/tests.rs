@@ -1,0 +1,135 @@
+//! The writer over a table in memory, and over a file that another process keeps busy.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+use super::super::sqlite::checkpoints::{Length, Mover};
+use super::*;
+use crate::PATIENCE;
+
+/// A writer of a table in memory whose disk waits for a word.
+fn writer() -> (Writer, Sender<std::io::Result<()>>) {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
+    let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let (disk, words) = channel();
+    let words = Mutex::new(words);
+    let sync = move || words.lock().unwrap().recv().unwrap();
+    let durable = Durable::by(Box::new(sync)).unwrap();
+    let checkpoints = Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
+    (Writer::start(connection, Arc::default(), checkpoints, durable, PATIENCE).unwrap(), disk)
+}
+
+fn soon() -> Instant {
+    Instant::now() + PATIENCE
+}
+
+fn insert(session: &Session<'_>) -> Result<i64, StoreError> {
+    session.batch("INSERT INTO t VALUES (1)")?;
+    Ok(session.connection().query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap())
+}
+
+#[tokio::test]
+async fn a_write_is_answered_when_it_is_durable_and_others_go_on_meanwhile() {
+    let (writer, disk) = writer();
+    let mut first = Box::pin(writer.run(insert));
+    let seen = tokio::select! {
+        biased;
+        _ = &mut first => unreachable!("answered before the disk was"),
+        seen = writer.run_relaxed(insert) => seen.unwrap(),
+    };
+    assert_eq!(seen, 2);
+    disk.send(Ok(())).unwrap();
+    assert_eq!(first.await.unwrap(), 1);
+    writer.close();
+}
+
+#[tokio::test]
+async fn a_transaction_is_answered_when_it_is_durable() {
+    let (writer, disk) = writer();
+    let transaction = writer.begin(soon()).await.unwrap();
+    let mut finished = Box::pin(transaction.finish(insert));
+    tokio::select! {
+        biased;
+        _ = &mut finished => unreachable!("answered before the disk was"),
+        seen = writer.run_relaxed(insert) => assert_eq!(seen.unwrap(), 2),
+    }
+    disk.send(Ok(())).unwrap();
+    assert_eq!(finished.await.unwrap(), 1);
+    writer.close();
+}
+
+#[tokio::test]
+async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
+    let (writer, disk) = writer();
+    let first = writer.begin(soon()).await.unwrap();
+    assert_eq!(first.run(insert).await.unwrap(), 1);
+    let mut first = Box::pin(first.commit_ahead(Vec::new(), broadcast::channel(1).0).unwrap());
+    let second = writer.begin(soon()).await.unwrap();
+    tokio::select! {
+        biased;
+        _ = &mut first => unreachable!("answered before the disk was"),
+        seen = second.run(insert) => assert_eq!(seen.unwrap(), 2),
+    }
+    disk.send(Ok(())).unwrap();
+    first.await.unwrap();
+    disk.send(Ok(())).unwrap();
+    second.commit(Vec::new(), broadcast::channel(1).0).await.unwrap();
+    writer.close();
+}
+
+#[tokio::test]
+async fn nothing_is_written_after_a_sync_that_failed() {
+    let (writer, disk) = writer();
+    disk.send(Err(std::io::Error::other("the disk is broken"))).unwrap();
+    let error = writer.run(insert).await.unwrap_err();
+    assert!(error.may_have_happened());
+    assert!(writer.run_relaxed(insert).await.is_err());
+    assert!(writer.begin(soon()).await.is_err());
+    assert!(writer.works().is_err());
+    writer.close();
+}
+
+/// How often SQLite found the file busy.
+static TRIES: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("px.db");
+    super::super::sqlite::create_private(&path).unwrap();
+    let mut connection = super::super::sqlite::connect(&path).unwrap();
+    connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
+    let held = pyxis_testkit::sqlite::hold(&path);
+    // It counts, and then SQLite gives up at once.
+    connection.busy_handler(Some(|_| TRIES.fetch_add(1, Ordering::Relaxed) == usize::MAX)).unwrap();
+    let (jobs, incoming) = channel();
+    let deadline = Instant::now() + Duration::from_millis(20);
+    let mut works = Vec::new();
+    let mut transactions = Vec::new();
+    for _ in 0..500 {
+        let (work, answer) = answering(insert);
+        jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
+        works.push(answer);
+        let (begin, begun) = oneshot::channel();
+        jobs.send(Entry { job: Job::Begin(begin), deadline }).unwrap();
+        transactions.push(begun);
+    }
+    drop(jobs);
+    let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let durable = Durable::by(Box::new(|| Ok(()))).unwrap();
+    let checkpoints = Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
+    serve(connection, Arc::default(), checkpoints, durable, Queue::new(incoming, PATIENCE));
+    assert!(works.iter_mut().all(|answer| matches!(answer.try_recv(), Ok(Err(StoreError::Unavailable(_))))));
+    assert!(
+        transactions
+            .iter_mut()
+            .all(|answer| matches!(answer.try_recv(), Ok(Err(StoreError::Unavailable(_)))))
+    );
+    // At most one try for each pause of the first job, and none for the other 999.
+    let tries = TRIES.load(Ordering::Relaxed);
+    assert!((1..=25).contains(&tries), "{tries} tries");
+    drop(held);
+    let rows = pyxis_testkit::sqlite::run(&path, "SELECT count(*) FROM t");
+    assert_eq!(rows, ["0"]);
+}
