@@ -210,8 +210,20 @@ pub async fn counts(
     Ok([of(DeliveryStatus::Pending), of(DeliveryStatus::Delivered), of(DeliveryStatus::Failed)])
 }
 
-/// Claims up to `limit` deliveries of an endpoint that are due, longest due first. Nobody else gets them
-/// until `until`: then whoever claimed them counts as lost.
+/// Condition of a delivery that has its turn: an endpoint is told of a request before it is told what became of it.
+/// Only a first attempt is waited for, so that an endpoint which refuses one event still gets the next.
+macro_rules! in_turn {
+    () => {
+        " AND (deliveries.event = 'approval.requested' OR NOT EXISTS (SELECT 1 FROM deliveries AS untold \
+         WHERE untold.webhook_id = deliveries.webhook_id AND untold.txn_id = deliveries.txn_id \
+         AND untold.status = 'pending' AND untold.event = 'approval.requested' \
+         AND untold.attempts = 0 AND untold.resends = 0))"
+    };
+}
+pub(crate) use in_turn;
+
+/// Claims up to `limit` deliveries of an endpoint that are due and have their turn, longest due first. Nobody else gets
+/// them until `until`: then whoever claimed them counts as lost.
 pub async fn claim(
     executor: impl Executor,
     webhook: WebhookId,
@@ -221,8 +233,9 @@ pub async fn claim(
 ) -> Result<Vec<Claimed>, StoreError> {
     let query = sql(concat!(
         "UPDATE deliveries SET next_at = $1 WHERE status = 'pending' AND next_at <= $2 AND id IN \
-         (SELECT id FROM deliveries WHERE webhook_id = $3 AND status = 'pending' AND next_at <= $2 \
-         ORDER BY next_at, id LIMIT $4) RETURNING ",
+         (SELECT id FROM deliveries WHERE webhook_id = $3 AND status = 'pending' AND next_at <= $2",
+        in_turn!(),
+        " ORDER BY next_at, id LIMIT $4) RETURNING ",
         claimed_columns!()
     ));
     executor.returning(query.bind(until).bind(now).bind(webhook).bind(i64::from(limit))).await

@@ -51,6 +51,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(21, "0021_nullifier_keys"),
     migration!(22, "0022_digest_parts"),
     migration!(23, "0023_nullifier_sets"),
+    migration!(29, "0029_deliveries_in_order"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

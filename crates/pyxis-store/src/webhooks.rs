@@ -5,6 +5,7 @@ use pyxis_core::id::{WebhookId, WorkspaceId};
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{row, sql};
+use crate::deliveries::in_turn;
 use crate::{Executor, StoreError};
 
 row! {
@@ -167,8 +168,12 @@ pub async fn due(
     executor: impl Executor,
     now: UnixMillis,
 ) -> Result<Vec<(WorkspaceId, WebhookId)>, StoreError> {
-    let query = sql("SELECT workspace_id, id FROM webhooks WHERE disabled_at IS NULL AND EXISTS \
+    let query = sql(concat!(
+        "SELECT workspace_id, id FROM webhooks WHERE disabled_at IS NULL AND EXISTS \
          (SELECT 1 FROM deliveries WHERE deliveries.webhook_id = webhooks.id \
-         AND deliveries.status = 'pending' AND deliveries.next_at <= $1) ORDER BY id");
+         AND deliveries.status = 'pending' AND deliveries.next_at <= $1",
+        in_turn!(),
+        ") ORDER BY id"
+    ));
     executor.all(query.bind(now)).await
 }

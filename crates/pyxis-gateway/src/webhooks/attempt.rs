@@ -20,7 +20,8 @@ use crate::state::State;
 const PX_EVENT: HeaderName = HeaderName::from_static("px-event");
 const PX_DELIVERY: HeaderName = HeaderName::from_static("px-delivery");
 const PX_SIGNATURE: HeaderName = HeaderName::from_static("px-signature");
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("Pyxis/", env!("CARGO_PKG_VERSION")));
+/// Without a version, which would tell whoever receives deliveries what this server may be attacked with.
+const AGENT: HeaderValue = HeaderValue::from_static("Pyxis");
 
 /// Most of an answer that is read, in bytes.
 const ANSWER_MAX: usize = 16 * 1024;

@@ -99,6 +99,49 @@ contract! {
         assert!(first.contains(&new[0].id) && first.contains(&new[1].id));
     }
 
+    async fn an_endpoint_is_told_of_a_request_before_its_decision_unless_that_is_being_retried(world: &World) {
+        let (hook, other) =
+            (add_webhook(world, "https://a.example/").await, add_webhook(world, "https://b.example/").await);
+        let (txn, unrelated) = (TxnId::new(&OsEntropy), TxnId::new(&OsEntropy));
+        let new = |hook: WebhookId, event, txn, at| {
+            NewDelivery { event, txn_id: Some(txn), ..new_delivery(world, hook, at) }
+        };
+        // Also where the clock of the node that tells of the decision is behind.
+        let rows = [
+            new(hook.id, WebhookEvent::Requested, txn, at(9)),
+            new(hook.id, WebhookEvent::Decided, txn, NOW),
+            new(hook.id, WebhookEvent::Decided, unrelated, at(1)),
+            new(other.id, WebhookEvent::Decided, txn, at(1)),
+        ];
+        let mut tx = world.store.begin().await.unwrap();
+        deliveries::insert(&mut tx, &rows).await.unwrap();
+        tx.commit().await.unwrap();
+        let ids = |claimed: &[Claimed]| {
+            let mut ids: Vec<_> = claimed.iter().map(|claimed| claimed.id).collect();
+            ids.sort();
+            ids
+        };
+        let mut first = claim(world, hook.id, at(10), 9).await;
+        let mut expected = vec![rows[0].id, rows[2].id];
+        expected.sort();
+        assert_eq!(ids(&first), expected, "its decision waits, another one does not");
+        assert_eq!(ids(&claim(world, other.id, at(10), 9).await), [rows[3].id], "nor does another endpoint");
+        // While the attempt is under way nothing is due, so that no node looks for it in vain.
+        assert!(claim(world, hook.id, at(10), 9).await.is_empty());
+        assert!(webhooks::due(&world.store, at(10)).await.unwrap().is_empty());
+        first.retain(|claimed| claimed.id == rows[0].id);
+        assert!(deliveries::record(&world.store, &first[0], &failed(Some(at(90_000)))).await.unwrap());
+        assert_eq!(webhooks::due(&world.store, at(60)).await.unwrap(), [(world.ws, hook.id)]);
+        let next = claim(world, hook.id, at(60), 9).await;
+        assert_eq!(ids(&next), [rows[1].id], "the request is being retried");
+        assert!(deliveries::record(&world.store, &next[0], &delivered()).await.unwrap());
+        // Sent again by hand, neither waits for the other.
+        for row in &rows[..2] {
+            assert!(deliveries::resend(&world.store, world.ws, row.id, at(70)).await.unwrap());
+        }
+        assert_eq!(claim(world, hook.id, at(70), 9).await.len(), 2);
+    }
+
     async fn an_attempt_is_noted_once_and_only_by_whoever_had_it_last(world: &World) {
         let hook = add_webhook(world, "https://a.example/").await;
         let id = add(world, hook.id, 1).await[0].id;

@@ -93,7 +93,40 @@ async fn assert_told_without_status(world: &World, hook: &Hook, txn: TxnId, erro
     assert_eq!(row.error.as_deref(), Some(error));
 }
 
+/// Where in the line of what was received an event of a transaction stands.
+fn place(all: &[Received], txn: TxnId, event: &str) -> usize {
+    let is = |body: Value| body["txn_id"] == txn.to_string() && body["event"] == event;
+    all.iter().position(|request| is(told(request))).unwrap_or_else(|| panic!("{event} of {txn}"))
+}
+
 both_engines! {
+    async fn an_endpoint_hears_of_every_request_before_its_decision(world: &World) {
+        let hook = hook(world, "hooks.example.com", &[]).await;
+        // The first request is received late: what tells of its decision waits for that.
+        let (late, release) = Reply::ok("").held();
+        hook.receiver.reply(late);
+        let mut denied = Vec::new();
+        for round in 0..12 {
+            denied.push(decided(world, round, Word::Deny(None)).await);
+        }
+        let delivering = tokio::spawn({
+            let state = world.state.clone();
+            async move { deliver_due(&state).await }
+        });
+        let before = hook.receiver.received(23).await;
+        let waited_for = told(&before[0])["txn_id"].clone();
+        let about = before.iter().filter(|request| told(request)["txn_id"] == waited_for);
+        assert_eq!(about.count(), 1, "its decision was told while it was under way");
+        release.go();
+        delivering.await.unwrap().unwrap();
+        let all = hook.receiver.received(24).await;
+        for txn in denied {
+            let told = ["approval.requested", "approval.decided"].map(|event| place(&all, txn, event));
+            assert!(told[0] < told[1], "{told:?}");
+        }
+        assert!(all.iter().all(|request| request.header("user-agent") == Some("Pyxis")));
+    }
+
     async fn the_three_events_are_posted_with_their_fields_and_headers(world: &World) {
         let hook = hook(world, "hooks.example.com", &[]).await;
         let denied = decided(world, 1, Word::Deny(None)).await;
