@@ -15,6 +15,11 @@ pub enum HostError {
         "allowed_hosts entry has a misplaced star: {0:?}: write *. before a name of two or more labels, as in *.example.com"
     )]
     Wildcard(String),
+    /// A `*.` before a name under which anyone can register a name of their own.
+    #[error(
+        "allowed_hosts entry covers a public suffix: {0:?}: anyone can register a name under {1}; write the names you mean, as in api.example.{1} or *.example.{1}"
+    )]
+    PublicSuffix(String, String),
     /// Not a number from 1 to 65535.
     #[error(
         "allowed_hosts entry has a bad port: {0:?}: write a number from 1 to 65535, or no port to admit every port"
@@ -41,8 +46,18 @@ enum HostPattern {
 }
 
 impl AllowedHosts {
+    /// Reads entries that somebody writes now: as [`Self::parse`], without a wildcard over a public suffix.
+    pub fn parse_new(entries: &[String]) -> Result<Self, HostError> {
+        let hosts = Self::parse(entries)?;
+        match over_public_suffix(entries).next() {
+            Some((entry, suffix)) => Err(HostError::PublicSuffix(entry.to_owned(), suffix)),
+            None => Ok(hosts),
+        }
+    }
+
     /// Reads the entries: a host or `host:port`, the host exact or `*.` and a name, which admits the
-    /// subdomains at any depth but not the name itself.
+    /// subdomains at any depth but not the name itself. Stored entries are read with this: the list of
+    /// public suffixes grows, and a later one must not take a working credential away.
     pub fn parse(entries: &[String]) -> Result<Self, HostError> {
         entries.iter().map(|entry| Entry::parse(entry)).collect::<Result<_, _>>().map(Self)
     }
@@ -56,6 +71,28 @@ impl AllowedHosts {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Entries that admit names which anyone can register, each with the public suffix it covers. Malformed
+/// entries are passed over.
+pub fn over_public_suffix(entries: &[String]) -> impl Iterator<Item = (&str, String)> {
+    entries.iter().filter_map(|entry| match Entry::parse(entry).ok()?.host {
+        HostPattern::Under(suffix) if is_public_suffix(&suffix[1..]) => {
+            Some((entry.as_str(), suffix[1..].to_owned()))
+        }
+        _ => None,
+    })
+}
+
+/// True for a name in the Public Suffix List, of registries and of companies, and for one whose children are
+/// all public suffixes (a rule such as `*.ck`). `name` is in the canonical spelling of [`Host`].
+fn is_public_suffix(name: &str) -> bool {
+    // No rule names this label, so only a wildcard rule makes a suffix of it.
+    let child = format!("no-rule-names-this.{name}");
+    [name, &child].into_iter().any(|name| {
+        psl::suffix(name.as_bytes())
+            .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == name.as_bytes())
+    })
 }
 
 impl Entry {

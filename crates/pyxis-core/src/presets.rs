@@ -20,7 +20,8 @@ pub struct Preset {
     pub id: String,
     /// What people call it.
     pub name: String,
-    /// Where its credential may go.
+    /// Where its credential may go; empty where each account has a host of its own under a name that anyone can
+    /// register under.
     pub hosts: Vec<String>,
     /// How the secret is attached. Parts that differ for everybody are empty.
     pub auth: Auth,
@@ -159,7 +160,7 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), all().len(), "an id twice");
         for preset in all() {
-            let hosts = AllowedHosts::parse(&preset.hosts).unwrap();
+            let hosts = AllowedHosts::parse_new(&preset.hosts).unwrap();
             if let Some(probe) = &preset.probe {
                 assert!(hosts.admits(&Target::parse(probe).unwrap()), "{}", preset.id);
             }

@@ -129,6 +129,64 @@ fn a_star_stands_only_before_a_name_of_two_labels() {
 }
 
 #[test]
+fn a_new_wildcard_never_covers_a_public_suffix() {
+    for (entry, suffix) in [
+        ("*.co.uk", "co.uk"),
+        ("*.CO.UK", "co.uk"),
+        ("*.co.uk:443", "co.uk"),
+        ("*.com.au", "com.au"),
+        // Of companies whose customers choose names.
+        ("*.github.io", "github.io"),
+        ("*.herokuapp.com", "herokuapp.com"),
+        ("*.s3.amazonaws.com", "s3.amazonaws.com"),
+        ("*.s3.eu-central-1.amazonaws.com:8443", "s3.eu-central-1.amazonaws.com"),
+        // Internationalized, in both spellings.
+        ("*.\u{516c}\u{53f8}.cn", "xn--55qx5d.cn"),
+        ("*.xn--55qx5d.cn", "xn--55qx5d.cn"),
+        // Rules with a star: the name below it, and a child of it.
+        ("*.kawasaki.jp", "kawasaki.jp"),
+        ("*.anything.kawasaki.jp", "anything.kawasaki.jp"),
+        ("*.compute.amazonaws.com", "compute.amazonaws.com"),
+        ("*.anything.ck", "anything.ck"),
+    ] {
+        let refused = AllowedHosts::parse_new(&["ok.example".to_owned(), entry.to_owned()]);
+        assert_eq!(refused, Err(HostError::PublicSuffix(entry.to_owned(), suffix.to_owned())));
+        assert!(refused.unwrap_err().to_string().contains(entry), "{entry}");
+        // One that is stored is still read; the doctor names it.
+        let stored = [entry.to_owned()];
+        assert!(AllowedHosts::parse(&stored).is_ok(), "{entry}");
+        assert_eq!(over_public_suffix(&stored).collect::<Vec<_>>(), [(entry, suffix.to_owned())]);
+    }
+    for entry in ["*.co.uk.", "*.com", "*.uk", "*.com."] {
+        assert!(AllowedHosts::parse_new(&[entry.to_owned()]).is_err(), "{entry}");
+    }
+}
+
+#[test]
+fn other_entries_may_name_whatever_is_below_or_is_a_public_suffix() {
+    for entry in [
+        "co.uk",
+        "github.io",
+        "s3.amazonaws.com",
+        "*.example.co.uk",
+        "*.a.example.co.uk",
+        "*.example.com",
+        "*.somebody.github.io",
+        "*.bucket.s3.amazonaws.com",
+        "*.b\u{fc}cher.de",
+        // An exception to a rule with a star.
+        "*.www.ck",
+        "*.city.kawasaki.jp",
+        // Unknown top-level domains, as inside a company.
+        "*.corp.lan",
+        "*.api.example",
+    ] {
+        assert_eq!(AllowedHosts::parse_new(&[entry.to_owned()]).err(), None, "{entry}");
+        assert_eq!(over_public_suffix(&[entry.to_owned()]).count(), 0, "{entry}");
+    }
+}
+
+#[test]
 fn a_port_is_a_number_from_1_to_65535() {
     for entry in [
         "example.com:",

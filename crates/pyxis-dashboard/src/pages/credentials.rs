@@ -6,6 +6,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hosts::over_public_suffix;
 use pyxis_core::id::CredentialId;
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::Policy;
@@ -207,11 +208,17 @@ async fn page(
         form,
         connectable: Attached::of(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
+        wide_hosts: wide_hosts(row),
         redirect_uri: connect::redirect_uri(&state.gateway),
         warnings: credentials::warnings(&state.gateway, row),
         probe: credentials::probe(row).unwrap_or_default(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
     })
+}
+
+fn wide_hosts(row: &CredentialRow) -> Vec<(String, String)> {
+    let entries = form::hosts(row);
+    over_public_suffix(&entries).map(|(entry, suffix)| (entry.to_owned(), suffix)).collect()
 }
 
 fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> Verified {

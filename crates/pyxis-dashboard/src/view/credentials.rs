@@ -129,6 +129,8 @@ pub struct CredentialPage {
     pub connectable: bool,
     /// Whether the provider ended the connection, so that somebody has to connect again.
     pub disconnected: bool,
+    /// Allowed hosts that cover a public suffix, each with the suffix.
+    pub wide_hosts: Vec<(String, String)>,
     /// Where a provider sends people back to.
     pub redirect_uri: String,
     /// What to be careful about with the secret.

@@ -298,7 +298,7 @@ fn check_description(description: &str) -> Result<()> {
 }
 
 fn check_hosts(hosts: &[String]) -> Result<String> {
-    AllowedHosts::parse(hosts).map_err(|error| Error::field("allowed_hosts", error.to_string()))?;
+    AllowedHosts::parse_new(hosts).map_err(|error| Error::field("allowed_hosts", error.to_string()))?;
     Ok(to_json(hosts))
 }
 

@@ -117,10 +117,20 @@ const V6_OUTSIDE: [(Ipv6Net, Special); 9] = [
     (v6(0xff00, 0, 0, 8), Special::Multicast),
 ];
 
+/// True for an interface identifier of ISATAP (RFC 5214, section 6.1): whatever the prefix, a router of such a
+/// network unpacks packets for it to the IPv4 address in its last 32 bits.
+const fn is_isatap(ip: Ipv6Addr) -> bool {
+    /// Bits of an interface identifier that say "unique worldwide" and "group".
+    const FLAGS: u16 = 0x0300;
+    let [_, _, _, _, high, low, _, _] = ip.segments();
+    high & !FLAGS == 0 && low == 0x5efe
+}
+
 /// What makes `ip` special; `None` if it is plainly public.
 pub(super) fn special(ip: IpAddr) -> Option<Special> {
     match ip {
         IpAddr::V4(ip) => first(&V4, |net| net.contains(&ip)),
+        IpAddr::V6(ip) if is_isatap(ip) => Some(Special::Embedded),
         IpAddr::V6(ip) if GLOBAL_UNICAST.contains(&ip) => first(&V6, |net| net.contains(&ip)),
         IpAddr::V6(ip) => Some(first(&V6_OUTSIDE, |net| net.contains(&ip)).unwrap_or(Special::Reserved)),
     }

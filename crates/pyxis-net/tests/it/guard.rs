@@ -89,6 +89,49 @@ fn every_special_block_is_refused_to_its_edges_and_not_beyond() {
     }
 }
 
+/// The address of `prefix` with the bits of `ip` in it, `below` bits from the end.
+fn embedded(prefix: &str, ip: Ipv4Addr, below: u32) -> Ipv6Addr {
+    let prefix: Ipv6Addr = prefix.parse().unwrap();
+    Ipv6Addr::from(u128::from(prefix) | u128::from(u32::from(ip)) << below)
+}
+
+#[test]
+fn an_ipv4_address_inside_an_ipv6_address_is_never_reached() {
+    for ip in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "192.168.1.1", "100.100.100.200", "8.8.8.8"] {
+        let ip: Ipv4Addr = ip.parse().unwrap();
+        for (form, prefix, below) in [
+            ("mapped", "::ffff:0:0", 0),
+            ("compatible", "::", 0),
+            ("translated", "::ffff:0:0:0", 0),
+            ("NAT64", "64:ff9b::", 0),
+            ("local NAT64, 96 bits", "64:ff9b:1::", 0),
+            ("local NAT64, 48 bits", "64:ff9b:1::", 48),
+            ("6to4", "2002::", 80),
+            ("Teredo, server", "2001::", 64),
+            ("Teredo, client", "2001::", 0),
+            ("ISATAP", "2606:4700:1:2:0:5efe::", 0),
+            ("ISATAP, unique worldwide", "2606:4700:1:2:200:5efe::", 0),
+            ("ISATAP, group", "2606:4700:1:2:100:5efe::", 0),
+            ("ISATAP, both", "2606:4700:1:2:300:5efe::", 0),
+            ("ISATAP, link-local", "fe80::5efe:0:0", 0),
+            ("ISATAP, unique local", "fd12:3456:789a:1:0:5efe::", 0),
+        ] {
+            let address = embedded(prefix, ip, below);
+            assert!(!is_public(&address.to_string()), "{form}: {address}");
+            // Nor where the operator's own private networks may be reached.
+            let target = at(&format!("[{address}]"), 443);
+            let verdict = Guard::default().with_private().check_literal_or_form(&target);
+            assert!(matches!(verdict, Verdict::Refused(_)), "{form}: {address}");
+        }
+        let teredo = embedded("2001::", Ipv4Addr::from(!u32::from(ip)), 0);
+        assert!(!is_public(&teredo.to_string()), "Teredo hides the client's address: {teredo}");
+    }
+    // The same numbers elsewhere are nobody's embedding.
+    for ip in ["2606:4700:0:5efe::7f00:1", "2606:4700:1:2:400:5efe:7f00:1", "2606:4700:1:2::5eff:7f00:1"] {
+        assert!(is_public(ip), "{ip}");
+    }
+}
+
 #[test]
 fn well_known_public_addresses_pass() {
     for ip in

@@ -156,6 +156,11 @@ fn described(
     let preset = pyxis_core::presets::find(name)
         .with_context(|| format!("there is no preset {name}; see pyxis credential presets"))?;
     if hosts.is_empty() {
+        if preset.hosts.is_empty() {
+            bail!(
+                "the preset {name} has no host, because each account has its own: name yours with --allow-host"
+            );
+        }
         hosts.clone_from(&preset.hosts);
     }
     filled(&preset.auth, set)

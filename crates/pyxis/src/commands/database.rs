@@ -1,5 +1,6 @@
 //! `pyxis migrate`, `doctor`, `backup`, `restore`.
 
+mod hosts;
 mod networks;
 
 use std::path::Path;
@@ -163,6 +164,7 @@ async fn examine(config: &Config) -> Vec<Finding> {
     }
     findings.push(ca_file(config));
     let sound = findings.iter().all(|finding| finding.wrong.is_none());
+    findings.extend(hosts::examine(&store).await);
     findings.extend(networks::examine(config, &store).await);
     if sound {
         findings.extend(chats(config).await);

@@ -104,6 +104,7 @@ impl Sample {
             form: self.credential_form(Problems::default()),
             connectable: n == 0,
             disconnected: n == 2,
+            wide_hosts: if n == 1 { vec![(self.t("*.co.uk"), self.t("co.uk"))] } else { Vec::new() },
             redirect_uri: String::new(),
             probe: self.t("https://api.example.com/v1/me"),
             verified,

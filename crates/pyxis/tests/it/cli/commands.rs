@@ -257,6 +257,10 @@ async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_n
     let world = World::bare(Setup::new()).await;
     fs::write(world.app.directory().join("app.pem"), RSA).unwrap();
     let add = ["credential", "add", "--name", "app", "--secret-file", "app.pem", "--preset", "github-app"];
+    fs::write(world.app.directory().join("shop"), "canary").unwrap();
+    let shop = ["credential", "add", "--name", "shop", "--secret-file", "shop", "--preset", "shopify"];
+    let refused = world.app.cli(&shop).await;
+    assert!(refused.code == Some(1) && refused.stderr.contains("--allow-host"), "{refused:?}");
     for (set, told) in [
         (&[][..], "auth.app_id"),
         (&["--set", "app_id=12"][..], "auth.installation_id"),

@@ -34,6 +34,34 @@ both_engines! {
     }
 }
 
+both_engines! {
+    async fn a_wildcard_over_a_public_suffix_is_refused_by_name_and_a_stored_one_is_shown(setup: Setup) {
+        let world = World::with(setup).await;
+        let fields = |hosts: &[&str]| {
+            json!({"name": "wide", "auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts})
+        };
+        for entry in ["*.co.uk", "*.CO.UK:8443", "*.github.io", "*.s3.amazonaws.com", "*.\u{516c}\u{53f8}.cn"] {
+            let made = world.owner.client.post("/admin/credentials", &fields(&["api.example.com", entry])).send();
+            let refused = made.await.problem(422, "invalid_field");
+            assert_eq!(refused["field"], "allowed_hosts");
+            assert!(refused["detail"].as_str().unwrap().contains(entry), "{refused}");
+            let change = json!({ "allowed_hosts": [entry] });
+            let changed = world.owner.client.patch("/admin/credentials/api", &change).send().await;
+            changed.problem(422, "invalid_field");
+        }
+        credential_for(&world, &["*.example.co.uk"]).await;
+        world.app.sql("UPDATE credentials SET allowed_hosts = '[\"*.co.uk\"]' WHERE name = 'for'");
+        let ran = world.app.cli(&["doctor"]).await;
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stdout.contains("its allowed host *.co.uk admits any name under co.uk"), "{ran:?}");
+        // The start and the credential's other uses are not stopped by it.
+        let judged = world.agent.forward("for", "GET", "https://example.com/").send().await;
+        judged.problem(403, "host_not_allowed");
+        let page = world.owner.client.get("/admin/credentials/for").send().await.expect(200).json();
+        assert_eq!(page["allowed_hosts"], json!(["*.co.uk"]));
+    }
+}
+
 #[tokio::test]
 async fn special_addresses_are_refused_whatever_the_method() {
     let world = closed().await;
@@ -56,6 +84,8 @@ async fn special_addresses_are_refused_whatever_the_method() {
         "[::ffff:127.0.0.1]",
         "[64:ff9b::7f00:1]",
         "[2002:7f00:1::]",
+        "[2606:4700:1:2:0:5efe:127.0.0.1]",
+        "[2606:4700:1:2:200:5efe:a9fe:a9fe]",
         "[fd00::1]",
         "[fe80::1]",
         "[ff02::1]",
