@@ -5,6 +5,7 @@ mod commands;
 mod dotenv;
 mod first_start;
 mod keys;
+mod preloaded;
 mod readiness;
 mod server;
 mod traces;

@@ -1,0 +1,65 @@
+//! The program with libraries of others preloaded, as tools for debugging, profiling and other clocks do.
+
+use std::path::PathBuf;
+
+use crate::support::app::run;
+use crate::support::{Setup, World};
+
+/// Libraries that replace functions of the system: clocks, allocators, syncs. Those that this machine has.
+fn libraries() -> Vec<PathBuf> {
+    const NAMES: [&str; 7] = [
+        "faketime/libfaketime.so.1",
+        "faketime/libfaketimeMT.so.1",
+        "libeatmydata.so",
+        "libjemalloc.so.2",
+        "libtcmalloc.so.4",
+        "libtcmalloc_minimal.so.4",
+        "libstderred.so",
+    ];
+    let folders = ["/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+    let all =
+        folders.iter().flat_map(|folder| NAMES.iter().map(move |name| PathBuf::from(folder).join(name)));
+    all.filter(|library| library.exists()).collect()
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn skipped(libraries: &[PathBuf]) -> bool {
+    let has_clock = libraries.iter().any(|library| library.ends_with("libfaketime.so.1"));
+    if !has_clock {
+        eprintln!("skipped: faketime is missing, see ci/setup.sh");
+    }
+    !has_clock
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preloaded_library_does_not_crash_the_program() {
+    let libraries = libraries();
+    if skipped(&libraries) {
+        return;
+    }
+    let world = World::new().await;
+    for library in libraries {
+        for arguments in [&["--version"][..], &["key", "generate"], &["doctor", "--json"]] {
+            let mut command = world.app.command(arguments);
+            command.env("LD_PRELOAD", &library);
+            let ran = run(command).await;
+            assert_eq!(ran.code, Some(0), "{} {arguments:?}: {ran:?}", library.display());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_forwards_with_another_clock_preloaded() {
+    let libraries = libraries();
+    if skipped(&libraries) {
+        return;
+    }
+    let clock = libraries.iter().find(|library| library.ends_with("libfaketime.so.1"));
+    let clock = clock.and_then(|library| library.to_str()).unwrap();
+    let setup = Setup::new().env("LD_PRELOAD", clock).env("FAKETIME", "+30d");
+    let world = World::with(setup).await;
+    world.forward("GET", "/x").send().await.forwarded(200);
+    let txn = world.pause("/y").await;
+    world.owner.approve(&txn).await;
+    assert_eq!(world.agent.outcome(&txn).await["response"]["status"], 200);
+}
