@@ -107,8 +107,13 @@ impl fmt::Display for ProofNullifier {
 
 /// The text names nobody.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not an address: 0x and 40 hexadecimal digits, or 64 on Sui")]
+#[error("not an address: 0x and 40 hexadecimal digits, or up to 64 on Sui")]
 pub struct InvalidSubject;
+
+/// Characters of an EVM address.
+const EVM_LENGTH: usize = 42;
+/// Characters of a Sui address in full.
+const SUI_LENGTH: usize = 66;
 
 /// Whom a proof is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,6 +131,16 @@ impl Subject {
             Self::Evm(address) => &address.0,
             Self::Sui(address) => &address.0,
         }
+    }
+
+    /// Reads an address on Sui in any of its spellings, also one with as many digits as an EVM address.
+    pub fn on_sui(text: &str) -> Result<Self, InvalidSubject> {
+        text.parse().map(Self::Sui).map_err(|_| InvalidSubject)
+    }
+
+    /// Reads an address on an EVM chain, or a Sui address in full.
+    pub fn in_full(text: &str) -> Result<Self, InvalidSubject> {
+        if matches!(text.len(), EVM_LENGTH | SUI_LENGTH) { text.parse() } else { Err(InvalidSubject) }
     }
 
     /// From 20 or 32 bytes.
@@ -153,12 +168,13 @@ impl From<SuiAddress> for Subject {
 impl FromStr for Subject {
     type Err = InvalidSubject;
 
-    /// The length tells which it is, so a Sui address stands in full here.
+    /// 40 digits are an EVM address, any other number up to 64 a Sui address with or without its leading zeros. One digit
+    /// more or less than 40 is refused: that is an EVM address with a typing error.
     fn from_str(text: &str) -> Result<Self, InvalidSubject> {
         match text.len() {
-            42 => text.parse().map(Self::Evm).map_err(|_| InvalidSubject),
-            66 => text.parse().map(Self::Sui).map_err(|_| InvalidSubject),
-            _ => Err(InvalidSubject),
+            EVM_LENGTH => text.parse().map(Self::Evm).map_err(|_| InvalidSubject),
+            41 | 43 => Err(InvalidSubject),
+            _ => Self::on_sui(text),
         }
     }
 }
@@ -237,9 +253,29 @@ mod tests {
             assert_eq!(subject.to_string(), *text);
             assert_eq!(Subject::from_bytes(subject.as_bytes()), Some(subject));
         }
-        for text in ["", "0x2", &evm[1..], &format!("{sui}a")] {
+        for text in ["", "2", "0x", &evm[1..], &evm[..41], &format!("{evm}a"), &format!("{sui}a")] {
             assert_eq!(text.parse::<Subject>(), Err(InvalidSubject), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sui_address_is_the_same_without_its_leading_zeros_and_in_any_case() {
+        for short in [format!("0x{}", "a".repeat(63)), format!("0x{}", "B".repeat(50)), "0x2".to_owned()] {
+            let full = format!("0x{:0>64}", &short[2..]);
+            let subject: Subject = full.parse().unwrap();
+            for same in [&short, &short.to_uppercase(), &short.to_lowercase(), &full.to_uppercase()] {
+                assert_eq!(same.parse(), Ok(subject), "{same}");
+                assert_eq!(Subject::on_sui(same), Ok(subject), "{same}");
+            }
+            assert_eq!(
+                (Subject::in_full(&full), Subject::in_full(&short)),
+                (Ok(subject), Err(InvalidSubject))
+            );
+        }
+        // As many digits as an EVM address: only the network tells.
+        let forty = format!("0x{}", "a".repeat(40));
+        assert!(matches!(forty.parse(), Ok(Subject::Evm(_))));
+        assert!(matches!(Subject::on_sui(&forty), Ok(Subject::Sui(_))));
     }
 
     #[test]

@@ -15,9 +15,9 @@ pub struct SuiAddress(pub [u8; 32]);
 impl FromStr for SuiAddress {
     type Err = InvalidSuiAddress;
 
-    /// `0x` and 1 to 64 hexadecimal digits in any case; a short form is padded with zeros in front.
+    /// `0x` and 1 to 64 hexadecimal digits, all in any case; a short form is padded with zeros in front.
     fn from_str(text: &str) -> Result<Self, InvalidSuiAddress> {
-        let digits = text.strip_prefix("0x").ok_or(InvalidSuiAddress)?;
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or(InvalidSuiAddress)?;
         if !(1..=64).contains(&digits.len()) {
             return Err(InvalidSuiAddress);
         }
@@ -52,12 +52,16 @@ mod tests {
         assert_eq!("0x2".parse::<SuiAddress>().unwrap().to_string(), padded);
         assert_eq!("0xABC".parse::<SuiAddress>().unwrap().0[30..], [0x0a, 0xbc]);
         assert_eq!(padded.parse::<SuiAddress>(), "0x02".parse());
+        let full = format!("0x0{}", "aB".repeat(31) + "c");
+        for same in [full.replacen("0x0", "0x", 1), full.to_uppercase(), full.to_lowercase()] {
+            assert_eq!(same.parse::<SuiAddress>(), full.parse(), "{same}");
+        }
     }
 
     #[test]
     fn everything_else_is_refused() {
         let long = format!("0x{}", "1".repeat(65));
-        for text in ["", "0x", "2", "0X2", "0xg", "0x+1", " 0x2", "0x2 ", &long, "0x\u{e9}"] {
+        for text in ["", "0x", "2", "0X", "0x0x2", "0xg", "0x+1", " 0x2", "0x2 ", &long, "0x\u{e9}"] {
             assert_eq!(text.parse::<SuiAddress>(), Err(InvalidSuiAddress), "{text:?}");
         }
     }

@@ -16,6 +16,7 @@ use http::request::Parts;
 use pyxis_core::actor::Actor;
 use pyxis_core::proof::{Kind, Subject};
 
+use crate::network::SUI;
 use crate::service::{Error, Result};
 use crate::state::State;
 
@@ -51,6 +52,8 @@ fn kind(name: &str) -> Result<Kind> {
     })
 }
 
-fn subject(field: &'static str, text: &str) -> Result<Subject> {
-    text.parse().map_err(|error| Error::field(field, format!("{error}")))
+/// An address, on a network if one is named.
+fn subject(field: &'static str, text: &str, network: Option<&str>) -> Result<Subject> {
+    let read = if network == Some(SUI) { Subject::on_sui(text) } else { text.parse() };
+    read.map_err(|error| Error::field(field, format!("{error}")))
 }

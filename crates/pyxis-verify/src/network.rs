@@ -11,7 +11,7 @@ use crate::contracts::Contracts;
 pub use written::InvalidNetworks;
 
 /// Name under which proofs of Sui addresses are registered.
-const SUI: &str = "sui";
+pub(crate) const SUI: &str = "sui";
 /// Blocks behind the newest at which an answer is taken for final.
 const CONFIRMATIONS: u64 = 64;
 

@@ -68,7 +68,7 @@ pub(super) async fn block(
     Manager(actor): Manager,
     Json(input): Json<Block>,
 ) -> Result<(StatusCode, Json<Blocked>)> {
-    let subject = subject("address", &input.address)?;
+    let subject = subject("address", &input.address, input.network.as_deref())?;
     let done = blocklist::block(&state, &actor, subject, input.network.as_deref(), &input.reason).await?;
     let status = if done.new > 0 { StatusCode::CREATED } else { StatusCode::OK };
     let unreachable = done.unreachable.iter().map(ToString::to_string).collect();
@@ -81,6 +81,7 @@ pub(super) async fn unblock(
     Path(address): Path<String>,
     Query(on): Query<On>,
 ) -> Result<StatusCode> {
-    blocklist::unblock(&state, &actor, subject("address", &address)?, on.network.as_deref()).await?;
+    let subject = subject("address", &address, on.network.as_deref())?;
+    blocklist::unblock(&state, &actor, subject, on.network.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

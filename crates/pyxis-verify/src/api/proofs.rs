@@ -155,7 +155,11 @@ pub(super) async fn list(
     let filter = Filter {
         network: wanted.network.as_deref().map(network).transpose()?,
         kind: wanted.kind.as_deref().map(kind).transpose()?,
-        subject: wanted.address.as_deref().map(|text| subject("address", text)).transpose()?,
+        subject: wanted
+            .address
+            .as_deref()
+            .map(|text| subject("address", text, wanted.network.as_deref()))
+            .transpose()?,
         before: wanted.before,
     };
     let rows = proofs::list(&state, &filter, limit).await?;
@@ -183,7 +187,7 @@ pub(super) async fn revoke(
     let place = Place {
         network: network(&input.network)?,
         kind: kind(&input.kind)?,
-        subject: subject("address", &input.address)?,
+        subject: subject("address", &input.address, Some(&input.network))?,
         action_id: action_id.map_err(|error| Error::field("action_id", format!("{error}")))?,
     };
     let height = proofs::revoke(&state, &actor, &place, &input.reason).await?;

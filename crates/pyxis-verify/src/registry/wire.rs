@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::issuer::unhex;
 use super::{Issuer, Signed};
+use crate::network::SUI;
 
 /// Why a JSON text is no signed statement.
 #[derive(Debug, thiserror::Error)]
@@ -155,26 +156,37 @@ impl Wire {
         let action_id = read("action_id", &self.action_id)?;
         let (issued_at, nonce) = (self.issued_at, plain("nonce", self.nonce)?);
         let text = Option::unwrap_or_default;
+        let on = |network: &NetworkName, text: &str| {
+            let subject =
+                if network.as_str() == SUI { Subject::on_sui(text) } else { Subject::in_full(text) };
+            subject.map_err(|error| invalid("subject", &error.to_string()))
+        };
         Ok(match self.what {
-            What::Register => Statement::Register(Registration {
-                kind,
-                network: read::<NetworkName>("network", &text(self.network))?,
-                subject: read::<Subject>("subject", &text(self.subject))?,
-                action_id,
-                nullifier: read("nullifier", &text(self.nullifier))?,
-                issued_at,
-                expires_at: self.expires_at.unwrap_or_default(),
-                nonce,
-            }),
-            What::Revoke => Statement::Revoke(Revocation {
-                kind,
-                network: read::<NetworkName>("network", &text(self.network))?,
-                subject: read::<Subject>("subject", &text(self.subject))?,
-                action_id,
-                reason: plain("reason", text(self.reason))?,
-                issued_at,
-                nonce,
-            }),
+            What::Register => {
+                let network: NetworkName = read("network", &text(self.network))?;
+                Statement::Register(Registration {
+                    kind,
+                    subject: on(&network, &text(self.subject))?,
+                    network,
+                    action_id,
+                    nullifier: read("nullifier", &text(self.nullifier))?,
+                    issued_at,
+                    expires_at: self.expires_at.unwrap_or_default(),
+                    nonce,
+                })
+            }
+            What::Revoke => {
+                let network: NetworkName = read("network", &text(self.network))?;
+                Statement::Revoke(Revocation {
+                    kind,
+                    subject: on(&network, &text(self.subject))?,
+                    network,
+                    action_id,
+                    reason: plain("reason", text(self.reason))?,
+                    issued_at,
+                    nonce,
+                })
+            }
             What::Rebind => Statement::Rebind(Rebinding {
                 kind,
                 from: read::<Subject>("from", &text(self.from))?,
@@ -261,6 +273,26 @@ mod tests {
             let read = parse(text.as_bytes()).unwrap();
             assert_eq!(read.statement, statement);
             assert!(read.issuer.signed(&read.statement, &read.signature));
+        }
+    }
+
+    #[test]
+    fn a_sui_address_is_read_in_every_spelling_and_signed_in_full() {
+        let key = IssuerKey::from_seed(&SecretBytes::new(vec![7; 32])).unwrap();
+        for digits in ["a".repeat(63), "2".to_owned(), "Bc".repeat(20)] {
+            let mut statement = statements()[0].clone();
+            if let Statement::Register(said) = &mut statement {
+                said.network = SUI.parse().unwrap();
+                said.subject = Subject::on_sui(&format!("0x{digits}")).unwrap();
+            }
+            let whole = to_json(&key.sign(statement.clone()));
+            for spelling in [digits.clone(), digits.to_uppercase(), format!("{digits:0>64}")] {
+                let mut text = whole.clone();
+                text["subject"] = format!("0x{spelling}").into();
+                let read = parse(text.to_string().as_bytes()).unwrap();
+                assert_eq!(read.statement, statement);
+                assert!(read.issuer.signed(&read.statement, &read.signature), "{spelling}");
+            }
         }
     }
 

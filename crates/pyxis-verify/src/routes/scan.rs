@@ -10,11 +10,13 @@ use pyxis_store::proofs::{self, ProofRow};
 use serde_json::{Value, json};
 
 use super::answer;
-use super::parameters::{self, Query};
+use super::parameters::Query;
 use crate::attestation::keys;
 use crate::error::{Error, Result};
 use crate::state::State;
 
+/// Characters of an EVM address.
+const EVM_LENGTH: usize = 42;
 /// Rows of a page.
 const PAGE: usize = 100;
 
@@ -27,7 +29,7 @@ pub(super) async fn attestations(
 }
 
 async fn list(state: &State, address: &str, query: &Query<'_>) -> Result<String> {
-    let subject = Subject::from(parameters::address(address)?);
+    let subject = subject(address).ok_or(Error::InvalidUser)?;
     let page = number(query, "page", 1, usize::MAX)?;
     let size = number(query, "size", PAGE, PAGE)?;
     let attester = match state.config.attestation.attester {
@@ -45,6 +47,13 @@ async fn list(state: &State, address: &str, query: &Query<'_>) -> Result<String>
         .collect();
     let data = json!({ "total": rows.len(), "page": page, "size": size, "rows": shown });
     Ok(json!({ "success": true, "statusCode": 200, "data": data, "message": "ok" }).to_string())
+}
+
+/// An EVM address, or one on Sui with or without its leading zeros. What is shorter than an EVM address is one that was
+/// cut off.
+fn subject(text: &str) -> Option<Subject> {
+    let subject: Subject = text.parse().ok()?;
+    (text.len() >= EVM_LENGTH).then_some(subject)
 }
 
 fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> Value {

@@ -70,6 +70,31 @@ both_engines! {
         by(&after, true).verify(&bytes.unwrap(), &signature).unwrap();
     }
 
+    async fn a_sui_address_without_its_leading_zeros_is_the_same_at_every_door(setup: Setup) {
+        let stage = Stage::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
+        let full = format!("0x00{}", "aB".repeat(31));
+        let spellings = [full.replacen("0x00", "0x", 1), full.replacen("0x0", "0x", 1), full.to_uppercase(), full.clone()];
+        sui_proof(&stage, full.parse().unwrap()).await;
+        let shown = full.to_lowercase();
+        for text in &spellings {
+            let path = format!("/attestation/sbts/clean-hands?address={text}&action-id={ACTION}");
+            assert_eq!(stage.ask(&path).await["isUnique"], true, "{text}");
+            let path = format!("/api/scan/addresses/{text}/attestations");
+            assert_eq!(stage.ask(&path).await["data"]["total"], 1, "{text}");
+            let path = format!("/admin/proofs?address={text}");
+            let listed = stage.owner.call("GET", &path).send().await.expect(200).json();
+            assert_eq!(listed["proofs"][0]["address"], *shown, "{text}");
+        }
+        // Blocked in one spelling, unblocked in the next.
+        for (number, text) in spellings.iter().enumerate() {
+            let body = json!({"address": text, "reason": "sold"});
+            let blocked = stage.owner.post("/admin/blocklist", &body).send().await.expect(201).json();
+            assert_eq!(blocked["address"], *shown);
+            let path = format!("/admin/blocklist/{}", spellings[(number + 1) % spellings.len()]);
+            stage.owner.call("DELETE", &path).send().await.expect(204);
+        }
+    }
+
     async fn this_installation_can_be_its_own_index(setup: Setup) {
         let stage = Stage::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
         let said = registration(1, Kind::CleanHands, 7);
