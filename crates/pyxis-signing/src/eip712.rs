@@ -9,12 +9,13 @@
 mod data;
 mod hasher;
 mod invalid;
+mod json;
 mod structs;
 pub mod words;
 
-use serde_json::{Map, Value};
+use self::json::{Json, Object};
 
-pub use self::data::{Data, Members};
+pub use self::data::{Data, Members, integer};
 pub use self::hasher::{Hasher, Step, Witness};
 pub use self::invalid::Invalid;
 pub use self::structs::{DOMAIN, Types, hex};
@@ -56,30 +57,27 @@ pub struct Field {
     pub value: String,
 }
 
-/// Reads typed data from JSON.
+/// Reads typed data from JSON. Integers may be numbers or texts, of up to 256 bits, and are read by their digits.
 pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
-    let Ok(Value::Object(data)) = serde_json::from_slice(json) else { return Err(Invalid::Form) };
-    let object = |name: &str| data.get(name).and_then(Value::as_object).ok_or(Invalid::Form);
-    let known = |name: &String| matches!(&**name, "types" | "primaryType" | "domain" | "message");
-    if !data.keys().all(known) {
+    let data = json::parse(json)?;
+    let object = |name: &str| data.member(name).and_then(Data::object).ok_or(Invalid::Form);
+    let known = |name: &str| matches!(name, "types" | "primaryType" | "domain" | "message");
+    if !data.names().all(known) {
         return Err(Invalid::Form);
     }
-    let primary = data.get("primaryType").and_then(Value::as_str).ok_or(Invalid::Form)?;
+    let primary = data.member("primaryType").and_then(Data::text).ok_or(Invalid::Form)?;
     let (domain, message) = (object("domain")?, object("message")?);
     let types = Types::parse(object("types")?, MAX_TYPES)?.with_domain_of(domain);
     let mut hasher = Hasher::new(&types, Lines::default());
-    let (domain_hash, domain) = shown(&mut hasher, DOMAIN, domain)?;
+    let (domain_hash, domain) =
+        shown(&mut hasher, DOMAIN, domain).map_err(|invalid| invalid.within("domain"))?;
     let (message_hash, message) = shown(&mut hasher, primary, message)?;
     let digest = words::signing_hash(domain_hash, message_hash);
     let shown = Shown { primary_type: primary.to_owned(), domain, message };
     Ok(TypedData { digest, shown })
 }
 
-fn shown(
-    hasher: &mut Hasher<'_, Lines>,
-    name: &str,
-    object: &Map<String, Value>,
-) -> Result<(Word, Vec<Field>), Invalid> {
+fn shown(hasher: &mut Hasher<'_, Lines>, name: &str, object: &Object) -> Result<(Word, Vec<Field>), Invalid> {
     let hash = hasher.hash_struct(name, object)?;
     Ok((hash, std::mem::take(&mut hasher.witness().fields)))
 }
@@ -102,7 +100,7 @@ impl Lines {
     }
 }
 
-impl Witness<Value> for Lines {
+impl Witness<Json> for Lines {
     fn enter(&mut self, step: Step<'_>) {
         self.before.push(self.path.len());
         match step {
@@ -128,12 +126,13 @@ impl Witness<Value> for Lines {
         self.count()
     }
 
-    fn value(&mut self, type_name: &str, value: &Value) -> Result<(), Invalid> {
+    fn value(&mut self, type_name: &str, value: &Json) -> Result<(), Invalid> {
         self.count()?;
         let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Array(_) => "(empty)".to_owned(),
-            other => other.to_string(),
+            Json::Text(text) | Json::Number(text) => text.clone(),
+            Json::Bool(value) => value.to_string(),
+            Json::Null => "null".to_owned(),
+            Json::List(_) | Json::Object(_) => "(empty)".to_owned(),
         };
         self.fields.push(Field { path: self.path.clone(), type_name: type_name.to_owned(), value: text });
         Ok(())

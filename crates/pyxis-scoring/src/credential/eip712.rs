@@ -1,6 +1,6 @@
 //! Credentials as EIP-712 data: what their reader and the hasher have to know of each other.
 
-use pyxis_signing::eip712::{Data, Hasher, Invalid, Members, Types, Witness, Word, words};
+use pyxis_signing::eip712::{self, Data, Hasher, Invalid, Members, Types, Witness, Word, words};
 
 use super::json::{Node, Object};
 use super::recurring;
@@ -47,10 +47,15 @@ impl<'a> Data for Node<'a> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// A JSON integer and nothing else: a number has one spelling in a credential.
     fn integer(&self, signed: bool, bits: u32) -> Option<Word> {
-        let Self::Integer(value) = self else { return None };
-        words::integer(words::number(value.unsigned_abs()), *value < 0, signed, bits)
+        match self {
+            Self::Integer(value) => {
+                words::integer(words::number(value.unsigned_abs()), *value < 0, signed, bits)
+            }
+            Self::Number(text) => eip712::integer(text, signed, bits),
+            Self::Text(text) => eip712::integer(text, signed, bits),
+            _ => None,
+        }
     }
 }
 
@@ -80,6 +85,7 @@ impl From<Invalid> for Rejection {
             Invalid::UnknownType(_) => {
                 Self::InvalidTypedData { reason: "a member has a type that is neither standard nor given" }
             }
+            Invalid::Twice(key) => Self::DuplicateKey { key },
             Invalid::Form => Self::InvalidTypedData { reason: "it is not typed data" },
             Invalid::TooComplex | Invalid::TooLong { .. } => Self::TooComplex,
         }

@@ -4,13 +4,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pyxis_signing::eip712::{DOMAIN, Types, Word, words};
+use pyxis_signing::eip712::{DOMAIN, Data, Types, Word, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::eip712;
 use super::json::{self, Node, Object};
-use super::rejection::Rejection;
+use super::rejection::{Rejection, shortened};
 
 pub(super) const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
@@ -38,7 +38,8 @@ impl Form {
         let types = eip712::types(data.object("types").map_err(place)?)?;
         check_texts(&types)?;
         types.check_use(PRIMARY)?;
-        let domain = eip712::hash_struct(&types, DOMAIN, domain)?;
+        let domain = eip712::hash_struct(&types, DOMAIN, domain)
+            .map_err(|rejection| place(rejection.within("domain")))?;
         Ok(Self { types, domain })
     }
 
@@ -101,13 +102,28 @@ struct Proof<'a> {
 
 /// A signature for another purpose must not pass as one on a credential.
 fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
-    let fits = domain.iter().all(|(name, value)| match name {
-        "name" => value.as_text() == Some(DOMAIN_NAME),
-        "version" => matches!(value, Node::Text(_)),
-        "chainId" => matches!(value, Node::Integer(1..)),
-        _ => false,
-    });
-    if fits && domain.get("name").is_some() { Ok(()) } else { Err(Rejection::WrongDomain) }
+    let is_positive =
+        |value: &Node<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
+    let expected = |name: &str, value: &Node<'_>| match name {
+        "name" if value.as_text() == Some(DOMAIN_NAME) => None,
+        "name" => Some("must be VerifiableCredential"),
+        "version" if value.as_text().is_some() => None,
+        "version" => Some("must be a text"),
+        "chainId" if is_positive(value) => None,
+        "chainId" => Some("must be an integer above 0"),
+        _ => Some("must be absent"),
+    };
+    let mut differences: Vec<String> = domain
+        .iter()
+        .filter_map(|(name, value)| expected(name, value).map(|what| format!("{} {what}", shortened(name))))
+        .collect();
+    if domain.get("name").is_none() {
+        differences.push("name must be VerifiableCredential".to_owned());
+    }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Rejection::WrongDomain { difference: differences.join(", ") })
 }
 
 /// What is read as text must be signed as text. As `bytes` or `address`, two spellings share a hash.

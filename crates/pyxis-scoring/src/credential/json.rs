@@ -25,8 +25,8 @@ pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     Integer(i64),
-    /// A fraction, or beyond 64 bits. No credential has one, so its value does not matter.
-    OtherNumber,
+    /// Another number, as it was written: a fraction, or beyond 64 bits.
+    Number(&'a str),
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
     Object(Object<'a>),
@@ -43,9 +43,12 @@ pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
     if text.len() > MAX_BYTES {
         return Err(Rejection::TooLarge { max: MAX_BYTES });
     }
-    let failure = Cell::new(None);
-    read(text, Nodes { depth: 0, failure: &failure, except: None })
-        .map_err(|error| failure.take().unwrap_or_else(|| malformed(&error)))
+    let (failure, other) = (Cell::new(None), Cell::new(false));
+    let nodes = Nodes { depth: 0, failure: &failure, except: None, other: &other, exact: false };
+    let told = |error| failure.take().unwrap_or_else(|| malformed(&error));
+    let object = read(text, nodes).map_err(told)?;
+    // Rare enough that all others are read in one pass.
+    if other.get() { read(text, Nodes { exact: true, ..nodes }).map_err(told) } else { Ok(object) }
 }
 
 /// The same for a text whose value at `path` is known, and is left [`Node::Unread`]. `None` if it is another, or if
@@ -58,8 +61,9 @@ pub(super) fn parse_except<'a>(
     if text.len() > MAX_BYTES {
         return None;
     }
-    let except = Some(Except { path: &path, known: &known });
-    read(text, Nodes { depth: 0, failure: &Cell::new(None), except }).ok()
+    let (except, other) = (Some(Except { path: &path, known: &known }), Cell::new(false));
+    let nodes = Nodes { depth: 0, failure: &Cell::new(None), except, other: &other, exact: false };
+    read(text, nodes).ok().filter(|_| !other.get())
 }
 
 fn read<'a>(text: &'a str, nodes: Nodes<'_>) -> serde_json::Result<Object<'a>> {
@@ -88,6 +92,10 @@ impl<'a> Object<'a> {
     pub(super) fn remove(&mut self, key: &str) -> Option<Node<'a>> {
         let position = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.swap_remove(position).1)
+    }
+
+    pub(super) fn put(&mut self, key: &'static str, value: Node<'a>) {
+        self.0.push((Cow::Borrowed(key), value));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
@@ -151,6 +159,10 @@ struct Nodes<'f> {
     depth: usize,
     failure: &'f Cell<Option<Rejection>>,
     except: Option<Except<'f>>,
+    /// Set by a number that is not [`Node::Integer`]: serde has rounded it.
+    other: &'f Cell<bool>,
+    /// Reads each value by itself, which is slower, but tells how numbers were written.
+    exact: bool,
 }
 
 /// A value that is not read, and the way to it.
@@ -171,6 +183,21 @@ impl<'f> Nodes<'f> {
             return Err(self.fail(Rejection::TooComplex));
         }
         Ok(Self { depth: self.depth + 1, except: None, ..self })
+    }
+
+    /// Reads a value of a list or object by itself.
+    fn exactly<E: Error>(self, raw: &RawValue) -> Result<Node<'_>, E> {
+        let text = raw.get();
+        if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+            return Ok(text.parse().map_or(Node::Number(text), Node::Integer));
+        }
+        self.deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(E::custom)
+    }
+
+    /// A number that serde has rounded.
+    fn rounded<'a>(self) -> Node<'a> {
+        self.other.set(true);
+        Node::Null
     }
 
     /// What of the member `key` is not read.
@@ -209,11 +236,11 @@ impl<'a> Visitor<'a> for Nodes<'_> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Node<'a>, E> {
-        Ok(i64::try_from(value).map_or(Node::OtherNumber, Node::Integer))
+        Ok(i64::try_from(value).map_or_else(|_| self.rounded(), Node::Integer))
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Node<'a>, E> {
-        Ok(Node::OtherNumber)
+        Ok(self.rounded())
     }
 
     fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Node<'a>, E> {
@@ -227,7 +254,14 @@ impl<'a> Visitor<'a> for Nodes<'_> {
     fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<Node<'a>, A::Error> {
         let inner = self.deeper()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(inner)? {
+        while inner.exact
+            && let Some(item) = items.next_element()?
+        {
+            list.push(inner.exactly(item)?);
+        }
+        while !inner.exact
+            && let Some(item) = items.next_element_seed(inner)?
+        {
             list.push(item);
         }
         Ok(Node::List(list))
@@ -245,6 +279,7 @@ impl<'a> Visitor<'a> for Nodes<'_> {
             }
             let value = match self.except_within(&key) {
                 Some(Except { path: [], known }) => unread(members.next_value()?, known)?,
+                _ if inner.exact => inner.exactly(members.next_value()?)?,
                 except => members.next_value_seed(Nodes { except, ..inner })?,
             };
             object.push((key, value));
@@ -278,7 +313,26 @@ mod tests {
             [Node::Integer(1), Node::Integer(-1), Node::Bool(true), Node::Null]
         ));
         assert_eq!(object.object("c").unwrap().text("de").unwrap(), "\n");
-        assert!(matches!(object.get("e"), Some(Node::OtherNumber)));
+        assert!(matches!(object.get("e"), Some(Node::Number("1.5"))));
+    }
+
+    #[test]
+    fn numbers_beyond_64_bits_keep_their_digits() {
+        let large = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        let text =
+            format!(r#"{{"a":[{large},{{"b":-{large},"c":7}}],"d":18446744073709551615,"e":"\n","f":-0}}"#);
+        let object = parse(&text).unwrap();
+        let [Node::Number(first), Node::Object(inner)] = object.list("a").unwrap() else { panic!() };
+        assert_eq!(*first, large);
+        assert!(matches!(inner.get("b"), Some(Node::Number(text)) if text[1..] == *large));
+        assert!(matches!(inner.get("c"), Some(Node::Integer(7))));
+        assert!(matches!(object.get("d"), Some(Node::Number("18446744073709551615"))));
+        assert_eq!(object.text("e").unwrap(), "\n");
+        assert!(matches!(object.get("f"), Some(Node::Integer(0))));
+        // The bounds hold as well.
+        assert_eq!(code(&format!(r#"{{"a":{large},"b":{{"c":1,"c":2}}}}"#)), "duplicate_key");
+        let deep = format!(r#"{{"a":{large},"b":{}{}}}"#, "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        assert_eq!(code(&deep), "too_complex");
     }
 
     #[test]

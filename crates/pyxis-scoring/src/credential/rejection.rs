@@ -64,8 +64,11 @@ pub enum Rejection {
         reason: &'static str,
     },
     /// Signed for another purpose than credentials.
-    #[error("the typed data is not of the domain VerifiableCredential; sign it under that name")]
-    WrongDomain,
+    #[error("the domain of the typed data is not that of a credential: {difference}; sign under that domain")]
+    WrongDomain {
+        /// Each member that differs, and what it must be.
+        difference: String,
+    },
     /// Something in the credential that the signature does not cover.
     #[error("{field} is not covered by the signature; send the credential as it was issued")]
     UnsignedProperty {
@@ -160,7 +163,7 @@ impl Rejection {
             Self::WrongProofPurpose => "wrong_proof_purpose",
             Self::WrongVerificationMethod => "wrong_verification_method",
             Self::InvalidTypedData { .. } => "invalid_typed_data",
-            Self::WrongDomain => "wrong_domain",
+            Self::WrongDomain { .. } => "wrong_domain",
             Self::UnsignedProperty { .. } => "unsigned_property",
             Self::MalformedSignature { .. } => "malformed_signature",
             Self::HighS => "high_s",

@@ -1,7 +1,5 @@
 //! Data that is to be hashed, in whatever form its reader has it.
 
-use serde_json::{Map, Value};
-
 use super::words::{self, Word};
 
 /// A value.
@@ -34,57 +32,16 @@ pub trait Members {
     fn count(&self) -> usize;
 }
 
-impl Data for Value {
-    type Object = Map<String, Self>;
-
-    fn text(&self) -> Option<&str> {
-        self.as_str()
-    }
-
-    fn boolean(&self) -> Option<bool> {
-        self.as_bool()
-    }
-
-    fn list(&self) -> Option<&[Self]> {
-        self.as_array().map(Vec::as_slice)
-    }
-
-    fn object(&self) -> Option<&Map<String, Self>> {
-        self.as_object()
-    }
-
-    /// A JSON integer, decimal text or `0x` text. A JSON number beyond 64 bits has lost digits before it gets
-    /// here, so it is none: large ones are texts.
-    fn integer(&self, signed: bool, bits: u32) -> Option<Word> {
-        let text = match self {
-            Self::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
-            Self::String(text) => text.clone(),
-            _ => return None,
-        };
-        let (negative, digits) =
-            text.strip_prefix('-').map_or((false, text.as_str()), |digits| (true, digits));
-        let magnitude = match digits.strip_prefix("0x") {
-            Some(hex) => from_digits(hex, 16)?,
-            None => from_digits(digits, 10)?,
-        };
-        words::integer(magnitude, negative, signed, bits)
-    }
-}
-
-impl Members for Map<String, Value> {
-    type Value = Value;
-
-    fn member(&self, name: &str) -> Option<&Value> {
-        self.get(name)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.keys().map(String::as_str)
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
+/// An integer as JSON numbers and texts spell it, in two's complement: decimal digits, or hexadecimal ones behind `0x`,
+/// either with a minus sign in front. `None` for other spellings, such as fractions and exponents, and for what is beyond
+/// the range of the type.
+pub fn integer(spelling: &str, signed: bool, bits: u32) -> Option<Word> {
+    let (negative, digits) = spelling.strip_prefix('-').map_or((false, spelling), |digits| (true, digits));
+    let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hex) => from_digits(hex, 16)?,
+        None => from_digits(digits, 10)?,
+    };
+    words::integer(magnitude, negative, signed, bits)
 }
 
 fn from_digits(digits: &str, radix: u32) -> Option<Word> {

@@ -15,6 +15,9 @@ pub enum Invalid {
     /// A member that its type names is not there.
     #[error("{0} is missing")]
     Missing(String),
+    /// A name that stands twice in one object: readers disagree on which of the two counts.
+    #[error("the key {0} stands twice in one object; keep one of the two")]
+    Twice(String),
     /// A value that its type does not allow.
     #[error("{path} must be {expected}")]
     Value {
@@ -35,6 +38,11 @@ pub enum Invalid {
         /// Most values.
         most: usize,
     },
+}
+
+/// A stranger's name, fit for one line.
+pub(super) fn shortened(name: &str) -> String {
+    name.chars().take(64).flat_map(char::escape_debug).collect()
 }
 
 impl Invalid {

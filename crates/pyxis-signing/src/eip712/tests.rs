@@ -1,5 +1,5 @@
 use pyxis_core::hex;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -76,6 +76,84 @@ fn integers_read_in_three_spellings_within_their_range() {
     }
 }
 
+/// The digest of a message with one integer, spelled as it is.
+fn spelled(kind: &str, spelling: &str) -> Result<String, Invalid> {
+    let data = format!(
+        r#"{{"types":{{"T":[{{"name":"v","type":"{kind}"}}]}},"primaryType":"T","domain":{{"name":"d"}},"message":{{"v":{spelling}}}}}"#
+    );
+    read(data.as_bytes()).map(|typed| hex::encode(&typed.digest))
+}
+
+#[test]
+fn a_large_integer_is_the_same_as_number_and_as_text() {
+    let largest = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+    let beyond = "115792089237316195423570985008687907853269984665640564039457584007913129639936";
+    let half = "57896044618658097711785492504343953926634992332820282019728792003956564819968";
+    for (kind, decimal, hexadecimal) in [
+        ("uint256", largest, Some(format!("0x{}", "f".repeat(64)))),
+        ("uint256", "18446744073709551616", Some("0X10000000000000000".to_owned())),
+        ("uint256", "9007199254740993", Some("0x20000000000001".to_owned())),
+        ("uint72", "4722366482869645213695", Some(format!("0x{}", "F".repeat(18)))),
+        ("int256", &format!("-{half}"), None),
+        ("int128", "-170141183460469231731687303715884105728", None),
+    ] {
+        let number = spelled(kind, decimal).unwrap();
+        assert_eq!(spelled(kind, &format!("\"{decimal}\"")).unwrap(), number, "{kind} {decimal}");
+        if let Some(hexadecimal) = hexadecimal {
+            assert_eq!(spelled(kind, &format!("\"{hexadecimal}\"")).unwrap(), number, "{kind} {decimal}");
+        }
+    }
+    assert_ne!(spelled("uint256", "9007199254740993"), spelled("uint256", "9007199254740992"));
+    for (kind, beyond) in [("uint256", beyond), ("int256", half), ("uint64", "18446744073709551616")] {
+        for spelling in [beyond.to_owned(), format!("\"{beyond}\"")] {
+            assert!(spelled(kind, &spelling).is_err(), "{kind} {spelling}");
+        }
+    }
+    for spelling in ["1.0", "1e3", "1E77", "\"1.0\"", "\" 1\"", "\"0x\"", "\"+1\"", "\"1_0\"", "null", "true"]
+    {
+        assert!(spelled("uint256", spelling).is_err(), "{spelling}");
+    }
+}
+
+#[test]
+fn a_domain_that_differs_from_its_type_says_which_member() {
+    let full = json!({
+        "name": "Ether Mail", "version": "1", "chainId": 1, "salt": format!("0x{}", "00".repeat(32)),
+        "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
+    });
+    let members = [
+        ("name", "string"),
+        ("version", "string"),
+        ("chainId", "uint256"),
+        ("verifyingContract", "address"),
+        ("salt", "bytes32"),
+    ];
+    let types = members.map(|(name, kind)| json!({"name": name, "type": kind}));
+    let with = |domain: &Value, types: &[Value]| {
+        digest(&json!({
+            "types": {"EIP712Domain": types, "T": []}, "primaryType": "T", "domain": domain, "message": {},
+        }))
+    };
+    assert!(with(&full, &types).is_ok());
+    for (index, (name, _)) in members.into_iter().enumerate() {
+        let place = format!("domain.{name}");
+        let mut domain = full.clone();
+        domain[name] = json!({});
+        assert!(with(&domain, &types).unwrap_err().to_string().starts_with(&format!("{place} must be ")));
+        domain.as_object_mut().unwrap().remove(name);
+        assert_eq!(with(&domain, &types), Err(Invalid::Missing(place.clone())));
+        let mut types = types.to_vec();
+        types.remove(index);
+        assert_eq!(with(&full, &types), Err(Invalid::Unsigned(place)));
+    }
+}
+
+#[test]
+fn a_name_that_stands_twice_is_refused() {
+    let twice = mail().to_string().replacen("\"contents\":", "\"contents\":\"x\",\"contents\":", 1);
+    assert_eq!(read(twice.as_bytes()).unwrap_err(), Invalid::Twice("contents".to_owned()));
+}
+
 #[test]
 fn other_values_must_be_what_their_type_says() {
     for (kind, value) in [
@@ -107,7 +185,8 @@ fn types_may_refer_to_themselves() {
 #[test]
 fn a_type_is_written_with_those_that_it_refers_to() {
     let data = mail();
-    let types = Types::parse(data["types"].as_object().unwrap(), MAX_TYPES).unwrap();
+    let data = json::parse(data.to_string().as_bytes()).unwrap();
+    let types = Types::parse(data.member("types").and_then(Data::object).unwrap(), MAX_TYPES).unwrap();
     let mail = types.index("Mail").unwrap();
     let text = types.encode_type(mail);
     assert_eq!(text, "Mail(Person from,Person to,string contents)Person(string name,address wallet)");

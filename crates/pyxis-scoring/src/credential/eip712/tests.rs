@@ -156,8 +156,11 @@ fn values_must_fit_their_types() {
         ("int8", "-128", "-129"),
         ("int8", "127", "128"),
         ("uint256", "9223372036854775807", "1.5"),
-        ("uint64", "0", "9223372036854775808"),
-        ("int256", "-9223372036854775808", "\"1\""),
+        ("uint64", "18446744073709551615", "18446744073709551616"),
+        ("uint256", "\"0xfF\"", "\"0x\""),
+        ("uint256", "\"12\"", "\"1.5\""),
+        ("uint256", "1", "1e3"),
+        ("int256", "-9223372036854775808", "\"one\""),
         ("bytes", "\"0x\"", "\"0x0\""),
         ("bytes2", "\"0xaBcD\"", "\"0xabcdef\""),
         ("address", "\"0x0000000000000000000000000000000000000000\"", "\"0x00\""),
@@ -168,6 +171,31 @@ fn values_must_fit_their_types() {
     ] {
         fine(kind, good);
         unfit(kind, bad);
+    }
+}
+
+#[test]
+fn an_integer_is_the_same_as_number_and_as_text() {
+    let largest = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+    let beyond = "115792089237316195423570985008687907853269984665640564039457584007913129639936";
+    for (kind, decimal, hexadecimal) in [
+        ("uint8", "255", "0xff"),
+        ("uint64", "18446744073709551615", "0xFFFFFFFFFFFFFFFF"),
+        ("uint256", "9007199254740993", "0x20000000000001"),
+        ("uint256", "18446744073709551616", "0X10000000000000000"),
+        ("uint256", largest, &format!("0x{}", "f".repeat(64))),
+    ] {
+        let number = one(kind, decimal, "").unwrap();
+        assert_eq!(one(kind, &format!("\"{decimal}\""), "").unwrap(), number, "{decimal}");
+        assert_eq!(one(kind, &format!("\"{hexadecimal}\""), "").unwrap(), number, "{decimal}");
+        // What an agent has signed reads alike.
+        let data = format!(
+            r#"{{"types":{{"EIP712Domain":[],"M":[{{"name":"x","type":"{kind}"}}]}},"domain":{{}},"primaryType":"M","message":{{"x":{decimal}}}}}"#
+        );
+        assert_eq!(pyxis_signing::eip712::read(data.as_bytes()).unwrap().digest, number, "{decimal}");
+    }
+    for spelling in [beyond.to_owned(), format!("\"{beyond}\"")] {
+        assert_eq!(code(one("uint256", &spelling, "")), "wrong_form");
     }
 }
 
