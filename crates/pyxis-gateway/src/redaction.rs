@@ -63,16 +63,16 @@ impl Redactor {
         Self { own: vec![needles], others: Vec::new() }
     }
 
-    /// Of a workspace, for requests that wait for a person and for what people write; `own` is the credential of the
-    /// request. Tokens that were fetched with a credential are looked for too.
+    /// Of a workspace, for requests that wait for a person and for what people write; `own` are the credentials of
+    /// what is shown, which are looked for first. Tokens that were fetched with a credential are looked for too.
     pub(crate) async fn of_workspace(
         state: &State,
         workspace: WorkspaceId,
-        own: Option<CredentialId>,
+        own: &[CredentialId],
     ) -> Result<Self> {
         let mut redactor = Self::default();
         for row in credentials::list(&state.store, workspace).await? {
-            let is_own = Some(row.id) == own;
+            let is_own = own.contains(&row.id);
             if row.sealed_secret.is_none() || (!is_own && redactor.others.len() >= MAX_OTHERS) {
                 continue;
             }
@@ -85,11 +85,10 @@ impl Redactor {
 
     /// `text` without secrets.
     pub(crate) fn text(&self, text: &str) -> String {
-        let mut text = Cow::Borrowed(text);
-        for needles in self.for_length(text.len()) {
-            if let Cow::Owned(clean) = needles.scrub_text(&text) {
-                text = Cow::Owned(clean);
-            }
+        let mut text = scrubbed_text(&self.own, text);
+        let end = text.floor_char_boundary(MAX_FOR_OTHERS);
+        if let Cow::Owned(head) = scrubbed_text(&self.others, &text[..end]) {
+            text = (head + &text[end..]).into();
         }
         text.into_owned()
     }
@@ -134,12 +133,10 @@ impl Redactor {
 
     /// Names of the credentials whose secret `bytes` shows.
     pub(crate) fn found_in(&self, bytes: &[u8]) -> impl Iterator<Item = &str> {
-        let found = move |needles: &&Arc<Needles>| needles.found_in(bytes);
-        self.for_length(bytes.len()).filter(found).map(|needles| needles.label())
-    }
-
-    fn for_length(&self, length: usize) -> impl Iterator<Item = &Arc<Needles>> {
-        self.own.iter().chain(self.others.iter().filter(move |_| length <= MAX_FOR_OTHERS))
+        let head = &bytes[..bytes.len().min(MAX_FOR_OTHERS)];
+        let own = self.own.iter().filter(move |needles| needles.found_in(bytes));
+        let others = self.others.iter().filter(move |needles| needles.found_in(head));
+        own.chain(others).map(|needles| needles.label())
     }
 }
 
@@ -152,6 +149,13 @@ async fn needles(state: &State, credential: &Credential) -> Result<Option<Arc<Ne
     }
     let needles = sought.needles_in_words(&credential.row.name);
     Ok((!needles.is_empty()).then(|| Arc::new(needles)))
+}
+
+fn scrubbed_text<'t>(needles: &[Arc<Needles>], text: &'t str) -> Cow<'t, str> {
+    needles.iter().fold(Cow::Borrowed(text), |text, needles| match needles.scrub_text(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(clean) => Cow::Owned(clean),
+    })
 }
 
 fn scrubbed(needles: &[Arc<Needles>], bytes: Bytes) -> Bytes {

@@ -63,12 +63,12 @@ impl Forms {
             forms.add_raw(secret);
             if secret.len() >= MIN_ENCODED_LEN {
                 forms.add_hex(secret);
-                forms.add_base64(secret, true);
+                forms.add_base64(secret);
             }
         }
         for line in lines() {
             forms.add_raw(line);
-            forms.add_base64(line, false);
+            forms.add_base64(line);
         }
         debug_assert!(forms.bytes.len() <= capacity, "the forms outgrew their allocation");
         forms
@@ -98,8 +98,7 @@ impl Forms {
         }
     }
 
-    /// Adds every alignment; with `ends`, also as it is found where a line breaks near its start.
-    fn add_base64(&mut self, secret: &[u8], ends: bool) {
+    fn add_base64(&mut self, secret: &[u8]) {
         let wraps = secret.len() >= MIN_WRAPPED_LEN;
         for shift in 0..3 {
             let start = self.bytes.len();
@@ -109,7 +108,7 @@ impl Forms {
                 core
             });
             let end = self.bytes.len();
-            if new && ends {
+            if new {
                 self.add_end();
             }
             if memchr2(b'+', b'/', &self.bytes[start..end]).is_some() {
@@ -118,7 +117,7 @@ impl Forms {
                     make_url_safe(&mut bytes[end..]);
                     core
                 });
-                if new && ends {
+                if new {
                     self.add_end();
                 }
             }

@@ -277,6 +277,20 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_read_as_it_was_meant_and_a_bad_one_is_named_without_its_text() {
+        let key = |text: &str| load(&[("PX_VERIFY_API_KEY", text)], &[]);
+        let read = |text: &str| key(text).unwrap().verify_api_key.map(|key| key.expose().clone());
+        assert_eq!(read("\u{feff}key-1\r\n").as_deref(), Some("key-1"));
+        assert_eq!(read("\n"), None);
+        let error = format!("{:#}", key("can\nary").map(drop).unwrap_err());
+        assert!(error.starts_with("PX_VERIFY_API_KEY has the control character U+000A"), "{error}");
+        assert!(!error.contains("ary"), "{error}");
+        let indexers = r#"{"base": {"url": "https://one.example/api", "api_key": "can\tary"}}"#;
+        let error = format!("{:#}", load(&[("PX_INDEXERS", indexers)], &[]).map(drop).unwrap_err());
+        assert!(error.contains("api_key has the control character U+0009"), "{error}");
+    }
+
+    #[test]
     fn what_cannot_be_right_refuses_to_start_and_names_the_variable() {
         for (name, value) in [
             ("PX_LISTEN", "everywhere"),

@@ -175,7 +175,8 @@ pub(super) async fn update(
         allow_http: input.allow_http,
         options: input.options,
     };
-    Ok(Json(shown(credentials::update(&state, &person.actor(), &name, patch).await?)))
+    let row = credentials::update(&state, &person.actor(), &name, patch).await?;
+    Ok(Json(shown_with_warnings(&state, row)))
 }
 
 pub(super) async fn replace_secret(

@@ -131,7 +131,7 @@ pub async fn decide_with(
     let (now, note) = (state.now(), checked(note)?);
     let redactor = match (&word, &note) {
         (Word::Deny(None) | Word::Approve(None), None) => Redactor::default(),
-        _ => Redactor::of_workspace(state, approver.workspace, None).await?,
+        _ => Redactor::of_workspace(state, approver.workspace, &[]).await?,
     };
     let (word, note) = spoken(&redactor, word, note)?;
     let mut tx = state.store.begin().await?;

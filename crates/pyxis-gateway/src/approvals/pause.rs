@@ -89,7 +89,7 @@ async fn insert(
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
-    let redactor = Redactor::of_workspace(state, workspace, Some(asked.credential.row.id)).await?;
+    let redactor = Redactor::of_workspace(state, workspace, &[asked.credential.row.id]).await?;
     let words = redactor.words(asked);
     let content_type = content_type(request).map(|text| redactor.text(text));
     let new = new_approval(state, asked, matched, request, dedupe, txn, &words);

@@ -164,7 +164,7 @@ pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
 pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<View> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
-    let redactor = Redactor::of_workspace(state, workspace, Some(row.credential_id)).await?;
+    let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
     let mut view = View {
@@ -218,7 +218,8 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         return Ok(Vec::new());
     }
     let votes = votes::list_many(&state.store, workspace, &ids).await?;
-    let redactor = Redactor::of_workspace(state, workspace, None).await?;
+    let own: Vec<CredentialId> = rows.iter().map(|row| row.credential_id).collect();
+    let redactor = Redactor::of_workspace(state, workspace, &own).await?;
     rows.into_iter()
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();

@@ -16,8 +16,11 @@ use crate::secret_value::SecretValue;
 
 /// Secrets with fewer characters are not looked for on their own: answers are full of such words.
 pub(crate) const MIN_CHARS: usize = 8;
-/// Length from which a user name may be a key, in bytes.
+/// Length from which a user name beside a short password may be a key, in bytes.
 const KEY_LENGTH: usize = 16;
+/// Passwords that services tell people to write beside a key that is the user name.
+const PLACEHOLDERS: [&str; 8] =
+    ["x-oauth-basic", "api_token", "password", "anything", "anystring", "ignored", "unused", "nopassword"];
 /// Names of fields that tell who somebody is.
 const IDENTIFIERS: [&str; 16] = [
     "user",
@@ -103,18 +106,13 @@ impl Sought {
         self.add(&Zeroizing::new(percent_decode_str(encoded).decode_utf8_lossy().into_owned()));
     }
 
-    /// The pair as it was given and as it goes out, the password, and the user name where that may be the secret:
-    /// services that take a key for one have long ones, or none for a password. Any other user name is a word that
-    /// answers may well have in them.
+    /// The pair as it was given and as it goes out, and of its halves the one that is the secret.
     fn add_basic(&mut self, secret: &SecretValue) {
         let Ok(pair) = inject::basic_pair(secret) else {
             return secret.parts().for_each(|part| self.add(part));
         };
         if let Some((username, password)) = pair.split_once(':') {
-            self.add(password);
-            if password.is_empty() || (username.len() >= KEY_LENGTH && !username.contains('@')) {
-                self.add(username);
-            }
+            self.add(if is_key(username, password) { username } else { password });
         }
         self.add(&pair);
         self.add(&Zeroizing::new(STANDARD.encode(pair.as_bytes())));
@@ -156,9 +154,8 @@ pub(crate) fn short_fields(auth: Option<&Auth>, secret: &SecretValue) -> Vec<Str
     let named = |name: &str| if name.is_empty() { "secret".to_owned() } else { format!("secret.{name}") };
     if let (Some(Auth::Basic {}), Ok(pair)) = (auth, inject::basic_pair(secret)) {
         let (username, password) = pair.split_once(':').unwrap_or_default();
-        // Without a password the user name is the key.
         let (field, value) =
-            if password.is_empty() { ("username", username) } else { ("password", password) };
+            if is_key(username, password) { ("username", username) } else { ("password", password) };
         let field = named(if secret.text().is_some() { "" } else { field });
         return if is_long(value) { Vec::new() } else { vec![field] };
     }
@@ -189,6 +186,13 @@ fn is_secret(auth: &Auth, name: &str) -> bool {
         // What an `hmac` template sends of the secret, only its owner knows.
         _ => true,
     }
+}
+
+/// Whether of a basic pair the user name is the secret: services that take a key for one want no password, one that
+/// only fills the place, or a short one. Any other user name is a word or an id that answers may well have in them.
+fn is_key(username: &str, password: &str) -> bool {
+    let may_be = username.len() >= KEY_LENGTH && !username.contains('@');
+    password.is_empty() || PLACEHOLDERS.contains(&password) || (!is_long(password) && may_be)
 }
 
 fn is_long(text: &str) -> bool {
@@ -222,6 +226,17 @@ mod tests {
         let query = Auth::Query { parameter: "api_key".into() };
         assert_eq!(sought(&query, json!("qk-plain-1")), ["qk-plain-1"]);
         assert_eq!(sought(&query, json!("a/b c=+d")), ["a/b c=+d", "a%2Fb%20c%3D%2Bd", "a%2fb%20c%3d%2bd"]);
+    }
+
+    #[test]
+    fn of_a_basic_pair_the_half_is_looked_for_that_is_the_secret() {
+        let basic = |pair: &str| sought(&Auth::Basic {}, json!(pair)).remove(0);
+        // An account's id beside its token; a key beside what only fills the place.
+        assert_eq!(basic("AC0123456789abcdef0123:token-canary"), "token-canary");
+        assert_eq!(basic("sk-canary-0123456789:"), "sk-canary-0123456789");
+        assert_eq!(basic("sk-canary-0123456789:x-oauth-basic"), "sk-canary-0123456789");
+        assert_eq!(basic("sk-canary-0123456789:X"), "sk-canary-0123456789");
+        assert_eq!(basic("somebody@company.example:1234"), "somebody@company.example:1234");
     }
 
     #[test]

@@ -230,7 +230,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     judge::bounds(&credential, &target)?;
     state.net.check(&judge::host_port(&target)).await?;
-    let redactor = Redactor::of_workspace(state, actor.workspace, Some(credential.row.id)).await?;
+    let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
     change.commit("credential.verify", Some(&credential.row.name), detail).await?;
