@@ -40,7 +40,7 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Longest time between requests on an HTTP/1 connection.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// Largest head announced to HTTP/2 clients, in bytes. Beyond it the library refuses without a problem body; up to it
 /// [`MAX_HEADER_BYTES`] is enforced here.

@@ -5,7 +5,7 @@
 //! carelessly ([`lenient`]). Patterns that protect (require, deny) are tried on all of these readings, so
 //! that no spelling of `/admin` slips past a pattern `/admin`.
 
-use super::lenient;
+use super::lenient::{self, Step};
 
 /// How often an upstream and the servers in front of it may decode a path.
 pub(super) const MAX_DECODINGS: usize = 3;
@@ -49,9 +49,6 @@ pub(crate) fn readings(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyReadings> {
     }
     Ok(found.0)
 }
-
-/// One way to read a path otherwise; `None` where it changes nothing.
-type Step = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Steps that a host may take between decodings, in any order.
 const STEPS: [Step; 7] = [

@@ -69,16 +69,15 @@ impl Chunks {
             }
             (Self::Size(_, 0), _) => return None,
             (Self::Size(size, _) | Self::Extension(size), b'\r') => Self::SizeEnd(size),
-            (Self::Size(size, _), b';' | b' ' | b'\t') => Self::Extension(size),
-            (Self::Extension(size), b'\t' | b' '..=b'~' | 0x80..) => Self::Extension(size),
-            (Self::SizeEnd(0), b'\n') => Self::Trailer(false),
+            (Self::Size(size, _), b';' | b' ' | b'\t')
+            | (Self::Extension(size), b'\t' | b' '..=b'~' | 0x80..) => Self::Extension(size),
+            (Self::SizeEnd(0) | Self::TrailerEnd(false), b'\n') => Self::Trailer(false),
             (Self::SizeEnd(size), b'\n') => Self::Data(size),
             (Self::DataReturn, b'\r') => Self::DataEnd,
             (Self::DataEnd, b'\n') => Self::START,
             (Self::Trailer(any), b'\r') => Self::TrailerEnd(!any),
             (Self::Trailer(_), b'\t' | b' '..=b'~' | 0x80..) => Self::Trailer(true),
             (Self::TrailerEnd(true), b'\n') => return Some(None),
-            (Self::TrailerEnd(false), b'\n') => Self::Trailer(false),
             _ => return None,
         }))
     }

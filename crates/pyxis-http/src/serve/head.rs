@@ -202,10 +202,9 @@ impl Head {
         let colon = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").filter(|_| colon > 0).ok_or(Refusal::FieldName)?;
-        // No early end, so that many bytes are looked at at once.
-        let control =
-            value.iter().fold(false, |found, &byte| found | (byte < b' ') & (byte != b'\t') | (byte == 0x7F));
-        if control {
+        // Counted to the end, so that many bytes are looked at at once.
+        let is_control = |byte: &&u8| (**byte < b' ' && **byte != b'\t') || **byte == 0x7F;
+        if value.iter().filter(is_control).count() > 0 {
             return Err(Refusal::FieldValue);
         }
         // By length first: few names get further.

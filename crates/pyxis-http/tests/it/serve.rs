@@ -330,6 +330,17 @@ async fn over_http_2_an_announced_body_over_the_limit_is_refused_unread() {
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 
+#[tokio::test]
+async fn over_http_2_a_body_that_contradicts_its_length_is_not_served() {
+    for (length, text) in [("5", "hi"), ("1", "hi")] {
+        let request = Request::post("http://a.example/x").header("content-length", length);
+        let request = request.body(Full::new(Bytes::from_static(text.as_bytes()))).unwrap();
+        let served =
+            h2().await.send_request(request).await.is_ok_and(|response| response.status().is_success());
+        assert!(!served, "{length} {text}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn over_http_2_a_body_that_stalls_gets_408() {
     let (open, pieces) = mpsc::unbounded_channel();

@@ -157,7 +157,8 @@ async fn get_raw(world: &World, target: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_with_a_thousand_lines_reaches_the_agent_whole() {
     let world = World::new().await;
-    let lines: String = (0..999).map(|number| format!("x-{number}: {}\r\n", "y".repeat(200))).collect();
+    let lines =
+        (0..999).map(|number| format!("x-{number}: {}\r\n", "y".repeat(200))).collect::<Vec<_>>().concat();
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{lines}\r\nok");
     let target = raw_host(&world, answer.into_bytes()).await;
     let relayed = get_raw(&world, &target).await;
@@ -198,15 +199,15 @@ async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
     world.owner.approve(&txn).await;
     let response = world.agent.outcome(&txn).await["response"].clone();
     let headers = response["headers"].as_array().unwrap();
-    let named: Vec<(usize, &Value)> = headers
+    let polled: Vec<(usize, &Value)> = headers
         .iter()
         .enumerate()
         .filter(|(_, pair)| pair[0] == "x-name")
         .map(|(index, pair)| (index, &pair[1]))
         .collect();
-    assert_eq!(named.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [&json!("café"), &json!("café")]);
+    assert_eq!(polled.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [&json!("café"), &json!("café")]);
     let bytes = STANDARD.encode(b"caf\xe9");
-    assert_eq!(response["headers_base64"], json!([{"index": named[0].0, "name": "x-name", "value": bytes}]));
+    assert_eq!(response["headers_base64"], json!([{"index": polled[0].0, "name": "x-name", "value": bytes}]));
     assert!(headers.iter().any(|pair| pair[0] == "x-accel-buffering"));
     // Where every value is UTF-8, nothing more is said.
     world.upstream.reply(Reply::ok("ok"));
