@@ -25,16 +25,9 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     let mut rest = text;
     while let Some((&byte, tail)) = rest.split_first() {
         let escape = tail.get(..2).and_then(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
-        match escape.filter(|_| byte == b'%').and_then(|value| u8::try_from(value).ok()) {
-            Some(value) => {
-                out.push(value);
-                rest = &tail[2..];
-            }
-            None => {
-                out.push(byte);
-                rest = tail;
-            }
-        }
+        let value = escape.filter(|_| byte == b'%').and_then(|value| u8::try_from(value).ok());
+        out.push(value.unwrap_or(byte));
+        rest = if value.is_some() { &tail[2..] } else { tail };
     }
     out
 }
@@ -52,7 +45,7 @@ const SLASHES: &[&str] = &["%C0%AF", "%E0%80%AF", "%F0%80%80%AF", "%25u2215", "%
 /// No careless spelling leads from below an auto pattern to what stands beside it.
 fn stays_inside(pattern: &str, path: &str) {
     // One in a few, since the property is the same for every pattern.
-    if path.contains(['?', '#']) || pattern.len() % 4 != 0 {
+    if path.contains(['?', '#']) || !pattern.len().is_multiple_of(4) {
         return;
     }
     let auto = Policy { auto_approve_urls: vec!["/public".to_owned()], ..Policy::default() };
