@@ -29,7 +29,7 @@ pub enum Auth {
     },
     /// OAuth 1.0a with HMAC-SHA1 (RFC 5849), signed here. The secret has `consumer_key`,
     /// `consumer_secret`, and `token` and `token_secret` unless the use is two-legged.
-    Oauth1 {},
+    Oauth1(derived::Oauth1),
     /// Signature Version 4 of Amazon Web Services. The secret has `access_key_id`, `secret_access_key` and
     /// perhaps `session_token`.
     AwsSigv4(AwsScope),
@@ -83,7 +83,7 @@ impl Auth {
             | Self::Query { .. }
             | Self::Cookie { .. }
             | Self::SigningKey(_) => false,
-            Self::Oauth1 {}
+            Self::Oauth1(_)
             | Self::AwsSigv4(_)
             | Self::Hmac(_)
             | Self::Oauth2ClientCredentials(_)

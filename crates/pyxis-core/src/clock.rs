@@ -41,6 +41,12 @@ impl UnixMillis {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |t| format!("{t:.3}"))
     }
 
+    /// The moment of a `Date` header, for example `Sat, 31 Jan 2026 09:05:00 GMT` (RFC 9110, section 5.6.7).
+    pub fn parse_http_date(text: &str) -> Option<Self> {
+        let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+        Some(Self(at.as_millisecond()))
+    }
+
     /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
     /// `2026-01-31T09:05:00.250000+00:00`. Moments beyond the year 9999 are shown as its end.
     pub fn to_iso_micros(self) -> String {

@@ -4,11 +4,13 @@ mod compiled;
 mod document;
 mod limits;
 mod method;
+mod operations;
 mod tightened;
 
 pub use compiled::CompiledPolicy;
 pub use document::{Policy, PolicyError};
 pub use method::Method;
+pub use operations::Operations;
 pub use tightened::{Tightened, tightened};
 
 use crate::mode::ApprovalMode;

@@ -1,5 +1,6 @@
 //! What can go wrong, and how each of it is told.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -8,8 +9,11 @@ use http::{HeaderValue, StatusCode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::Method;
 use pyxis_http::Problem;
 use pyxis_store::StoreError;
+
+use crate::lost_answer::LostAnswer;
 
 /// Any source of an internal error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -74,7 +78,10 @@ pub enum Error {
     IdempotencyKeyReused,
     /// The upstream answered in a content coding that cannot be scrubbed.
     #[error("content coding that cannot be scrubbed")]
-    UnknownContentCoding,
+    UnknownContentCoding {
+        /// Status of the answer.
+        status: StatusCode,
+    },
     /// No such credential for this agent.
     #[error("no such credential")]
     CredentialNotFound,
@@ -98,6 +105,12 @@ pub enum Error {
         /// Until the next window.
         reset: Duration,
     },
+    /// As many requests of the agent wait as may wait.
+    #[error("too many pending requests: {limit} of this agent already wait for a person")]
+    TooManyPending {
+        /// Requests that may wait at once.
+        limit: i64,
+    },
     /// The body is larger than what can be kept for an approval.
     #[error("body too large")]
     BodyTooLarge {
@@ -107,12 +120,26 @@ pub enum Error {
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
-    /// The upstream could not be reached or broke off.
+    /// The upstream could not be reached: nothing was sent.
+    #[error("{0}; nothing was sent")]
+    Unreachable(&'static str),
+    /// No connection to the upstream in time: nothing was sent.
+    #[error("no connection to the host in time; nothing was sent")]
+    ConnectTimeout,
+    /// The upstream or the sidecar before it failed.
     #[error("upstream error: {0}")]
-    Upstream(&'static str),
+    Upstream(Cow<'static, str>),
     /// The upstream did not answer in time.
     #[error("upstream timeout")]
     UpstreamTimeout,
+    /// The upstream answered, and its answer cannot be given.
+    #[error("the host answered {}, but {why}", status.as_u16())]
+    BrokenAnswer {
+        /// Status of the answer.
+        status: StatusCode,
+        /// What is wrong with the rest.
+        why: &'static str,
+    },
     /// The account behind a credential must be connected (again) by a person.
     #[error("{detail}")]
     ReauthorizationRequired {
@@ -124,9 +151,9 @@ pub enum Error {
     /// No access token could be fetched; says why in safe words.
     #[error("no access token: {0}")]
     TokenEndpoint(String),
-    /// An approved call whose answer was lost: it may have happened.
+    /// A request without an answer that may have been carried out.
     #[error("the outcome of the request is unknown")]
-    OutcomeUnknown,
+    OutcomeUnknown(LostAnswer),
     /// An approved call that may no longer be made.
     #[error("no longer allowed: {0}")]
     NoLongerAllowed(&'static str),
@@ -209,6 +236,19 @@ impl Error {
         Self::InvalidField { field: field.into(), detail: detail.into() }
     }
 
+    /// The failure of a request with `method` that was given to a connection.
+    pub(crate) fn unanswered(error: pyxis_net::Error, method: Method) -> Self {
+        LostAnswer::of(&error, method).map_or_else(|| error.into(), Self::OutcomeUnknown)
+    }
+
+    /// Status of the upstream's answer, where there was one that cannot be given.
+    pub(crate) const fn answered(&self) -> Option<StatusCode> {
+        match self {
+            Self::BrokenAnswer { status, .. } | Self::UnknownContentCoding { status } => Some(*status),
+            _ => None,
+        }
+    }
+
     /// The stable code, as in `PX-Error`.
     pub fn code(&self) -> &'static str {
         Problem::from(self).code()
@@ -228,13 +268,18 @@ impl From<StoreError> for Error {
 
 impl From<pyxis_net::Error> for Error {
     fn from(error: pyxis_net::Error) -> Self {
-        use pyxis_net::Error as E;
+        use pyxis_net::{Error as E, Wait};
         match error {
             E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
+            E::Timeout(Wait::Connect) => Self::ConnectTimeout,
             E::Timeout(_) => Self::UpstreamTimeout,
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
-            error => Self::Upstream(error.told()),
+            // The refusal may come after the request, which such a host does not look at.
+            error if error.was_sent() || matches!(error, E::Refused(_)) => {
+                Self::Upstream(error.told().into())
+            }
+            error => Self::Unreachable(error.told()),
         }
     }
 }
@@ -288,11 +333,15 @@ impl From<&Error> for Problem {
                 Self::new(S::UNPROCESSABLE_ENTITY, "idempotency_key_reused", said())
                     .with("agent_action", "use a new Idempotency-Key for a new request")
             }
-            Error::UnknownContentCoding => Self::new(
+            Error::UnknownContentCoding { status } => Self::new(
                 S::BAD_GATEWAY,
                 "unknown_content_coding",
-                "the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
-            ),
+                format!(
+                    "the host answered {}, but the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
+                    status.as_u16()
+                ),
+            )
+            .with("upstream_status", status.as_u16()),
             Error::CredentialNotFound => Self::new(
                 S::NOT_FOUND,
                 "credential_not_found",
@@ -307,6 +356,15 @@ impl From<&Error> for Problem {
                     .with("pattern", pattern.clone())
             }
             Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
+            Error::TooManyPending { limit } => {
+                Self::new(S::TOO_MANY_REQUESTS, "too_many_pending", said())
+                    .with("max_pending", *limit)
+                    .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
+                    .with(
+                        "agent_action",
+                        "ask your person to decide the requests that wait, or withdraw some: DELETE their poll_url",
+                    )
+            }
             Error::BodyTooLarge { max } => Self::new(
                 S::PAYLOAD_TOO_LARGE,
                 "body_too_large",
@@ -315,21 +373,21 @@ impl From<&Error> for Problem {
                 ),
             ),
             Error::IncompleteBody => Self::new(S::BAD_REQUEST, "incomplete_body", said()),
-            Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", *why),
+            Error::Unreachable(_) => Self::new(S::BAD_GATEWAY, "upstream_error", said()),
+            Error::ConnectTimeout => Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", said()),
+            Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", why.to_string()),
             Error::UpstreamTimeout => {
                 Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
             }
+            Error::BrokenAnswer { status, .. } => Self::new(S::BAD_GATEWAY, "upstream_error", said())
+                .with("upstream_status", status.as_u16()),
             Error::ReauthorizationRequired { url, .. } => {
                 Self::new(S::BAD_GATEWAY, "reauthorization_required", said())
                     .with("url", url.as_str())
                     .with("agent_action", "ask a manager to open the url and connect the account again")
             }
             Error::TokenEndpoint(_) => Self::new(S::BAD_GATEWAY, "token_error", said()),
-            Error::OutcomeUnknown => Self::new(
-                S::BAD_GATEWAY,
-                "outcome_unknown",
-                "the request was sent but its answer was lost; it is not sent again",
-            ),
+            Error::OutcomeUnknown(lost) => outcome_unknown(*lost),
             Error::NoLongerAllowed(_) => Self::new(S::FORBIDDEN, "no_longer_allowed", said()),
             Error::Unavailable(_) => Self::new(
                 S::SERVICE_UNAVAILABLE,
@@ -376,6 +434,15 @@ impl From<&Error> for Problem {
             Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said()),
         }
     }
+}
+
+fn outcome_unknown(lost: LostAnswer) -> Problem {
+    let status =
+        if lost == LostAnswer::Timeout { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
+    Problem::new(status, "outcome_unknown", lost.detail()).with(
+        "agent_action",
+        "it may or may not have happened: check at the target before you send the same request again",
+    )
 }
 
 fn rate_limited(limit: u32, reset: Duration) -> Problem {

@@ -1,8 +1,8 @@
 //! `POST /forward`: an agent's request with a stored credential.
 //!
 //! The order of the checks is fixed (decisions, POST /forward): key, control headers, rate limit,
-//! target, credential, allowed hosts, egress guard, policy, grant; then either a 202 or: audit record
-//! durable, secret attached, sent, answer scrubbed, outcome recorded.
+//! target, credential, allowed hosts, egress guard without the resolver, policy, egress guard with it, grant; then
+//! either a 202 or: audit record durable, secret attached, sent, answer scrubbed, outcome recorded.
 
 pub mod entrance;
 
@@ -213,10 +213,6 @@ async fn ask(
     if !state.cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    if let Err(error) = judge::check_reason(asked) {
-        records::refused(state, asked, &error);
-        return Err(error);
-    }
     if let Some(grant) = judge::use_grant(state, asked).await? {
         let passage = Passage { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await?;
@@ -278,6 +274,7 @@ async fn send(
         method: asked.method,
         target: asked.target,
         headers: clean_headers(&asked.head.headers, asked.credential),
+        is_fresh: false,
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
     match dispatch(state, outbound, body).await {
@@ -317,7 +314,7 @@ async fn respond(asked: &Asked<'_>, answer: Answer, mut outcome: Outcome) -> Res
         Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
         Err(broken) => {
             tracing::debug!(error = %broken, "answer broke off");
-            let error = Error::Upstream("the host broke off its answer");
+            let error = Error::BrokenAnswer { status, why: "broke off its answer" };
             outcome.failed(&error);
             return Err(error);
         }

@@ -23,6 +23,7 @@ use tracing::Instrument;
 
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::lost_answer::LostAnswer;
 use crate::resolve::Agent;
 use crate::sealing;
 use crate::state::State;
@@ -132,13 +133,13 @@ fn again(state: &State, agent: &Agent, row: idempotency::IdempotencyRow) -> Resu
     if row.state == KeyState::InProgress {
         return Err(Error::IdempotencyInProgress);
     }
-    let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown)?;
+    let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown(LostAnswer::NotStored))?;
     let aad = sealing::outcome(agent.workspace_id(), agent.id(), &row.key_hash);
     let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
     if kept.truncated {
         return Err(Error::Upstream(
-            "the request was sent and answered; the answer was too large to be kept",
+            "the request was sent and answered; the answer was too large to be kept".into(),
         ));
     }
     let mut response = (kept.status, kept.body).into_response();
@@ -221,7 +222,8 @@ async fn read(mut body: Body, most: usize) -> Result<Length> {
     let mut pieces: Vec<Bytes> = Vec::new();
     let mut length = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Error::Upstream("the host broke off its answer"))?;
+        let frame =
+            frame.map_err(|_| Error::Upstream("the host answered, but broke off its answer".into()))?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
         pieces.push(data);

@@ -66,15 +66,23 @@ pub(crate) async fn judge(state: &State, asked: &Asked<'_>) -> Result<Judgement>
     judged
 }
 
+/// What the request itself shows is judged before the resolver is asked: a query for a name that the agent made up
+/// tells whoever runs that name's DNS.
 async fn weigh(state: &State, asked: &Asked<'_>) -> Result<Judgement> {
     bounds(asked.credential, asked.target)?;
-    state.net.check(&host_port(asked.target)).await?;
+    let host = host_port(asked.target);
+    state.net.check_form(&host)?;
     let decision = decide(asked.credential, asked.method, asked.target);
-    Ok(match decision.verdict {
-        Verdict::Deny => Judgement::Deny { pattern: decision.pattern.map(str::to_owned) },
+    let judgement = match decision.verdict {
+        Verdict::Deny => return Ok(Judgement::Deny { pattern: decision.pattern.map(str::to_owned) }),
         Verdict::AutoApprove => Judgement::Pass((&decision).into()),
-        Verdict::RequireApproval => Judgement::Ask((&decision).into()),
-    })
+        Verdict::RequireApproval => {
+            check_reason(asked)?;
+            Judgement::Ask((&decision).into())
+        }
+    };
+    state.net.check(&host).await?;
+    Ok(judgement)
 }
 
 /// What no human and no grant can widen: scheme and allowed hosts.
@@ -100,7 +108,7 @@ pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
 }
 
 /// A policy may ask agents to say why.
-pub(crate) fn check_reason(asked: &Asked<'_>) -> Result<()> {
+fn check_reason(asked: &Asked<'_>) -> Result<()> {
     let required = settings(asked.credential).is_some_and(|policy| policy.require_reason);
     if required && asked.control.reason.is_none_or(str::is_empty) {
         return Err(Error::MissingHeader("X-PX-Reason (this credential's policy asks for a reason)"));

@@ -24,6 +24,7 @@ mod idempotency;
 mod identities;
 mod judge;
 mod limits;
+mod lost_answer;
 mod meters;
 mod opened;
 mod outbound;

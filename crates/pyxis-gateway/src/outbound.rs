@@ -26,6 +26,7 @@ use zeroize::Zeroizing;
 use self::relay::ScrubbedBody;
 use self::sought::Sought;
 use crate::error::{Error, Result};
+use crate::lost_answer::LostAnswer;
 use crate::opened::Opened;
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
@@ -37,6 +38,9 @@ pub(crate) struct Outbound<'a> {
     pub(crate) method: Method,
     pub(crate) target: &'a Target,
     pub(crate) headers: HeaderMap,
+    /// True for a request that must not meet a host that is just closing an idle connection: it gets a connection of
+    /// its own.
+    pub(crate) is_fresh: bool,
 }
 
 /// An upstream answer with every trace of the secret removed, or being removed as it streams.
@@ -90,9 +94,13 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
         return derived::dispatch(state, outbound, body).await;
     }
     let opened = credential.open(&state.keyring)?;
+    let (method, is_fresh) = (outbound.method, outbound.is_fresh);
     let request = prepare(outbound, opened.as_deref().map(Opened::secret), body)?;
     let client = client(state, credential).await?;
-    let response = client.send(request, state.config.forward_timeout).await?;
+    let limit = state.config.forward_timeout;
+    let sent =
+        if is_fresh { client.fresh().send(request, limit).await } else { client.send(request, limit).await };
+    let response = sent.map_err(|error| Error::unanswered(error, method))?;
     if credential.row.connector == Connector::Sidecar {
         refuse_failed(response.headers())?;
     }
@@ -156,18 +164,27 @@ fn wire_request(
 fn refuse_failed(answer: &HeaderMap) -> Result<()> {
     match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
         None => Ok(()),
+        Some(b"outcome_unknown") => Err(Error::OutcomeUnknown(LostAnswer::Closed)),
         Some(b"upstream_error") => {
-            Err(Error::Upstream("the sidecar has no answer of the host that it can read"))
+            Err(Error::Upstream("the sidecar has no answer of the host that it can read".into()))
         }
         Some(b"upstream_timeout") => Err(Error::UpstreamTimeout),
         Some(b"unauthenticated") => {
-            Err(Error::Upstream("the sidecar does not accept the credential's token"))
+            Err(Error::Upstream("the sidecar does not accept the credential's token".into()))
         }
-        Some(b"credential_not_found") => Err(Error::Upstream("the sidecar has no such credential")),
-        Some(b"target_not_allowed") => Err(Error::Upstream("the sidecar's egress guard refuses the host")),
-        Some(b"oauth_parameter") => Err(Error::Upstream("the request brings oauth_* parameters of its own")),
-        Some(b"body_too_large") => Err(Error::Upstream("the form is larger than the sidecar can sign")),
-        Some(_) => Err(Error::Upstream("the sidecar refused the request; its log or /health says more")),
+        Some(b"credential_not_found") => Err(Error::Upstream("the sidecar has no such credential".into())),
+        Some(b"target_not_allowed") => {
+            Err(Error::Upstream("the sidecar's egress guard refuses the host".into()))
+        }
+        Some(b"oauth_parameter") => {
+            Err(Error::Upstream("the request brings oauth_* parameters of its own".into()))
+        }
+        Some(b"body_too_large") => {
+            Err(Error::Upstream("the form is larger than the sidecar can sign".into()))
+        }
+        Some(_) => {
+            Err(Error::Upstream("the sidecar refused the request; its log or /health says more".into()))
+        }
     }
 }
 
@@ -199,34 +216,38 @@ fn wrap(
     let (parts, body) = response.into_parts();
     if parts.status.is_informational() {
         // The agent's wish to switch protocols was not passed on.
-        return Err(Error::Upstream("the host's answer is not a final one"));
+        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final answer" });
     }
-    let coding = content_coding(&parts.headers)?;
+    let unknown = |Unscrubbable| Error::UnknownContentCoding { status: parts.status };
+    let coding = content_coding(&parts.headers).map_err(unknown)?;
     let headers = answer_headers(&parts.headers, credential, &needles);
     let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
     let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
     Ok(Answer { status: parts.status, headers, length, body })
 }
 
+/// A coding in which a secret would not be found.
+struct Unscrubbable;
+
 /// How the body is coded, over every line that says so; `None` for a plain one.
-fn content_coding(answer: &HeaderMap) -> Result<Option<Decoder>> {
+fn content_coding(answer: &HeaderMap) -> Result<Option<Decoder>, Unscrubbable> {
     // A coding of the transfer that the connection has not undone would hide the body from the scrubber.
     if listed(answer, &TRANSFER_ENCODING)?.iter().any(|coding| !coding.eq_ignore_ascii_case("chunked")) {
-        return Err(Error::UnknownContentCoding);
+        return Err(Unscrubbable);
     }
     let codings = listed(answer, &CONTENT_ENCODING)?.join(", ");
     if codings.is_empty() {
         return Ok(None);
     }
-    let decoder = Decoder::for_content_encoding(&codings).map_err(|_| Error::UnknownContentCoding)?;
+    let decoder = Decoder::for_content_encoding(&codings).map_err(|_| Unscrubbable)?;
     Ok((!decoder.is_identity()).then_some(decoder))
 }
 
 /// The members of a list, which may stand in several lines (RFC 9110, section 5.3).
-fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>> {
+fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>, Unscrubbable> {
     let mut members = Vec::new();
     for line in headers.get_all(name) {
-        let line = line.to_str().map_err(|_| Error::UnknownContentCoding)?;
+        let line = line.to_str().map_err(|_| Unscrubbable)?;
         members.extend(line.split(',').map(str::trim).filter(|member| !member.is_empty()));
     }
     Ok(members)

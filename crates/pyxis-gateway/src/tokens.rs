@@ -173,7 +173,14 @@ async fn shared(state: &State, credential: &Subject) -> Result<Fresh> {
 /// What the store has for this version of the secret.
 struct Stored {
     fresh: Option<Fresh>,
+    before: Before,
+}
+
+/// What a renewal that does not name it anew leaves as it was.
+#[derive(Default)]
+struct Before {
     refresh_token: Option<Zeroizing<String>>,
+    granted_scope: Option<String>,
 }
 
 async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
@@ -191,21 +198,28 @@ async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
     });
     let fresh = fresh.filter(|fresh| fresh.is_good(row, state.now()));
     let refresh_token = kept.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned()));
-    Ok(Some(Stored { fresh, refresh_token }))
+    let before = Before { refresh_token, granted_scope: found.granted_scope };
+    Ok(Some(Stored { fresh, before }))
 }
 
 /// Fetches a token, with the lease held, and stores it.
 async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
     // Another node may have been faster, and may have used the refresh token up.
     let before = stored(state, credential).await?;
-    let refresh_token = match before {
+    let before = match before {
         Some(Stored { fresh: Some(fresh), .. }) => return Ok(fresh),
-        // Without one the provider gave none: the one of the secret is of a connection before.
-        Some(Stored { refresh_token, .. }) => refresh_token,
-        None => credential.secret.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned())),
+        // Without a refresh token the provider gave none: the one of the secret is of a connection before.
+        Some(Stored { before, .. }) => before,
+        None => Before {
+            refresh_token: credential
+                .secret
+                .field(REFRESH_TOKEN)
+                .map(|token| Zeroizing::new(token.to_owned())),
+            granted_scope: None,
+        },
     };
-    match fetch(state, credential, refresh_token.as_deref().map(String::as_str)).await {
-        Ok(granted) => store(state, credential, granted, refresh_token).await,
+    match fetch(state, credential, before.refresh_token.as_deref().map(String::as_str)).await {
+        Ok(granted) => store(state, credential, granted, before).await,
         Err(Failure::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
             if refusal.ends_the_connection() {
                 note_problem(state, credential).await?;
@@ -249,12 +263,7 @@ fn page(state: &State, credential: &Subject) -> String {
 }
 
 /// Puts what was granted into the store, before anybody uses it.
-async fn store(
-    state: &State,
-    credential: &Subject,
-    granted: Granted,
-    before: Option<Zeroizing<String>>,
-) -> Result<Fresh> {
+async fn store(state: &State, credential: &Subject, granted: Granted, before: Before) -> Result<Fresh> {
     let (stored, fresh) = to_store(state, credential, granted, before);
     if oauth_tokens::put(&state.store, &stored).await? {
         return Ok(fresh);
@@ -263,17 +272,14 @@ async fn store(
     Err(Error::NoLongerAllowed("the credential's secret was replaced while its token was fetched"))
 }
 
-fn to_store(
-    state: &State,
-    credential: &Subject,
-    granted: Granted,
-    before: Option<Zeroizing<String>>,
-) -> (TokenRow, Fresh) {
+fn to_store(state: &State, credential: &Subject, granted: Granted, before: Before) -> (TokenRow, Fresh) {
     let now = state.now();
     let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));
     let token = SecretString::new((*granted.access_token).clone());
     // A provider that does not rotate refresh tokens leaves the old one good.
-    let refresh_token = granted.refresh_token.or(before);
+    let refresh_token = granted.refresh_token.or(before.refresh_token);
+    // A refresh keeps the scope; whatever else is fetched without a word about it has the one asked for.
+    let kept_scope = before.granted_scope.filter(|_| is_connected(credential));
     let tokens = [(ACCESS_TOKEN, Some(granted.access_token)), (REFRESH_TOKEN, refresh_token)];
     let row = &credential.row;
     let stored = TokenRow {
@@ -283,6 +289,7 @@ fn to_store(
         sealed_tokens: Some(credential.seal(state, tokens)),
         expires_at,
         problem: None,
+        granted_scope: granted.scope.or(kept_scope),
         updated_at: now,
     };
     (stored, Fresh { version: row.version, auth: row.auth.clone(), expires_at, token })
@@ -301,6 +308,7 @@ async fn note_problem(state: &State, credential: &Subject) -> Result<()> {
         sealed_tokens: Some(credential.seal(state, [(ACCESS_TOKEN, None), (REFRESH_TOKEN, None)])),
         expires_at: state.now(),
         problem: Some(REAUTHORIZE.to_owned()),
+        granted_scope: None,
         updated_at: state.now(),
     };
     oauth_tokens::put(&state.store, &noted).await?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::secret::{BadEntry, SecretString, entered};
 use pyxis_signing::oauth1::Tokens;
 
@@ -11,6 +12,8 @@ const CONSUMER_KEY: &str = "_CONSUMER_KEY";
 const CONSUMER_SECRET: &str = "_CONSUMER_SECRET";
 const TOKEN: &str = "_ACCESS_TOKEN";
 const TOKEN_SECRET: &str = "_ACCESS_TOKEN_SECRET";
+/// Optional: what stands for a token that there is not.
+const WITHOUT_TOKEN: &str = "_WITHOUT_TOKEN";
 const SUFFIXES: [&str; 4] = [CONSUMER_KEY, CONSUMER_SECRET, TOKEN, TOKEN_SECRET];
 
 /// Why a signer does not start. Names variables, never values.
@@ -47,6 +50,11 @@ pub enum EnvironmentError {
         /// The name by which requests would ask for either.
         name: String,
     },
+    /// A variable with a value that is none of its choices.
+    #[error(
+        "{0} must be omit or empty: whether a request without an access token leaves oauth_token out or sends it empty"
+    )]
+    Choice(String),
     /// A set whose name is empty or cannot be asked for.
     #[error(
         "{0} names no credential: write OAUTH_CRED_<NAME>_CONSUMER_KEY with a name of letters, digits and _"
@@ -125,7 +133,15 @@ fn read(
         let (variable, value) = value(suffix)?;
         if value.expose().is_empty() { Err(EnvironmentError::Empty(variable)) } else { Ok(value) }
     };
+    let variable = format!("{PREFIX}{name}{WITHOUT_TOKEN}");
+    let without_token = match variables.get(&variable) {
+        None => WithoutToken::Omit,
+        Some(value) => {
+            WithoutToken::parse(value.expose().trim()).ok_or(EnvironmentError::Choice(variable))?
+        }
+    };
     let tokens = Tokens {
+        without_token,
         consumer_key: filled(CONSUMER_KEY)?.expose().clone(),
         consumer_secret: filled(CONSUMER_SECRET)?,
         token: value(TOKEN)?.1.clone(),
@@ -142,6 +158,7 @@ fn part<'a>(variable: &'a str, suffix: &str) -> Option<&'a str> {
 fn is_stray(variable: &str, variables: &BTreeMap<String, SecretString>) -> bool {
     !SUFFIXES
         .iter()
+        .chain(&[WITHOUT_TOKEN])
         .filter_map(|suffix| part(variable, suffix))
         .any(|name| variables.contains_key(&format!("{PREFIX}{name}{CONSUMER_KEY}")))
 }
@@ -188,6 +205,29 @@ mod tests {
             variables.retain(|(name, _)| *name != format!("{PREFIX}A{missing}"));
             let error = Credentials::discover(variables).unwrap_err();
             assert!(error.to_string().contains(&format!("{PREFIX}A{missing} is not")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_credential_may_say_what_stands_for_a_token_that_there_is_not() {
+        let with = |value: &str| {
+            let mut variables = set("A", ["k", "s", "", ""]);
+            variables.push(("OAUTH_CRED_A_WITHOUT_TOKEN".to_owned(), value.to_owned()));
+            Credentials::discover(variables)
+        };
+        let usual = Credentials::discover(set("A", ["k", "s", "", ""])).unwrap().credentials;
+        assert_eq!(usual.find("a").unwrap().without_token, WithoutToken::Omit);
+        for (value, expected) in [("omit", WithoutToken::Omit), ("empty", WithoutToken::Empty)] {
+            let found = with(value).unwrap();
+            assert_eq!(found.credentials.find("a").unwrap().without_token, expected);
+            assert!(found.stray.is_empty(), "{:?}", found.stray);
+        }
+        for wrong in ["", "true", "EMPTY"] {
+            let error = with(wrong).unwrap_err();
+            assert!(
+                error.to_string().contains("OAUTH_CRED_A_WITHOUT_TOKEN must be omit or empty"),
+                "{error}"
+            );
         }
     }
 

@@ -51,12 +51,26 @@ pub enum Error {
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
-    /// The target could not be reached or broke off.
+    /// The target could not be reached: nothing was sent.
+    #[error("{0}; nothing was sent")]
+    Unreachable(&'static str),
+    /// No connection to the target in time: nothing was sent.
+    #[error("no connection to the target in time; nothing was sent")]
+    ConnectTimeout,
+    /// The target broke off.
     #[error("{0}")]
     Upstream(&'static str),
     /// The target did not answer in time.
     #[error("the target did not answer in time")]
     UpstreamTimeout,
+    /// A request that changes something has no answer, and may have been carried out.
+    #[error("{why}: the request may have been carried out; it is not sent again")]
+    OutcomeUnknown {
+        /// What happened.
+        why: &'static str,
+        /// True where the target kept silent for too long.
+        is_timeout: bool,
+    },
     /// Nothing is served at this path.
     #[error("there is nothing at this path; the signer serves / and /health")]
     NotFound,
@@ -67,14 +81,29 @@ pub enum Error {
 
 impl From<pyxis_net::Error> for Error {
     fn from(error: pyxis_net::Error) -> Self {
-        use pyxis_net::Error as E;
+        use pyxis_net::{Error as E, Wait};
         match error {
             E::Blocked(blocked) => Self::TargetNotAllowed(blocked.to_string()),
+            E::Timeout(Wait::Connect) => Self::ConnectTimeout,
             E::Timeout(_) => Self::UpstreamTimeout,
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
-            error => Self::Upstream(error.told()),
+            // The refusal may come after the request, which such a host does not look at.
+            error if error.was_sent() || matches!(error, E::Refused(_)) => Self::Upstream(error.told()),
+            error => Self::Unreachable(error.told()),
         }
+    }
+}
+
+impl Error {
+    /// The failure of a request with a method that changes something.
+    pub(crate) fn unanswered(error: pyxis_net::Error) -> Self {
+        use pyxis_net::Error as E;
+        // The caller who broke off its own body is told so.
+        if !error.was_sent() || matches!(error, E::RequestBody(_)) {
+            return error.into();
+        }
+        Self::OutcomeUnknown { why: error.told(), is_timeout: matches!(error, E::Timeout(_)) }
     }
 }
 
@@ -104,8 +133,10 @@ impl From<&Error> for Problem {
             Error::UnknownCredential { .. } => (S::NOT_FOUND, "credential_not_found"),
             Error::FormTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body_too_large"),
             Error::IncompleteBody => (S::BAD_REQUEST, "incomplete_body"),
-            Error::Upstream(_) => (S::BAD_GATEWAY, "upstream_error"),
-            Error::UpstreamTimeout => (S::GATEWAY_TIMEOUT, "upstream_timeout"),
+            Error::Unreachable(_) | Error::Upstream(_) => (S::BAD_GATEWAY, "upstream_error"),
+            Error::ConnectTimeout | Error::UpstreamTimeout => (S::GATEWAY_TIMEOUT, "upstream_timeout"),
+            Error::OutcomeUnknown { is_timeout: true, .. } => (S::GATEWAY_TIMEOUT, "outcome_unknown"),
+            Error::OutcomeUnknown { is_timeout: false, .. } => (S::BAD_GATEWAY, "outcome_unknown"),
             Error::NotFound => (S::NOT_FOUND, "not_found"),
             Error::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method_not_allowed"),
         };

@@ -48,7 +48,12 @@ pub(crate) async fn forward(state: &State, request: Request) -> Result<Response,
     *outbound.method_mut() = wire_method(asked.method);
     *outbound.uri_mut() = uri(&asked.target)?;
     *outbound.headers_mut() = sent_headers;
-    let answer = state.net.send(outbound, state.first_byte).await?;
+    let answer = if asked.method.is_safe() {
+        state.net.send(outbound, state.first_byte).await?
+    } else {
+        // Over a connection of its own: a host that closes an idle one just now would leave open what happened.
+        state.net.fresh().send(outbound, state.first_byte).await.map_err(Error::unanswered)?
+    };
     Ok(relay(state, answer, asked.method == Method::Head && head.method != http::Method::HEAD))
 }
 

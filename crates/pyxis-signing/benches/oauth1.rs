@@ -1,5 +1,6 @@
 //! What one signature costs.
 
+use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_signing::oauth1::{Stamp, Tokens, authorization};
@@ -13,6 +14,7 @@ fn tokens() -> Tokens {
         consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
         consumer_secret: SecretString::new("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw".to_owned()),
         token: SecretString::new("370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned()),
+        without_token: WithoutToken::Omit,
         token_secret: SecretString::new("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE".to_owned()),
     }
 }

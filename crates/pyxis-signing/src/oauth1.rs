@@ -8,6 +8,7 @@ mod parameters;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
+use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::secret::SecretString;
@@ -25,8 +26,10 @@ pub struct Tokens {
     pub consumer_key: String,
     /// The client's shared secret.
     pub consumer_secret: SecretString,
-    /// `oauth_token`; empty leaves it out.
+    /// `oauth_token`; empty where there is none.
     pub token: SecretString,
+    /// What stands for a token that there is not.
+    pub without_token: WithoutToken,
     /// The token's shared secret; may be empty.
     pub token_secret: SecretString,
 }
@@ -75,7 +78,7 @@ pub fn authorization(
         ("oauth_version", "1.0"),
     ];
     let token = tokens.token.expose();
-    if !token.is_empty() {
+    if !token.is_empty() || tokens.without_token == WithoutToken::Empty {
         protocol.insert(4, ("oauth_token", token));
     }
     let base = base_string(method, target, form, &protocol)?;

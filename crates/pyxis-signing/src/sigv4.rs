@@ -78,6 +78,57 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
+/// True for headers that a signature covers. Everything counts but what belongs to the connection and what proxies on the
+/// way add or change; Amazon's own libraries leave out the same. Lower case.
+pub fn is_signed(name: &str) -> bool {
+    let on_the_way = matches!(
+        name,
+        "accept-encoding"
+            | "authorization"
+            | "baggage"
+            | "cdn-loop"
+            | "connection"
+            | "content-length"
+            | "cookie"
+            | "expect"
+            | "forwarded"
+            | "keep-alive"
+            | "max-forwards"
+            | "priority"
+            | "te"
+            | "traceparent"
+            | "tracestate"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+            | "upgrade-insecure-requests"
+            | "user-agent"
+            | "via"
+            | "x-amzn-trace-id"
+            | "x-cloud-trace-context"
+            | "x-real-ip"
+            | "x-request-id"
+    );
+    !on_the_way
+        && !["proxy-", "x-forwarded-", "x-b3-", "x-envoy-"].iter().any(|start| name.starts_with(start))
+}
+
+/// The query without the parameters of a presigned URL: a signature of the agent's own beside that of the header would
+/// leave open which of them counts. `None` if there is none.
+pub fn without_signature(query: &str) -> Option<String> {
+    let is_signature = |piece: &&str| {
+        let name = piece.split('=').next().unwrap_or_default();
+        let name = percent_encoding::percent_decode(name.as_bytes()).collect::<Vec<_>>().to_ascii_lowercase();
+        // The second is that of Signature Version 2.
+        name.starts_with(b"x-amz-") || name == b"awsaccesskeyid"
+    };
+    let pieces: Vec<&str> = query.split('&').collect();
+    if !pieces.iter().any(is_signature) {
+        return None;
+    }
+    Some(pieces.into_iter().filter(|piece| !is_signature(piece)).collect::<Vec<_>>().join("&"))
+}
+
 /// The canonical request and the names of the signed headers.
 fn canonical_request(scope: Scope<'_>, request: &Request<'_>) -> (String, String) {
     let mut headers: Vec<(String, String)> = Vec::with_capacity(request.headers.len());
@@ -241,11 +292,94 @@ mod tests {
         }
     }
 
+    /// As botocore, Amazon's library for Python, signs the same request.
+    #[test]
+    fn an_upload_with_conditions_is_signed_as_botocore_signs_it() {
+        let keys = Keys {
+            access_key_id: "AKIDEXAMPLE".to_owned(),
+            secret_access_key: SecretString::new("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned()),
+        };
+        let url = "https://examplebucket.s3.amazonaws.com/dir/a%20b.txt?versionId=1&tagging";
+        let hash = payload_hash(b"hello");
+        let headers = [
+            ("content-md5", "rL0Y20zC+Fzt72VPzMSk2A=="),
+            ("content-type", "text/plain; charset=utf-8"),
+            ("cache-control", "max-age=60,   public"),
+            ("if-none-match", "*"),
+            ("range", "bytes=0-9"),
+            ("content-disposition", "attachment; filename=\"a  b.txt\""),
+            ("x-amz-meta-note", "a   b"),
+            ("x-amz-acl", "private"),
+            ("host", "examplebucket.s3.amazonaws.com"),
+            ("x-amz-date", "20150830T123600Z"),
+            ("x-amz-content-sha256", &hash),
+        ];
+        assert!(headers.iter().all(|(name, _)| is_signed(name)));
+        let target = Target::parse(url).unwrap();
+        let request = Request { method: "PUT", target: &target, headers: &headers, payload_hash: &hash };
+        let scope = Scope { region: "us-east-1", service: "s3" };
+        let signed = authorization(&keys, scope, "20150830T123600Z", &request);
+        let expected = "f5ef2463dd5245e3c84b67e20e857d389de18676cad9cda2a572fda305e6fd83";
+        assert!(signed.ends_with(expected), "{signed}\n{}", canonical_request(scope, &request).0);
+    }
+
     #[test]
     fn s3_takes_the_path_as_it_is_and_others_encode_it_twice() {
         assert_eq!(canonical_path("/a%20b//c/", true), "/a%20b//c/");
         assert_eq!(canonical_path("/a%20b//c/", false), "/a%2520b/c/");
         assert_eq!(canonical_path("/", false), "/");
+    }
+
+    #[test]
+    fn every_header_is_signed_but_those_that_change_on_the_way() {
+        for name in [
+            "content-md5",
+            "content-type",
+            "content-encoding",
+            "content-disposition",
+            "content-language",
+            "range",
+            "if-match",
+            "if-none-match",
+            "if-modified-since",
+            "if-unmodified-since",
+            "cache-control",
+            "expires",
+            "date",
+            "accept",
+            "x-amz-acl",
+            "x-amz-meta-note",
+            "x-amz-copy-source-if-match",
+            "x-custom",
+        ] {
+            assert!(is_signed(name), "{name}");
+        }
+        for name in [
+            "authorization",
+            "user-agent",
+            "accept-encoding",
+            "content-length",
+            "connection",
+            "te",
+            "traceparent",
+            "x-forwarded-for",
+            "proxy-authorization",
+            "x-amzn-trace-id",
+        ] {
+            assert!(!is_signed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_signature_in_the_query_is_taken_out_whatever_its_spelling() {
+        let presigned = "list-type=2&X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIA%2F1&x-amz-date=1&\
+                         %58-Amz-Signature=ab&X-Amz-SignedHeaders=host&X-Amz-Security-Token=t&prefix=x%20y&empty";
+        assert_eq!(without_signature(presigned).as_deref(), Some("list-type=2&prefix=x%20y&empty"));
+        assert_eq!(without_signature("X-Amz-Signature").as_deref(), Some(""));
+        assert_eq!(without_signature("AWSAccessKeyId=a&versions").as_deref(), Some("versions"));
+        for kept in ["", "versions", "prefix=X-Amz-Signature", "a=1&&b=%2f", "x-am=1"] {
+            assert_eq!(without_signature(kept), None, "{kept}");
+        }
     }
 
     #[test]

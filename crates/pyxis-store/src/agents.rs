@@ -21,6 +21,8 @@ row! {
         key_hint: String,
         /// Requests per hour; `None` is no limit.
         rate_limit_per_hour: Option<i64>,
+        /// Most requests that may wait for a person at once.
+        max_pending: i64,
         /// Whether it may use every credential of the workspace.
         all_credentials: bool,
         /// When it was disabled.
@@ -47,6 +49,8 @@ pub struct NewAgent {
     pub key_hint: String,
     /// Requests per hour; `None` is no limit.
     pub rate_limit_per_hour: Option<i64>,
+    /// Most requests that may wait for a person at once.
+    pub max_pending: i64,
     /// Whether it may use every credential of the workspace.
     pub all_credentials: bool,
     /// Creation.
@@ -69,6 +73,8 @@ pub struct AgentChange {
     pub name: Option<String>,
     /// Requests per hour; `Some(None)` lifts the limit.
     pub rate_limit_per_hour: Option<Option<i64>>,
+    /// Most requests that may wait for a person at once.
+    pub max_pending: Option<i64>,
     /// `Some(Some(now))` disables, `Some(None)` enables.
     pub disabled_at: Option<Option<UnixMillis>>,
     /// Credentials.
@@ -79,7 +85,8 @@ pub struct AgentChange {
 /// is not one of the workspace.
 pub async fn insert(tx: &mut Tx, new: &NewAgent, credentials: &[CredentialId]) -> Result<(), StoreError> {
     let query = sql("INSERT INTO agents (id, workspace_id, name, name_folded, key_hash, key_hint, \
-         rate_limit_per_hour, all_credentials, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         rate_limit_per_hour, max_pending, all_credentials, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
          ON CONFLICT DO NOTHING")
     .bind(new.id)
     .bind(new.workspace_id)
@@ -88,6 +95,7 @@ pub async fn insert(tx: &mut Tx, new: &NewAgent, credentials: &[CredentialId]) -
     .bind(&new.key_hash)
     .bind(&new.key_hint)
     .bind(new.rate_limit_per_hour)
+    .bind(new.max_pending)
     .bind(new.all_credentials)
     .bind(new.created_at);
     crate::db::insert(&mut *tx, query).await?;
@@ -146,6 +154,7 @@ pub async fn update(
         .push_if(", name = ?", change.name)
         .push_if(", name_folded = ?", folded)
         .push_if(", rate_limit_per_hour = ?", change.rate_limit_per_hour)
+        .push_if(", max_pending = ?", change.max_pending)
         .push_if(", disabled_at = ?", change.disabled_at)
         .push_if(", all_credentials = ?", all)
         .push(" WHERE workspace_id = ?", workspace)

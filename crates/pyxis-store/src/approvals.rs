@@ -7,6 +7,7 @@ mod among;
 mod decide;
 mod forward;
 mod ordered;
+mod room;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
@@ -22,6 +23,7 @@ pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use forward::{Finish, abandon, begin_attempt, claim, finish, lose, purge_bodies, ready, sending};
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
+pub use room::reached_limit;
 
 stored_enum! {
     /// What waits.

@@ -22,6 +22,8 @@ row! {
         expires_at: UnixMillis,
         /// Code of what keeps it from being renewed.
         problem: Option<String>,
+        /// The scope that the endpoint named; `None` means the one that was asked for.
+        granted_scope: Option<String>,
         /// Last change.
         updated_at: UnixMillis,
     }
@@ -78,10 +80,10 @@ pub async fn find(
 pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreError> {
     let query =
         sql("INSERT INTO oauth_tokens (credential_id, workspace_id, credential_version, sealed_tokens, \
-         expires_at, problem, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+         expires_at, problem, granted_scope, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (credential_id) DO UPDATE SET credential_version = excluded.credential_version, \
          sealed_tokens = excluded.sealed_tokens, expires_at = excluded.expires_at, \
-         problem = excluded.problem, updated_at = excluded.updated_at \
+         problem = excluded.problem, granted_scope = excluded.granted_scope, updated_at = excluded.updated_at \
          WHERE oauth_tokens.workspace_id = excluded.workspace_id \
          AND oauth_tokens.credential_version <= excluded.credential_version")
         .bind(row.credential_id)
@@ -90,6 +92,7 @@ pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreE
         .bind(&row.sealed_tokens)
         .bind(row.expires_at)
         .bind(&row.problem)
+        .bind(&row.granted_scope)
         .bind(row.updated_at);
     Ok(executor.execute(query).await? == 1)
 }

@@ -2,6 +2,44 @@
 
 use serde::{Deserialize, Serialize};
 
+/// OAuth 1.0a.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oauth1 {
+    /// What stands for a token that there is not.
+    #[serde(default, skip_serializing_if = "WithoutToken::is_omit")]
+    pub without_token: WithoutToken,
+}
+
+/// What becomes of `oauth_token` where there is no token. RFC 5849, section 3.1, lets it be left out; some servers want it
+/// empty, and the two have different signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WithoutToken {
+    /// It is left out.
+    #[default]
+    Omit,
+    /// It is sent, and signed, with an empty value.
+    Empty,
+}
+
+impl WithoutToken {
+    /// True for the default.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub const fn is_omit(&self) -> bool {
+        matches!(self, Self::Omit)
+    }
+
+    /// The choice of a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "omit" => Some(Self::Omit),
+            "empty" => Some(Self::Empty),
+            _ => None,
+        }
+    }
+}
+
 /// A signature over parts of the request.
 ///
 /// Texts are templates: `{method}`, `{host}`, `{path}`, `{query}`, `{target}` (path and query as on the

@@ -42,6 +42,12 @@ impl Method {
         }
     }
 
+    /// True for methods that ask for nothing to be changed (RFC 9110, section 9.2.1).
+    #[must_use]
+    pub const fn is_safe(self) -> bool {
+        matches!(self, Self::Get | Self::Head | Self::Options)
+    }
+
     /// The method under which a policy lists this one: HEAD follows GET, the others themselves.
     #[must_use]
     pub const fn listed_as(self) -> Self {

@@ -118,11 +118,12 @@ pub(crate) async fn add(
     Extract(state): Extract<State>,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let result = match limit(&fields) {
+    let result = match limits(&fields) {
         Err(problems) => Err(problems),
-        Ok(rate_limit_per_hour) => {
-            let input =
-                AgentInput { name: fields.trimmed("name"), rate_limit_per_hour, credentials: scope(&fields) };
+        Ok((rate_limit_per_hour, max_pending)) => {
+            let credentials = scope(&fields);
+            let name = fields.trimmed("name");
+            let input = AgentInput { name, rate_limit_per_hour, max_pending, credentials };
             match agents::create(&state.gateway, &who.person.actor(), input).await {
                 Ok(made) => Ok(made),
                 Err(error) => Err(problem(error, "name", field)?),
@@ -145,16 +146,20 @@ pub(super) fn unprocessable(mut response: Response) -> Response {
     response
 }
 
-fn limit(fields: &Fields) -> Result<Option<u32>, Problems> {
-    let typed = fields.trimmed("rate_limit_per_hour");
-    if typed.is_empty() {
-        return Ok(None);
-    }
-    typed.parse().map(Some).map_err(|_| {
-        let mut problems = Problems::default();
-        problems.add("rate_limit_per_hour", "Write a whole number, or nothing for no limit.");
-        problems
-    })
+/// Requests an hour, and requests that may wait at once.
+fn limits(fields: &Fields) -> Result<(Option<u32>, Option<u32>), Problems> {
+    let mut problems = Problems::default();
+    let mut number = |name: &'static str, wrong: &'static str| -> Option<u32> {
+        let typed = fields.trimmed(name);
+        let read = typed.parse().ok();
+        if read.is_none() && !typed.is_empty() {
+            problems.add(name, wrong);
+        }
+        read
+    };
+    let rate = number("rate_limit_per_hour", "Write a whole number, or nothing for no limit.");
+    let pending = number("max_pending", "Write a whole number, or nothing for 100.");
+    if problems.is_empty() { Ok((rate, pending)) } else { Err(problems) }
 }
 
 fn scope(fields: &Fields) -> Scope {
@@ -168,6 +173,7 @@ fn scope(fields: &Fields) -> Scope {
 fn field(name: &str) -> &'static str {
     match name {
         "rate_limit_per_hour" => "rate_limit_per_hour",
+        "max_pending" => "max_pending",
         "credentials" => "credential",
         _ => "name",
     }
@@ -184,6 +190,7 @@ async fn typed(
     Ok(AgentForm {
         name: fields.trimmed("name"),
         rate_limit_per_hour: fields.trimmed("rate_limit_per_hour"),
+        max_pending: fields.trimmed("max_pending"),
         all_credentials: scope(fields) == Scope::All,
         credentials: choices(state, who.person.workspace(), |name| ticked.contains(&name)).await?,
         problems,
@@ -231,6 +238,7 @@ pub(crate) async fn show(
     let form = AgentForm {
         name: agent.row.name.clone(),
         rate_limit_per_hour: agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default(),
+        max_pending: agent.row.max_pending.to_string(),
         all_credentials: agent.credentials == Scope::All,
         credentials: choices(&state, who.person.workspace(), |name| named.iter().any(|n| n == name)).await?,
         problems: Problems::default(),
@@ -255,12 +263,13 @@ pub(crate) async fn edit(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
-    let problems = match limit(&fields) {
+    let problems = match limits(&fields) {
         Err(problems) => problems,
-        Ok(rate_limit) => {
+        Ok((rate_limit, max_pending)) => {
             let patch = AgentPatch {
                 name: Some(fields.trimmed("name")),
                 rate_limit_per_hour: Some(rate_limit),
+                max_pending: Some(max_pending),
                 credentials: Some(scope(&fields)),
                 enabled: None,
             };

@@ -95,7 +95,7 @@ const fn kind_of(auth: Option<&Auth>) -> Kind {
         Some(Auth::Query { .. }) => Kind::Query,
         Some(Auth::Cookie { .. }) => Kind::Cookie,
         Some(Auth::SigningKey(_)) => Kind::SigningKey,
-        Some(Auth::Oauth1 {}) => Kind::Oauth1,
+        Some(Auth::Oauth1(_)) => Kind::Oauth1,
         Some(Auth::AwsSigv4(_)) => Kind::AwsSigv4,
         Some(Auth::Hmac(_)) => Kind::Hmac,
         Some(Auth::Mtls {}) => Kind::Mtls,

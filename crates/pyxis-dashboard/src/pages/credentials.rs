@@ -209,6 +209,7 @@ async fn page(
         connectable: Attached::of(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
         wide_hosts: wide_hosts(row),
+        granted_scope: connect::granted_scope(&state.gateway, row).await?,
         redirect_uri: connect::redirect_uri(&state.gateway),
         warnings: credentials::warnings(&state.gateway, row),
         probe: credentials::probe(row).unwrap_or_default(),
@@ -339,8 +340,10 @@ pub(crate) async fn verify(
         Ok(_) => Notice::Verified,
         Err(Service::InvalidTarget(_) | Service::InvalidField { .. }) => Notice::ProbeUrl,
         Err(Service::HostNotAllowed(_) | Service::TargetNotAllowed(_)) => Notice::ProbeHost,
-        Err(Service::UpstreamTimeout) => Notice::ProbeTimeout,
-        Err(Service::Upstream(_)) => Notice::ProbeFailed,
+        Err(Service::UpstreamTimeout | Service::ConnectTimeout) => Notice::ProbeTimeout,
+        Err(Service::Upstream(_) | Service::Unreachable(_) | Service::BrokenAnswer { .. }) => {
+            Notice::ProbeFailed
+        }
         Err(Service::TokenEndpoint(_)) => Notice::ProbeToken,
         Err(Service::ReauthorizationRequired { .. }) => Notice::ProbeConnect,
         Err(error) => return Err(error.into()),

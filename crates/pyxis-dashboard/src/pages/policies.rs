@@ -159,10 +159,11 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
     let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
     let chats = form::Chats::of(state);
-    let warnings = match &stored {
+    let mut warnings = match &stored {
         Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, chats),
         None => Vec::new(),
     };
+    warnings.extend(policies::warnings(&row, stored.as_ref(), mode));
     let form =
         shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), chats));
     html(&PolicyPage {
@@ -272,7 +273,10 @@ fn explained(said: Explanation, method: &str) -> Explained {
         decision: decision.to_owned(),
         rule,
         pattern: said.pattern,
-        detail: super::sentence(&said.detail),
+        detail: match said.warning {
+            Some(warning) => format!("{} {}", super::sentence(&said.detail), super::sentence(warning)),
+            None => super::sentence(&said.detail),
+        },
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn refusal(code: &str) -> &str {
         "body_too_large" => "the body is too large to wait for approval",
         "upstream_timeout" => "the host did not answer in time",
         "upstream_error" => "the host could not be reached, broke off or gave an unreadable answer",
-        "outcome_unknown" => "sent, but the answer was lost; it is not sent again",
+        "outcome_unknown" => "sent, but no answer came: it may have happened; it is not sent again",
         "no_longer_allowed" => "not sent: no longer allowed when it was approved",
         "missing_header" => "a control header is missing",
         "unknown_content_coding" => "the answer could not be checked for secrets",

@@ -38,13 +38,15 @@ pub struct AgentLine {
 }
 
 /// The form for a new agent or a changed one. Fields: `name`, `rate_limit_per_hour` (blank: no
-/// limit), `scope` (`all` or `some`), `credential` (repeated; read with `scope=some`).
+/// limit), `max_pending` (blank: 100), `scope` (`all` or `some`), `credential` (repeated; read with `scope=some`).
 #[derive(Clone, Debug, Default)]
 pub struct AgentForm {
     /// Name.
     pub name: String,
     /// Digits, or empty.
     pub rate_limit_per_hour: String,
+    /// Digits, or empty.
+    pub max_pending: String,
     /// Whether it may use every credential, later ones too.
     pub all_credentials: bool,
     /// Credentials of the workspace.

@@ -132,6 +132,11 @@ const AWS_SECRET: &[Field] = &[
     Field::secret("secret_access_key", "Secret access key"),
     Field::secret("session_token", "Session token").optional().hint("Only with temporary credentials."),
 ];
+const OAUTH1: &[Field] = &[Field::choice(
+    "without_token",
+    "Without an access token",
+    &[("omit", "oauth_token is left out"), ("empty", "oauth_token is sent empty, as some servers want")],
+)];
 const OAUTH1_SECRET: &[Field] = &[
     Field::line("consumer_key", "Consumer key", ""),
     Field::secret("consumer_secret", "Consumer secret"),
@@ -322,6 +327,7 @@ impl Kind {
         match self {
             Self::AwsSigv4 => AWS,
             Self::Hmac => HMAC,
+            Self::Oauth1 => OAUTH1,
             Self::Oauth2Refresh => ACCOUNT,
             Self::Oauth2ClientCredentials => CLIENT,
             Self::JwtBearer => ASSERTION,

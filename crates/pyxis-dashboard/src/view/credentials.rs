@@ -131,6 +131,8 @@ pub struct CredentialPage {
     pub disconnected: bool,
     /// Allowed hosts that cover a public suffix, each with the suffix.
     pub wide_hosts: Vec<(String, String)>,
+    /// The scope that was granted, where it is not the one asked for.
+    pub granted_scope: Option<String>,
     /// Where a provider sends people back to.
     pub redirect_uri: String,
     /// What to be careful about with the secret.

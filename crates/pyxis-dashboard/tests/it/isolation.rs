@@ -51,7 +51,12 @@ impl Scene {
         let mut eve = world.browser();
         eve.use_link(&theirs.link).await;
         let actor = Actor::cli(ours.id);
-        let bot = AgentInput { name: "acme-bot".into(), rate_limit_per_hour: None, credentials: Scope::All };
+        let bot = AgentInput {
+            name: "acme-bot".into(),
+            rate_limit_per_hour: None,
+            max_pending: None,
+            credentials: Scope::All,
+        };
         let (bot, _) = agents::create(&world.gateway, &actor, bot).await.unwrap();
         let policy = Policy::from_json(br#"{"deny_urls":["/acme/never"]}"#).unwrap();
         policies::put(&world.gateway, &actor, "billing", &policy).await.unwrap();

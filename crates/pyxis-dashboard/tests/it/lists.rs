@@ -53,7 +53,12 @@ async fn is_paged(owner: &mut Browser, list: &str, parameter: &str, row: impl Fn
 
 /// One more agent.
 fn agent(name: &str) -> AgentInput {
-    AgentInput { name: name.to_owned(), rate_limit_per_hour: None, credentials: Scope::All }
+    AgentInput {
+        name: name.to_owned(),
+        rate_limit_per_hour: None,
+        max_pending: None,
+        credentials: Scope::All,
+    }
 }
 
 /// A suspected group that nothing but its number tells from others.

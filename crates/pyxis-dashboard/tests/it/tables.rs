@@ -31,7 +31,12 @@ const FALLING: [&str; 3] = ["ZZ-third", "mm-second", "aa-first"];
 async fn fill(world: &World, team: WorkspaceId) {
     let actor = Actor::cli(team);
     for (n, name) in NAMES.into_iter().enumerate() {
-        let input = AgentInput { name: name.into(), rate_limit_per_hour: None, credentials: Scope::All };
+        let input = AgentInput {
+            name: name.into(),
+            rate_limit_per_hour: None,
+            max_pending: None,
+            credentials: Scope::All,
+        };
         agents::create(&world.gateway, &actor, input).await.unwrap();
         world.add_bearer(team, name, "api.example.com").await;
         people::add(&world.gateway, &actor, &format!("{name}@example.com"), Role::Member).await.unwrap();
@@ -130,6 +135,7 @@ both_engines! {
             let input = AgentInput {
                 name: format!("bot-{n:03}"),
                 rate_limit_per_hour: None,
+                max_pending: None,
                 credentials: Scope::All,
             };
             agents::create(&world.gateway, &Actor::cli(team.id), input).await.unwrap();

@@ -36,6 +36,7 @@ impl Credentials {
 pub(super) struct Create {
     name: String,
     rate_limit_per_hour: Option<u32>,
+    max_pending: Option<u32>,
     credentials: Option<Credentials>,
 }
 
@@ -45,6 +46,8 @@ pub(super) struct Update {
     name: Option<String>,
     #[serde(default, deserialize_with = "present")]
     rate_limit_per_hour: Option<Option<u32>>,
+    #[serde(default, deserialize_with = "present")]
+    max_pending: Option<Option<u32>>,
     credentials: Option<Credentials>,
     enabled: Option<bool>,
 }
@@ -62,6 +65,7 @@ pub(super) struct Shown {
     name: String,
     key_hint: String,
     rate_limit_per_hour: Option<i64>,
+    max_pending: i64,
     credentials: Credentials,
     enabled: bool,
     created_at: String,
@@ -95,6 +99,7 @@ fn shown(agent: Agent, key: Option<String>) -> Shown {
         name: agent.row.name,
         key_hint: agent.row.key_hint,
         rate_limit_per_hour: agent.row.rate_limit_per_hour,
+        max_pending: agent.row.max_pending,
         credentials: match agent.credentials {
             Scope::All => Credentials::Word("all".to_owned()),
             Scope::Named(names) => Credentials::Named(names),
@@ -121,7 +126,12 @@ pub(super) async fn create(
     Json(input): Json<Create>,
 ) -> Result<(StatusCode, Json<Shown>)> {
     let credentials = input.credentials.map_or(Ok(Scope::All), Credentials::scope)?;
-    let input = AgentInput { name: input.name, rate_limit_per_hour: input.rate_limit_per_hour, credentials };
+    let input = AgentInput {
+        name: input.name,
+        rate_limit_per_hour: input.rate_limit_per_hour,
+        max_pending: input.max_pending,
+        credentials,
+    };
     let (agent, key) = agents::create(&state, &person.actor(), input).await?;
     Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
 }
@@ -143,6 +153,7 @@ pub(super) async fn update(
     let patch = AgentPatch {
         name: input.name,
         rate_limit_per_hour: input.rate_limit_per_hour,
+        max_pending: input.max_pending,
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };

@@ -14,6 +14,7 @@ use crate::resolve::CredentialOptions;
 use crate::secret_value::SecretValue;
 use crate::service::credentials::{self, CredentialInput, CredentialPatch};
 use crate::state::State;
+use crate::tokens::connect;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +93,9 @@ pub(super) struct Shown {
     /// What to be careful about; only with one credential.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// Only where it is not the one asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted_scope: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -99,9 +103,10 @@ pub(super) struct List {
     credentials: Vec<Shown>,
 }
 
-fn shown(row: CredentialRow) -> Shown {
+async fn shown(state: &State, row: CredentialRow) -> Result<Shown> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    Shown {
+    let granted_scope = connect::granted_scope(state, &row).await?;
+    Ok(Shown {
         id: row.id.to_string(),
         name: row.name,
         description: row.description,
@@ -118,18 +123,23 @@ fn shown(row: CredentialRow) -> Shown {
         last_used_at: row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         verified_at: row.verified_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),
         verified_status: row.verified_status,
+        granted_scope,
         warnings: Vec::new(),
-    }
+    })
 }
 
-fn shown_with_warnings(state: &State, row: CredentialRow) -> Shown {
+async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<Shown> {
     let warnings = credentials::warnings(state, &row);
-    Shown { warnings, ..shown(row) }
+    Ok(Shown { warnings, ..shown(state, row).await? })
 }
 
 pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
     let rows = credentials::list(&state, person.workspace()).await?;
-    Ok(Json(List { credentials: rows.into_iter().map(shown).collect() }))
+    let mut credentials = Vec::with_capacity(rows.len());
+    for row in rows {
+        credentials.push(shown(&state, row).await?);
+    }
+    Ok(Json(List { credentials }))
 }
 
 pub(super) async fn create(
@@ -149,7 +159,7 @@ pub(super) async fn create(
         secret: input.secret.map(SecretValue::from_json).transpose()?,
     };
     let row = credentials::create(&state, &person.actor(), input).await?;
-    Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row))))
+    Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row).await?)))
 }
 
 pub(super) async fn show(
@@ -158,7 +168,7 @@ pub(super) async fn show(
     Path(name): Path<String>,
 ) -> Result<Json<Shown>> {
     let row = credentials::get(&state, person.workspace(), &name).await?;
-    Ok(Json(shown_with_warnings(&state, row)))
+    Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
 pub(super) async fn update(
@@ -176,7 +186,7 @@ pub(super) async fn update(
         options: input.options,
     };
     let row = credentials::update(&state, &person.actor(), &name, patch).await?;
-    Ok(Json(shown_with_warnings(&state, row)))
+    Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
 pub(super) async fn replace_secret(

@@ -35,6 +35,9 @@ pub(super) struct Shown {
     version: i64,
     updated_at: String,
     updated_by: String,
+    /// What passes although neither method nor path says what it does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     #[serde(flatten)]
     policy: Policy,
 }
@@ -45,7 +48,9 @@ pub(super) async fn show(
 ) -> Result<Json<Shown>> {
     let found = policies::get(&state, caller.workspace(), &credential.name).await?;
     let (row, policy) = found.ok_or(Error::NotFound("policy"))?;
+    let mode = policies::mode(&state, caller.workspace()).await?;
     Ok(Json(Shown {
+        warnings: policies::warnings(&credential, Some(&policy), mode),
         credential: credential.name,
         version: row.version,
         updated_at: row.updated_at.to_rfc3339(),

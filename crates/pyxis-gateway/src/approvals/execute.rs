@@ -20,6 +20,7 @@ use crate::announce;
 use crate::error::{Error, Result};
 use crate::facts::{Facts, micros};
 use crate::judge;
+use crate::lost_answer::LostAnswer;
 use crate::outbound::{Answer, Outbound, dispatch};
 use crate::records;
 use crate::resolve::Credential;
@@ -125,14 +126,18 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
         let signed = signing::carry_out(state, &credential, &request.body);
         return finish(state, row, Some(seq), signed, Facts::default()).await;
     }
-    let outbound = Outbound { credential: &credential, method, target: &target, headers: request.headers };
+    let headers = request.headers;
+    let outbound = Outbound { credential: &credential, method, target: &target, headers, is_fresh: true };
     let mut facts = Facts::default();
     let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
-        Err(error) => Err(error),
+        Err(error) => {
+            facts.status = error.answered();
+            Err(error)
+        }
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(started));
-            keep(state, answer, &mut facts).await
+            Ok(keep(state, answer, &mut facts).await)
         }
     };
     facts.total_micros = micros(started);
@@ -162,12 +167,12 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
         return Ok(Begun::Stale);
     }
     tx.commit().await?;
-    seqs.first().copied().map(Begun::Recorded).ok_or(Error::OutcomeUnknown)
+    seqs.first().copied().map(Begun::Recorded).ok_or(Error::OutcomeUnknown(LostAnswer::NotStored))
 }
 
 /// Reads the answer for the agent that polls, up to what is kept. A host that never ends must not hold the place of
-/// another request for good.
-async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<StoredResponse> {
+/// another request for good. One that breaks off is still an answer: its beginning is kept.
+async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> StoredResponse {
     let Answer { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
     let end = Instant::now() + state.config.response_time;
@@ -175,13 +180,18 @@ async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<Stored
     loop {
         let frame = match timeout_at(end, body.frame()).await {
             Ok(None) => break,
-            Ok(Some(frame)) => frame,
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) => {
+                tracing::debug!(error = %error, "the answer to an approved request broke off");
+                facts.error = Some("upstream_error");
+                truncated = true;
+                break;
+            }
             Err(_) => {
                 truncated = true;
                 break;
             }
         };
-        let frame = frame.map_err(|_| Error::Upstream("the host broke off its answer"))?;
         let Ok(data) = frame.into_data() else { continue };
         if kept.len() + data.len() > max {
             kept.extend_from_slice(&data[..max - kept.len()]);
@@ -191,7 +201,7 @@ async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> Result<Stored
         kept.extend_from_slice(&data);
     }
     (facts.bytes, facts.redactions) = (body.relayed(), body.redactions());
-    Ok(StoredResponse { status, headers, body: kept.into(), truncated })
+    StoredResponse { status, headers, body: kept.into(), truncated }
 }
 
 /// Stores the end: an answer or a definite failure.
@@ -216,7 +226,7 @@ async fn finish(
             (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), Some(sealed))
         }
     };
-    facts.error = error;
+    facts.error = error.or(facts.error);
     state.meters().ended(&facts);
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
     let record = match seq {
@@ -252,7 +262,7 @@ async fn store_end(state: &State, row: &ApprovalRow, end: &Finish, record: &audi
 /// the rest.
 fn told(error: &Error) -> &'static str {
     match error {
-        Error::UpstreamTimeout => "upstream_timeout",
+        Error::UpstreamTimeout | Error::ConnectTimeout => "upstream_timeout",
         Error::NoLongerAllowed(_)
         | Error::HostNotAllowed(_)
         | Error::TargetNotAllowed(_)
@@ -261,7 +271,7 @@ fn told(error: &Error) -> &'static str {
         | Error::EncodedForm
         | Error::DuplicateHeader(_)
         | Error::InvalidHeader { .. } => "no_longer_allowed",
-        Error::OutcomeUnknown => "outcome_unknown",
+        Error::OutcomeUnknown(_) => "outcome_unknown",
         _ => "upstream_error",
     }
 }

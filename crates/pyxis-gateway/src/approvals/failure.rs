@@ -9,6 +9,7 @@ use pyxis_store::cipher::Sealed;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::lost_answer::LostAnswer;
 use crate::state::State;
 use crate::stored::StoredResponse;
 
@@ -21,6 +22,9 @@ pub(super) struct Failure {
     pub(super) detail: Option<String>,
     /// Where a person does something about it.
     pub(super) url: Option<String>,
+    /// Why the answer is missing, where the request may have been carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost: Option<LostAnswer>,
 }
 
 impl Failure {
@@ -30,6 +34,7 @@ impl Failure {
             code: problem.code().to_owned(),
             detail: Some(problem.detail().to_owned()),
             url: problem.member("url").and_then(|url| url.as_str()).map(str::to_owned),
+            lost: if let Error::OutcomeUnknown(lost) = error { Some(*lost) } else { None },
         }
     }
 
@@ -38,10 +43,15 @@ impl Failure {
         serde_json::from_slice(&kept.body).unwrap_or_default()
     }
 
-    /// The failures of fetching a token, as whoever waits for the answer is told them; the other ones have
-    /// said all with their word.
+    /// The failures that say more than their word, as the agent that waits for the answer is told them.
     pub(super) fn into_error(self) -> Option<Error> {
+        if let Some(lost) = self.lost {
+            return Some(Error::OutcomeUnknown(lost));
+        }
         match (self.code.as_str(), self.url, self.detail) {
+            ("upstream_error" | "unknown_content_coding", _, Some(detail)) => {
+                Some(Error::Upstream(detail.into()))
+            }
             ("reauthorization_required", Some(url), Some(detail)) => {
                 Some(Error::ReauthorizationRequired { url, detail })
             }

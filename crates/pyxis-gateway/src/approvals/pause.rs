@@ -61,6 +61,17 @@ pub(crate) async fn store(
             Err(Error::Unavailable(StoreError::Conflict { .. })) => {
                 super::expire::expire_due(state).await?;
             }
+            Err(error @ Error::TooManyPending { .. }) => {
+                // The twin may have taken the last place.
+                let twin =
+                    approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await?;
+                let Some(twin) = twin else {
+                    records::refused(state, asked, &error);
+                    return Err(error);
+                };
+                join(state, claim, &twin).await?;
+                return Ok(twin);
+            }
             Err(error) => return Err(error),
         }
     }
@@ -100,6 +111,9 @@ async fn insert(
         request.encode().expose(),
     );
     let mut tx = state.store.begin().await?;
+    if let Some(limit) = approvals::reached_limit(&mut tx, workspace, asked.agent.id(), state.now()).await? {
+        return Err(Error::TooManyPending { limit });
+    }
     approvals::insert(&mut tx, &new, sealed).await?;
     let record = records::paused(state, asked, matched, txn, &words);
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;

@@ -20,6 +20,7 @@ use super::expire;
 use super::failure::Failure;
 use crate::control::{self, MAX_WAIT};
 use crate::error::{Error, Result};
+use crate::lost_answer::LostAnswer;
 use crate::resolve::Agent;
 use crate::state::State;
 use crate::stored::StoredResponse;
@@ -160,15 +161,19 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
         return Err(match code.as_str() {
             "upstream_timeout" => Error::UpstreamTimeout,
             "no_longer_allowed" => Error::NoLongerAllowed("see the transaction"),
-            "outcome_unknown" => Error::OutcomeUnknown,
-            _ => Error::Upstream("the approved request could not be completed"),
+            "outcome_unknown" => Error::OutcomeUnknown(LostAnswer::NotStored),
+            _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
     let kept = open(state, row).await?.ok_or(Error::NotFound("the answer is no longer kept"))?;
     if kept.truncated {
         // Given as an answer, its beginning would pass for all of it.
         return Err(Error::Upstream(
-            "the request was sent and answered; the answer was too large to be kept, the transaction shows how it begins",
+            format!(
+                "the request was sent and answered {}; the answer was too large to be kept, too slow, or broke off; the transaction shows how it begins",
+                kept.status.as_u16()
+            )
+            .into(),
         ));
     }
     let mut response = (kept.status, kept.body).into_response();

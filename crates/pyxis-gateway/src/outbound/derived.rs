@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
-use pyxis_core::auth::derived::Hmac;
+use pyxis_core::auth::derived::{Hmac, Oauth1};
 use pyxis_core::auth::{Auth, AwsScope};
 use pyxis_core::entropy;
+use pyxis_core::policy::Method;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
@@ -19,9 +20,11 @@ use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
+use super::inject::remove_spellings;
 use super::sought::Sought;
 use super::{Answer, Outbound, wire_request, wrap};
 use crate::error::{Error, Result};
+use crate::lost_answer::LostAnswer;
 use crate::resolve::Credential;
 use crate::secret_value::SecretValue;
 use crate::state::State;
@@ -36,6 +39,8 @@ struct Attached {
     client: Client,
     /// The access token, where one was fetched.
     token: Option<SecretString>,
+    /// The target without parameters that only a signature may have, where it had any.
+    target: Option<Target>,
 }
 
 /// A dispatch under way. Named, so that the future of requests that do without stays small.
@@ -57,13 +62,15 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
         sought: Sought::of(credential.auth.as_ref(), secret),
         client: state.net.clone(),
         token: None,
+        target: None,
     };
     attach(state, &outbound, secret, &mut attached).await?;
-    let Attached { headers, body, sought, client, token } = attached;
-    let url = Zeroizing::new(outbound.target.to_string());
+    let Attached { headers, body, sought, client, token, target } = attached;
+    let url = Zeroizing::new(target.as_ref().unwrap_or(outbound.target).to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
+    let client = if outbound.is_fresh { client.fresh() } else { client };
     let sent = client.send(request, state.config.forward_timeout).await;
-    let response = sent.map_err(|error| told(credential, error))?;
+    let response = sent.map_err(|error| told(credential, outbound.method, error))?;
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
@@ -71,12 +78,17 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<An
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.
-fn told(credential: &Credential, error: pyxis_net::Error) -> Error {
-    match (&credential.auth, error) {
-        (Some(Auth::Mtls {}), pyxis_net::Error::Closed { .. }) => {
-            Error::Upstream("the host broke off the connection; does it accept the client certificate?")
-        }
-        (_, error) => error.into(),
+fn told(credential: &Credential, method: Method, error: pyxis_net::Error) -> Error {
+    let is_closed = matches!(error, pyxis_net::Error::Closed { .. });
+    let error = Error::unanswered(error, method);
+    if !is_closed || !matches!(credential.auth, Some(Auth::Mtls {})) {
+        return error;
+    }
+    match error {
+        Error::OutcomeUnknown(_) => Error::OutcomeUnknown(LostAnswer::ClosedAfterCertificate),
+        _ => Error::Upstream(
+            "the host broke off the connection; does it accept the client certificate?".into(),
+        ),
     }
 }
 
@@ -88,7 +100,7 @@ async fn attach(
 ) -> Result<()> {
     let credential = outbound.credential;
     match &credential.auth {
-        Some(Auth::Oauth1 {}) => oauth1(state, outbound, secret, attached).await,
+        Some(Auth::Oauth1(config)) => oauth1(state, outbound, config, secret, attached).await,
         Some(Auth::AwsSigv4(scope)) => aws(state, outbound, scope, secret, attached).await,
         Some(Auth::Hmac(config)) => hmac(state, outbound, config, secret, attached).await,
         Some(Auth::Mtls {}) => {
@@ -122,6 +134,7 @@ async fn bearer(
 async fn oauth1(
     state: &State,
     outbound: &Outbound<'_>,
+    config: &Oauth1,
     secret: &SecretValue,
     attached: &mut Attached,
 ) -> Result<()> {
@@ -130,8 +143,9 @@ async fn oauth1(
     let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
     let stamp = Stamp::new(state.now(), &*state.entropy);
     let (method, target) = (outbound.method.as_str(), outbound.target);
-    let text = oauth1::authorization(&oauth1_tokens(secret)?, method, target, form.as_deref(), &stamp)
-        .map_err(|error| Error::OauthParameter(error.to_string()))?;
+    let text =
+        oauth1::authorization(&oauth1_tokens(config, secret)?, method, target, form.as_deref(), &stamp)
+            .map_err(|error| Error::OauthParameter(error.to_string()))?;
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     // Whoever has the signature could send the request again.
     let signature = text.split_once("oauth_signature=\"").and_then(|(_, rest)| rest.split('"').next());
@@ -149,12 +163,13 @@ fn unclear(why: Unclear) -> Error {
 
 /// The four parts of an OAuth 1.0a secret; `access_token` and `access_token_secret` are other names of
 /// the last two.
-fn oauth1_tokens(secret: &SecretValue) -> Result<Tokens> {
+fn oauth1_tokens(config: &Oauth1, secret: &SecretValue) -> Result<Tokens> {
     let part = |name: &'static str, other: &'static str| secret.field(name).or_else(|| secret.field(other));
     let needed = |name: &'static str| needed(secret, name).map(str::to_owned);
     Ok(Tokens {
         consumer_key: needed("consumer_key")?,
         consumer_secret: SecretString::new(needed("consumer_secret")?),
+        without_token: config.without_token,
         token: SecretString::new(part("token", "access_token").unwrap_or_default().to_owned()),
         token_secret: SecretString::new(
             part("token_secret", "access_token_secret").unwrap_or_default().to_owned(),
@@ -171,10 +186,18 @@ async fn aws(
 ) -> Result<()> {
     let date = sigv4::date(state.now());
     let hash = sigv4::payload_hash(&body::take(state, &mut attached.body).await?);
-    let host = outbound.target.authority();
+    if let Some(query) = outbound.target.query().and_then(sigv4::without_signature) {
+        let path = format!("{}{}", outbound.target.origin(), outbound.target.path());
+        let url = if query.is_empty() { path } else { format!("{path}?{query}") };
+        attached.target = Some(Target::parse(&url).map_err(|error| Error::Internal(error.into()))?);
+    }
+    let target = attached.target.as_ref().unwrap_or(outbound.target);
+    let host = target.authority();
     let name = HeaderName::from_static;
     let headers = &mut attached.headers;
-    headers.remove("x-amz-security-token");
+    for own in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
+        remove_spellings(headers, own);
+    }
     headers.insert(name("x-amz-date"), sensitive(&date)?);
     headers.insert(name("x-amz-content-sha256"), sensitive(&hash)?);
     if let Some(token) = secret.field("session_token") {
@@ -182,22 +205,24 @@ async fn aws(
     }
     let mut signed = vec![("host", host.as_str())];
     for (header, value) in &*headers {
-        if header == CONTENT_TYPE || header.as_str().starts_with("x-amz-") {
-            let value = std::str::from_utf8(value.as_bytes())
-                .map_err(|_| Error::InvalidHeader { name: "x-amz-*", detail: "must be text to be signed" })?;
-            signed.push((header.as_str(), value));
+        let text = std::str::from_utf8(value.as_bytes());
+        match text {
+            Ok(text) if sigv4::is_signed(header.as_str()) => signed.push((header.as_str(), text)),
+            Err(_) if header.as_str().starts_with("x-amz-") => {
+                return Err(Error::InvalidHeader { name: "x-amz-*", detail: "must be text to be signed" });
+            }
+            _ => {}
         }
     }
+    // One line that is not text would leave the others of its name signed without it.
+    let is_text = |value: &HeaderValue| std::str::from_utf8(value.as_bytes()).is_ok();
+    signed.retain(|(header, _)| headers.get_all(*header).iter().all(is_text));
     let keys = sigv4::Keys {
         access_key_id: needed(secret, "access_key_id")?.to_owned(),
         secret_access_key: SecretString::new(needed(secret, "secret_access_key")?.to_owned()),
     };
-    let request = sigv4::Request {
-        method: outbound.method.as_str(),
-        target: outbound.target,
-        headers: &signed,
-        payload_hash: &hash,
-    };
+    let request =
+        sigv4::Request { method: outbound.method.as_str(), target, headers: &signed, payload_hash: &hash };
     let scope = sigv4::Scope { region: &scope.region, service: &scope.service };
     let text = sigv4::authorization(&keys, scope, &date, &request);
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
@@ -254,7 +279,7 @@ fn sensitive(text: &str) -> Result<HeaderValue> {
 /// Checks when it is written that a secret has what its kind needs.
 pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
     match auth {
-        Auth::Oauth1 {} => oauth1_tokens(secret).map(drop),
+        Auth::Oauth1(config) => oauth1_tokens(config, secret).map(drop),
         Auth::AwsSigv4(_) => {
             needed(secret, "access_key_id")?;
             needed(secret, "secret_access_key").map(drop)

@@ -46,7 +46,7 @@ pub(crate) fn attach(
             headers.insert(COOKIE, sensitive(&Zeroizing::new(format!("{name}={}", whole(secret)?)))?);
         }
         Auth::SigningKey(_) => return Err(Error::NoLongerAllowed("the credential is a signing key")),
-        Auth::Oauth1 {}
+        Auth::Oauth1(_)
         | Auth::AwsSigv4(_)
         | Auth::Hmac(_)
         | Auth::Oauth2ClientCredentials(_)
@@ -59,7 +59,7 @@ pub(crate) fn attach(
 }
 
 /// Takes out every header that many servers cannot tell from `name`.
-fn remove_spellings(headers: &mut HeaderMap, name: &str) {
+pub(super) fn remove_spellings(headers: &mut HeaderMap, name: &str) {
     let same: Vec<HeaderName> = headers.keys().filter(|key| is_same(key.as_str(), name)).cloned().collect();
     for name in same {
         headers.remove(name);

@@ -21,6 +21,11 @@ use crate::state::State;
 /// Characters of a key that are kept readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
 
+/// Requests of an agent that may wait at once, unless configured.
+pub const MAX_PENDING: u32 = 100;
+/// The most that can be configured: more than people decide.
+const MOST_PENDING: u32 = 10_000;
+
 /// Which credentials an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -37,6 +42,8 @@ pub struct AgentInput {
     pub name: String,
     /// Requests an hour; `None` means no cap.
     pub rate_limit_per_hour: Option<u32>,
+    /// Requests that may wait for a person at once; [`MAX_PENDING`] without it.
+    pub max_pending: Option<u32>,
     /// What it may use.
     pub credentials: Scope,
 }
@@ -48,6 +55,8 @@ pub struct AgentPatch {
     pub name: Option<String>,
     /// Another limit; `Some(None)` lifts it.
     pub rate_limit_per_hour: Option<Option<u32>>,
+    /// Another number of requests that may wait at once; `Some(None)` is [`MAX_PENDING`].
+    pub max_pending: Option<Option<u32>>,
     /// Other credentials.
     pub credentials: Option<Scope>,
     /// On or off.
@@ -67,6 +76,7 @@ pub struct Agent {
 pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(Agent, SecretString)> {
     check_name("name", &input.name)?;
     check_limit(input.rate_limit_per_hour)?;
+    check_pending(input.max_pending)?;
     let key = new_key(state);
     let now = state.now();
     let id = AgentId::new(now, &*state.entropy);
@@ -79,6 +89,7 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
         key_hash: hash_of(&key),
         key_hint: key.expose()[..HINT].to_owned(),
         rate_limit_per_hour: input.rate_limit_per_hour.map(i64::from),
+        max_pending: input.max_pending.unwrap_or(MAX_PENDING).into(),
         all_credentials: input.credentials == Scope::All,
         created_at: now,
     };
@@ -124,6 +135,7 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
         check_name("name", name)?;
     }
     check_limit(patch.rate_limit_per_hour.flatten())?;
+    check_pending(patch.max_pending.flatten())?;
     let now = state.now();
     let mut change = Change::begin(state, actor).await?;
     let assigned = match &patch.credentials {
@@ -136,6 +148,7 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     let wanted = AgentChange {
         name: patch.name.clone(),
         rate_limit_per_hour: patch.rate_limit_per_hour.map(|limit| limit.map(i64::from)),
+        max_pending: patch.max_pending.map(|limit| limit.unwrap_or(MAX_PENDING).into()),
         scope: assigned,
         disabled_at: patch.enabled.map(|enabled| (!enabled).then_some(now)),
     };
@@ -186,6 +199,16 @@ fn hash_of(key: &SecretString) -> String {
 fn check_limit(limit: Option<u32>) -> Result<()> {
     match limit {
         Some(0) => Err(Error::field("rate_limit_per_hour", "must be at least 1; leave it out for no cap")),
+        _ => Ok(()),
+    }
+}
+
+fn check_pending(limit: Option<u32>) -> Result<()> {
+    match limit {
+        Some(limit) if !(1..=MOST_PENDING).contains(&limit) => Err(Error::field(
+            "max_pending",
+            format!("must be 1 to {MOST_PENDING}; leave it out for {MAX_PENDING}"),
+        )),
         _ => Ok(()),
     }
 }

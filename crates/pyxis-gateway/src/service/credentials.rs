@@ -235,7 +235,8 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let detail = json!({ "target": redactor.text(&target.route()) });
     change.commit("credential.verify", Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
-    let outbound = Outbound { credential: &credential, method: Method::Get, target: &target, headers };
+    let outbound =
+        Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };
     let answer = dispatch(state, outbound, pyxis_net::body::empty()).await?;
     let status = answer.status.as_u16();
     let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));
@@ -369,7 +370,7 @@ fn check_auth(auth: &Auth) -> Result<()> {
         | Auth::Basic {}
         | Auth::Query { .. }
         | Auth::Cookie { .. }
-        | Auth::Oauth1 {}
+        | Auth::Oauth1(_)
         | Auth::Mtls {}
         | Auth::SigningKey(_) => Ok(()),
         Auth::AwsSigv4(scope) => {

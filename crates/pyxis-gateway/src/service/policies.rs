@@ -3,7 +3,7 @@
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
-use pyxis_core::policy::{self, CompiledPolicy, Method, Policy, PolicyError, Rule, Verdict};
+use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::credentials::CredentialRow;
@@ -35,6 +35,9 @@ pub struct Explanation {
     pub pattern: Option<String>,
     /// One sentence.
     pub detail: String,
+    /// What a rule by method and path cannot see of a request that passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
 }
 
 /// What a draft would change about requests that were made.
@@ -225,10 +228,40 @@ pub async fn explain(
                 rule: Rule::Grant.as_str(),
                 pattern: None,
                 detail: format!("a grant covers it until {}", found.expires_at.to_rfc3339()),
+                warning: warning(method, &target),
             });
         }
     }
-    Ok(told(&decision))
+    Ok(Explanation { warning: passing(&decision, method, &target), ..told(&decision) })
+}
+
+/// What path and method do not say of a request.
+fn warning(method: Method, target: &Target) -> Option<&'static str> {
+    if method.is_safe() { None } else { Operations::of(target).map(Operations::warning) }
+}
+
+/// The same of one that passes.
+fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
+    if decision.verdict == Verdict::AutoApprove { warning(method, target) } else { None }
+}
+
+/// What a policy (or the workspace's mode, without one) lets pass unseen: endpoints where the body says what a request
+/// does, by a pattern or by what a host of the credential is known for.
+pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
+    let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
+        let found = Operations::of_pattern(pattern)?;
+        Some(format!("Pattern {pattern} passes: {}.", found.warning()))
+    });
+    let compiled = policy.map(Policy::clone).map(|policy| policy.compile());
+    let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
+    let known = Operations::known_endpoints(hosts.iter().map(String::as_str));
+    let by_host = known.into_iter().filter_map(|url| {
+        let target = Target::parse(&url).ok()?;
+        let decision = policy::evaluate(compiled.as_ref(), mode, Method::Post, &target);
+        let found = passing(&decision, Method::Post, &target)?;
+        Some(format!("POST to {url} passes: {found}."))
+    });
+    by_pattern.chain(by_host).collect()
 }
 
 /// Why an agent cannot use a credential at all.
@@ -241,7 +274,7 @@ async fn barred(state: &State, agent: &AgentRow, credential: CredentialId) -> Re
 }
 
 fn refuse(rule: Rule, detail: String) -> Explanation {
-    Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail }
+    Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail, warning: None }
 }
 
 fn told(decision: &policy::Decision<'_>) -> Explanation {
@@ -254,6 +287,7 @@ fn told(decision: &policy::Decision<'_>) -> Explanation {
         rule: decision.rule.as_str(),
         pattern: decision.pattern.map(str::to_owned),
         detail: decision.detail().to_owned(),
+        warning: None,
     }
 }
 
@@ -306,7 +340,8 @@ fn judged(
     told(&policy::evaluate(policy, mode, method, target))
 }
 
-async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
+/// The mode of a workspace.
+pub async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
     let found = workspaces::find(&state.store, workspace).await?;
     Ok(found.ok_or(Error::NotFound("workspace"))?.mode)
 }

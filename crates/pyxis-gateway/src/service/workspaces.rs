@@ -44,8 +44,12 @@ pub async fn create(state: &State, name: &str, mode: ApprovalMode, owner: Option
         other => other?,
     }
     change.commit("workspace.created", None, json!({ "name": name, "mode": mode })).await?;
-    let input =
-        AgentInput { name: FIRST_AGENT.to_owned(), rate_limit_per_hour: None, credentials: Scope::All };
+    let input = AgentInput {
+        name: FIRST_AGENT.to_owned(),
+        rate_limit_per_hour: None,
+        max_pending: None,
+        credentials: Scope::All,
+    };
     let (_, agent_key) = agents::create(state, &actor, input).await?;
     let owner = match owner {
         Some(email) => Some(people::add(state, &actor, email, Role::Owner).await?),

@@ -15,7 +15,8 @@ use crate::state::State;
 
 /// Seconds for which an assertion is good.
 const LIFE: i64 = 300;
-/// GitHub takes clocks that are a minute off.
+/// Seconds by which `iat` lies in the past: an endpoint whose clock is behind takes an assertion of now for one of the
+/// future.
 const DRIFT: i64 = 60;
 
 /// The key of a secret: the PEM text itself, or its field `private_key`.
@@ -42,8 +43,8 @@ pub(super) async fn exchange(
         "iss": config.issuer,
         "sub": config.subject.as_deref().unwrap_or(&config.issuer),
         "aud": config.audience.as_deref().unwrap_or(&config.token_url),
-        "iat": now,
-        "exp": now + LIFE,
+        "iat": now - DRIFT,
+        "exp": now - DRIFT + LIFE,
         "jti": entropy::token::<16>(&*state.entropy, ""),
     });
     if let Some(scope) = &config.scope {
@@ -53,7 +54,7 @@ pub(super) async fn exchange(
     let mut form = Form::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
     form.add("assertion", &assertion);
     form.add_some("scope", config.scope.as_deref());
-    endpoint::ask(state, &config.token_url, form, None).await
+    endpoint::ask(state, &config.token_url, form, None).await.map_err(Failure::of_an_assertion)
 }
 
 /// An installation token of a GitHub App.
@@ -69,5 +70,5 @@ pub(super) async fn github(state: &State, app: &GithubApp, secret: &SecretValue)
     request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
     let base = app.api_url.trim_end_matches('/');
     let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
-    endpoint::send(state, &url, request).await
+    endpoint::send(state, &url, request).await.map_err(Failure::of_an_assertion)
 }

@@ -1,5 +1,6 @@
 //! A person connects an account: the authorization code flow with PKCE (RFC 6749, section 4.1; RFC 7636).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,8 +18,8 @@ use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::Subject;
 use super::endpoint::{self, Granted, form_encoded};
+use super::{Before, Subject};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
 use crate::resolve::{Credential, key_hash};
@@ -29,6 +30,36 @@ use crate::state::State;
 const WINDOW: Duration = Duration::from_mins(10);
 
 const CHANGED: Error = Error::Conflict("the credential was changed meanwhile; connect it again");
+
+/// The scope that the token endpoint granted to a credential, where it is not the one asked for.
+pub async fn granted_scope(state: &State, row: &CredentialRow) -> Result<Option<String>> {
+    if asked_scope(row).is_none() {
+        return Ok(None);
+    }
+    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+    let found = found.filter(|found| found.credential_version == row.version);
+    Ok(differing(row, found.and_then(|found| found.granted_scope)))
+}
+
+fn differing(row: &CredentialRow, granted: Option<String>) -> Option<String> {
+    let asked = asked_scope(row)?;
+    granted.filter(|granted| names(&asked) != names(granted))
+}
+
+/// The scope of a kind that asks for one; empty where the provider's usual one is meant.
+fn asked_scope(row: &CredentialRow) -> Option<String> {
+    match serde_json::from_str(row.auth.as_deref()?).ok()? {
+        Auth::Oauth2ClientCredentials(source) => Some(source.scope.unwrap_or_default()),
+        Auth::Oauth2Refresh(account) => Some(account.scope.unwrap_or_default()),
+        Auth::JwtBearer(assertion) => Some(assertion.scope.unwrap_or_default()),
+        _ => None,
+    }
+}
+
+/// Order means nothing, and some providers write commas.
+fn names(scope: &str) -> BTreeSet<&str> {
+    scope.split([' ', ',']).filter(|name| !name.is_empty()).collect()
+}
 
 /// Where the provider sends people back to.
 pub fn redirect_uri(state: &State) -> String {
@@ -147,10 +178,13 @@ async fn keep(state: &State, actor: &Actor, mut subject: Subject, granted: Grant
     let mut change = Change::begin(state, actor).await?;
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
-    let (stored, _) = super::to_store(state, &subject, granted, None);
+    let (stored, _) = super::to_store(state, &subject, granted, Before::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
-    let detail = json!({ "renewable": renewable, "version": subject.row.version });
+    let mut detail = json!({ "renewable": renewable, "version": subject.row.version });
+    if let Some(scope) = differing(&subject.row, stored.granted_scope) {
+        detail["granted_scope"] = scope.into();
+    }
     change.commit("credential.connected", Some(&subject.row.name), detail).await
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use pyxis_core::auth::derived::{ClientAuth, Connected, TokenSource};
 use pyxis_core::clock::UnixMillis;
@@ -25,6 +25,10 @@ use crate::state::State;
 const MAX_ANSWER: usize = 64 * 1024;
 /// Longest life that is believed.
 const MAX_LIFE: u64 = 366 * 24 * 3600;
+/// Longest scope that is kept, in bytes.
+const MAX_SCOPE: usize = 4096;
+/// Seconds between two clocks that are worth a word. `Date` and network take a few.
+const CLOCK_DIFFERS: u64 = 30;
 
 /// What a token endpoint gave.
 pub(super) struct Granted {
@@ -34,6 +38,8 @@ pub(super) struct Granted {
     pub(super) life: Option<Duration>,
     /// Until when, where the endpoint says it that way.
     pub(super) expires_at: Option<UnixMillis>,
+    /// Its scope, where the endpoint names it.
+    pub(super) scope: Option<String>,
 }
 
 /// Why there is no token.
@@ -48,6 +54,10 @@ pub(super) enum Failure {
 pub(super) struct Refusal {
     status: StatusCode,
     code: String,
+    /// Seconds by which the endpoint's clock is ahead of ours, by its `Date`.
+    ahead: Option<i64>,
+    /// True where what was refused is only good at its time.
+    is_of_assertion: bool,
 }
 
 impl Refusal {
@@ -79,7 +89,29 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let blank = if self.code.is_empty() { "" } else { " " };
-        write!(f, "it answered {}{blank}{}", self.status.as_u16(), self.code)
+        write!(f, "it answered {}{blank}{}", self.status.as_u16(), self.code)?;
+        match self.ahead {
+            Some(ahead) if self.is_of_assertion && ahead.unsigned_abs() >= CLOCK_DIFFERS => {
+                let direction = if ahead > 0 { "behind" } else { "ahead of" };
+                write!(
+                    f,
+                    "; this machine's clock is {} seconds {direction} the endpoint's, and a signed assertion is only good \
+                     at its time: check both clocks",
+                    ahead.unsigned_abs()
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Failure {
+    /// The same about a signed assertion, which can be refused over the time.
+    pub(super) fn of_an_assertion(self) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(Refusal { is_of_assertion: true, ..refusal }),
+            error @ Self::Error(_) => error,
+        }
     }
 }
 
@@ -153,7 +185,7 @@ pub(super) async fn refresh(
 ) -> Result<Granted, Failure> {
     let mut form = Form::new("refresh_token");
     form.add("refresh_token", refresh_token);
-    form.add_some("scope", account.scope.as_deref());
+    // Without a scope it is the one that was granted, which may be less than was asked for.
     let authorization = identify(account.client_auth, secret, &mut form)?;
     ask(state, &account.token_url, form, authorization).await
 }
@@ -227,12 +259,18 @@ pub(super) async fn send(
         pyxis_net::Error::Blocked(blocked) => Error::TargetNotAllowed(blocked.to_string()),
         error => Error::TokenEndpoint(error.to_string()),
     };
-    let answer = state.net.send(request, state.config.forward_timeout).await.map_err(unreachable)?;
+    let answer = state.net.fresh().send(request, state.config.forward_timeout).await.map_err(unreachable)?;
     let status = answer.status();
+    let ahead = clock_ahead(answer.headers(), state.now());
     let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), state.config.forward_timeout);
     let bytes =
         Zeroizing::new(pyxis_net::body::read_capped(body, MAX_ANSWER).await.map_err(unreachable)?.to_vec());
-    read(status, &bytes)
+    read(status, &bytes, ahead)
+}
+
+fn clock_ahead(answer: &HeaderMap, now: UnixMillis) -> Option<i64> {
+    let date = UnixMillis::parse_http_date(answer.get(DATE)?.to_str().ok()?)?;
+    Some(date.seconds() - now.seconds())
 }
 
 /// Providers differ in small things: numbers as texts, `token` for `access_token`, an error with 200.
@@ -243,17 +281,19 @@ struct Answer {
     refresh_token: Option<SecretString>,
     expires_in: Option<Value>,
     expires_at: Option<Value>,
+    scope: Option<Value>,
     error: Option<Value>,
 }
 
-fn read(status: StatusCode, body: &[u8]) -> Result<Granted, Failure> {
+fn read(status: StatusCode, body: &[u8], ahead: Option<i64>) -> Result<Granted, Failure> {
     let answer: Option<Answer> = serde_json::from_slice(body).ok();
     let granted = answer.as_ref().filter(|_| status.is_success()).and_then(granted);
     granted.ok_or_else(|| {
         let code = answer.and_then(|answer| answer.error?.as_str().map(str::to_owned)).unwrap_or_default();
         // Codes are short words; whatever else a provider sends is not repeated.
         let plain = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        Failure::Refused(Refusal { code: if plain { code } else { String::new() }, status })
+        let code = if plain { code } else { String::new() };
+        Failure::Refused(Refusal { code, status, ahead, is_of_assertion: false })
     })
 }
 
@@ -268,5 +308,17 @@ fn granted(answer: &Answer) -> Option<Granted> {
         refresh_token: answer.refresh_token.as_ref().filter(|token| !token.expose().is_empty()).map(keep),
         life: life.map(|seconds| Duration::from_secs(seconds.min(MAX_LIFE))),
         expires_at: end,
+        scope: answer.scope.as_ref().and_then(scope),
     })
+}
+
+/// A text (RFC 6749, section 3.3) or, of some providers, a list.
+fn scope(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(" "),
+        _ => return None,
+    };
+    let is_plain = text.len() <= MAX_SCOPE && !text.chars().any(char::is_control);
+    Some(text.trim().to_owned()).filter(|text| is_plain && !text.is_empty())
 }

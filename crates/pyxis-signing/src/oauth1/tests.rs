@@ -86,6 +86,7 @@ fn the_signature_of_oauth_core_comes_out() {
         consumer_key: "dpf43f3p2l4k3l03".to_owned(),
         consumer_secret: secret("kd94hf93k423kf44"),
         token: secret("nnch734d00sl2jdk"),
+        without_token: WithoutToken::Omit,
         token_secret: secret("pfkkdhi9sl3r4s00"),
     };
     let stamp = Stamp { timestamp: 1_191_242_096, nonce: "kllo9940pd9333jh".to_owned() };
@@ -107,6 +108,7 @@ fn the_signatures_of_the_x_api_come_out() {
         consumer_key: "xvz1evFS4wEEPTGEFPHBog".to_owned(),
         consumer_secret: secret("kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw"),
         token: secret("370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb"),
+        without_token: WithoutToken::Omit,
         token_secret: secret("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE"),
     };
     let stamp =
@@ -233,11 +235,45 @@ fn a_two_legged_request_names_no_token_and_its_key_ends_in_an_ampersand() {
         consumer_key: "k&y".to_owned(),
         consumer_secret: secret("s&cret %"),
         token: secret(""),
+        without_token: WithoutToken::Omit,
         token_secret: secret(""),
     };
     let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
     let header = authorization(&tokens, "GET", &target("https://a.example/"), None, &stamp).unwrap();
     assert!(!header.contains("oauth_token") && header.contains("\"k%26y\""), "{header}");
+}
+
+#[test]
+fn an_empty_token_is_sent_and_signed_where_a_server_wants_it() {
+    let tokens = |token: &str, without_token| Tokens {
+        consumer_key: "key".to_owned(),
+        consumer_secret: secret("secret"),
+        token: secret(token),
+        without_token,
+        token_secret: secret(""),
+    };
+    let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
+    let url = target("https://a.example/?b=1");
+    let signed = |tokens: &Tokens| authorization(tokens, "GET", &url, None, &stamp).unwrap();
+    let header = signed(&tokens("", WithoutToken::Empty));
+    assert!(header.contains(", oauth_token=\"\", "), "{header}");
+    let protocol = [
+        ("oauth_consumer_key", "key"),
+        ("oauth_nonce", "n"),
+        ("oauth_signature_method", "HMAC-SHA1"),
+        ("oauth_timestamp", "1"),
+        ("oauth_token", ""),
+        ("oauth_version", "1.0"),
+    ];
+    let base = base_string("GET", &url, None, &protocol).unwrap();
+    assert!(base.contains("oauth_token%3D%26oauth_version"), "{base}");
+    let signature = percent::text(sign(&base, &secret("secret"), &secret("")).into_bytes());
+    let mut encoded = Vec::new();
+    percent::push(&mut encoded, signature.as_bytes());
+    assert!(header.ends_with(&format!("oauth_signature=\"{}\"", percent::text(encoded))), "{header}");
+    assert_ne!(header, signed(&tokens("", WithoutToken::Omit)));
+    // With a token the choice changes nothing.
+    assert_eq!(signed(&tokens("t", WithoutToken::Empty)), signed(&tokens("t", WithoutToken::Omit)));
 }
 
 #[test]
@@ -324,6 +360,7 @@ fn credentials_print_none_of_their_secrets() {
         consumer_key: "who".to_owned(),
         consumer_secret: secret("canary-1"),
         token: secret("canary-2"),
+        without_token: WithoutToken::Omit,
         token_secret: secret("canary-3"),
     };
     let printed = format!("{tokens:?}");

@@ -34,6 +34,7 @@ mod passkeys;
 mod people;
 mod proofs;
 mod push;
+mod room;
 mod schema;
 mod score_places;
 mod scorers;

@@ -15,6 +15,7 @@ fn tokens(world: &World, credential: CredentialId, version: i64, text: &[u8]) ->
         sealed_tokens: Some(world.keyring.seal(&OsEntropy, &aad, text)),
         expires_at: at(1000),
         problem: None,
+        granted_scope: Some("read".to_owned()),
         updated_at: NOW,
     }
 }

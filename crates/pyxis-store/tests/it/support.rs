@@ -162,6 +162,7 @@ pub(crate) fn new_agent(ws: WorkspaceId, name: &str) -> agents::NewAgent {
         name: name.to_owned(),
         key_hash: token::<32>(&OsEntropy, ""),
         key_hint: "px_1234".to_owned(),
+        max_pending: 100,
         rate_limit_per_hour: Some(10),
         all_credentials: false,
         created_at: NOW,

@@ -14,16 +14,42 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
     let state = &app.gateway;
     match command {
-        AgentCommand::Add { name, rate_limit_per_hour, credentials } => {
+        AgentCommand::Add { name, rate_limit_per_hour, max_pending, credentials } => {
             let credentials = if credentials.is_empty() { Scope::All } else { Scope::Named(credentials) };
-            let input = AgentInput { name, rate_limit_per_hour, credentials };
+            let input = AgentInput { name, rate_limit_per_hour, max_pending, credentials };
             let (agent, key) = agents::create(state, &actor, input).await?;
             print_key(global.json, &agent, &key);
         }
+        AgentCommand::Limit { name, rate_limit_per_hour, max_pending } => {
+            let agent = agents::by_name(state, actor.workspace, &name).await?;
+            let patch = AgentPatch {
+                rate_limit_per_hour: rate_limit_per_hour.map(|limit| (limit > 0).then_some(limit)),
+                max_pending: max_pending.map(Some),
+                ..AgentPatch::default()
+            };
+            let agent = agents::update(state, &actor, agent.row.id, patch).await?;
+            if global.json {
+                out::json(&shown(&agent));
+            } else {
+                let limit = agent.row.rate_limit_per_hour.map(|n| n.to_string());
+                out::line(format_args!(
+                    "{name}: {} requests an hour, {} pending",
+                    limit.as_deref().unwrap_or("unlimited"),
+                    agent.row.max_pending
+                ));
+            }
+        }
         AgentCommand::List => {
             let rows: Vec<_> = agents::list(state, actor.workspace).await?.iter().map(shown).collect();
-            let columns =
-                ["name", "enabled", "rate_limit_per_hour", "credentials", "key_hint", "last_used_at"];
+            let columns = [
+                "name",
+                "enabled",
+                "rate_limit_per_hour",
+                "max_pending",
+                "credentials",
+                "key_hint",
+                "last_used_at",
+            ];
             out::table(global.json, &columns, &rows);
         }
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
@@ -72,6 +98,7 @@ fn shown(agent: &Agent) -> Value {
         "name": agent.row.name,
         "enabled": agent.row.disabled_at.is_none(),
         "rate_limit_per_hour": agent.row.rate_limit_per_hour,
+        "max_pending": agent.row.max_pending,
         "credentials": match &agent.credentials {
             Scope::All => json!("all"),
             Scope::Named(names) => json!(names),

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
+use pyxis_core::auth::derived::Oauth1;
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, SigningKey};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
@@ -115,7 +116,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     let named = |what: &str| auth_name.clone().with_context(|| format!("--auth-name names the {what}"));
     let auth = match auth {
         None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
-        Some(AuthKind::Oauth1) => (!sidecar).then_some(Auth::Oauth1 {}),
+        Some(AuthKind::Oauth1) => (!sidecar).then_some(Auth::Oauth1(Oauth1::default())),
         Some(AuthKind::Mtls) => Some(Auth::Mtls {}),
         Some(AuthKind::Bearer) => Some(Auth::Bearer {}),
         Some(AuthKind::Basic) => Some(Auth::Basic {}),

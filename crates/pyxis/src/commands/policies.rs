@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
-use pyxis_gateway::service::policies;
+use pyxis_gateway::service::{credentials, policies};
 use serde_json::json;
 
 use super::{acting, out};
@@ -18,10 +18,16 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
         PolicyCommand::Set { credential, file } => {
             let policy = Policy::from_json(&document(&file)?).map_err(policies::invalid)?;
             let version = policies::put(state, &actor, &credential, &policy).await?;
+            let row = credentials::get(state, actor.workspace, &credential).await?;
+            let mode = policies::mode(state, actor.workspace).await?;
+            let warnings = policies::warnings(&row, Some(&policy), mode);
             if global.json {
-                out::json(&json!({ "credential": credential, "version": version }));
+                out::json(&json!({ "credential": credential, "version": version, "warnings": warnings }));
             } else {
                 out::line(format_args!("policy of {credential}: version {version}"));
+                for warning in warnings {
+                    out::line(format_args!("warning: {warning}"));
+                }
             }
         }
         PolicyCommand::Show { credential } => {
@@ -38,6 +44,9 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
             } else {
                 let pattern = said.pattern.map(|pattern| format!(" {pattern}")).unwrap_or_default();
                 out::line(format_args!("{} ({}{pattern}): {}", said.decision, said.rule, said.detail));
+                if let Some(warning) = said.warning {
+                    out::line(format_args!("warning: {warning}"));
+                }
             }
         }
     }

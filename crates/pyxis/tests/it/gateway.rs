@@ -14,6 +14,8 @@ mod grants;
 mod guard;
 mod idempotency;
 mod kinds;
+mod lost_answers;
+mod max_pending;
 mod mtls;
 mod nodes;
 mod pause;

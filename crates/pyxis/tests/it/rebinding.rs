@@ -60,3 +60,28 @@ both_engines! {
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &"target_not_allowed".into()));
     }
 }
+
+both_engines! {
+    async fn what_the_request_itself_rules_out_is_refused_before_a_name_is_looked_up(world: &World) {
+        world.policy(r#"{
+            "deny_methods": ["DELETE"],
+            "deny_urls": ["/never"],
+            "auto_approve_methods": ["GET"],
+            "require_reason": true
+        }"#).await;
+        for (method, path, code) in [
+            ("DELETE", "/x", "denied_by_policy"),
+            ("GET", "/never/x", "denied_by_policy"),
+            ("POST", "/never/x", "denied_by_policy"),
+            ("POST", "/x", "missing_header"),
+        ] {
+            let (_, body) = world.ask(method, path).await.unwrap();
+            assert_eq!(body["code"], code, "{method} {path}: {body}");
+        }
+        let (_, body) = world.ask_at("elsewhere.example.com", "GET", "/x").await.unwrap();
+        assert_eq!(body["code"], "host_not_allowed");
+        assert_eq!(world.gate.queries(), 0);
+        assert_eq!(world.ask("GET", "/x").await.unwrap().0, StatusCode::OK);
+        assert!(world.gate.queries() > 0, "what passes is looked up");
+    }
+}

@@ -49,6 +49,7 @@ impl Sample {
         AgentForm {
             name: self.t("checkout-bot"),
             rate_limit_per_hour: self.t("100"),
+            max_pending: self.t("100"),
             all_credentials: false,
             credentials: ["billing-api", "mail", "search-api"]
                 .map(|n| self.choice(n, n, n != "search-api"))
@@ -105,6 +106,7 @@ impl Sample {
             connectable: n == 0,
             disconnected: n == 2,
             wide_hosts: if n == 1 { vec![(self.t("*.co.uk"), self.t("co.uk"))] } else { Vec::new() },
+            granted_scope: (n == 2).then(|| self.t("read")),
             redirect_uri: String::new(),
             probe: self.t("https://api.example.com/v1/me"),
             verified,

@@ -22,6 +22,7 @@ fn thousands_of_requests_are_signed_as_oauthlib_signs_them() {
             consumer_key: text(&case, "ck").to_owned(),
             consumer_secret: secret(text(&case, "cs")),
             token: secret(text(&case, "t")),
+            without_token: WithoutToken::Omit,
             token_secret: secret(text(&case, "ts")),
         };
         let stamp =

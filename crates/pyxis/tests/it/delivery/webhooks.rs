@@ -443,7 +443,7 @@ both_engines! {
         world.upstream.reply(late);
         let txn = decided(&world, 1, Word::Approve(None)).await;
         workers::send_all(&world.state).await.unwrap();
-        assert_told_without_status(&world, &hook, txn, "upstream_timeout").await;
+        assert_told_without_status(&world, &hook, txn, "outcome_unknown").await;
         assert_eq!(world.upstream.requests().len(), 1);
     }
 }

@@ -442,16 +442,23 @@ async fn a_body_too_large_to_wait_is_refused_but_may_pass_unasked() {
 #[tokio::test]
 async fn failures_of_the_upstream_after_an_approval_are_told() {
     let world = World::new_with_env("PX_FORWARD_TIMEOUT_SECS", "3").await;
-    let (held, _release) = pyxis_testkit::upstream::Reply::ok("late").held();
-    for (reply, error) in
-        [(held, "upstream_timeout"), (pyxis_testkit::upstream::Reply::abort(), "upstream_error")]
-    {
+    world.policy(&json!({"require_approval_methods": ["GET", "POST"]})).await;
+    let held = || pyxis_testkit::upstream::Reply::ok("late").held();
+    let ((held, _release), (held_too, _release_too)) = (held(), held());
+    let abort = pyxis_testkit::upstream::Reply::abort;
+    for (method, reply, error) in [
+        ("GET", held, "upstream_timeout"),
+        ("GET", abort(), "upstream_error"),
+        ("POST", held_too, "outcome_unknown"),
+        ("POST", abort(), "outcome_unknown"),
+    ] {
         world.upstream.reply(reply);
-        let txn = world.pause(&format!("/{error}")).await;
+        let path = format!("/{}", world.upstream.requests().len());
+        let txn = world.forward(method, &path).send().await.txn();
         world.owner.approve(&txn).await;
         let outcome = world.agent.outcome(&txn).await;
         let seen = (&outcome["status"], &outcome["error"], &outcome["response"], &outcome["upstream_status"]);
         assert_eq!(seen, (&json!("approved"), &json!(error), &Value::Null, &Value::Null));
     }
-    assert_eq!(world.upstream.requests().len(), 2);
+    assert_eq!(world.upstream.requests().len(), 4);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World, both_engines};
 
 /// What `/forward` does with a request, in the words of explain.
 async fn happens(world: &World, method: &str, path: &str) -> &'static str {
@@ -321,4 +321,43 @@ async fn services_tell_an_agent_what_would_happen() {
         assert!(text.contains(outcome), "{outcome}: {text}");
     }
     world.app.anonymous().get("/agent/services").send().await.problem(401, "missing_key");
+}
+
+#[tokio::test]
+async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
+    let world = World::new().await;
+    let hosts = json!(["api.github.com", "*.myshopify.com", "api.example.com"]);
+    world
+        .credential("known", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts}))
+        .await;
+    let policy =
+        json!({"auto_approve_methods": ["GET", "POST"], "auto_approve_urls": ["/v1/gql", "/v1/items"]});
+    let stored = world.owner.set_policy("known", &policy).await;
+    let warnings = stored["warnings"].to_string();
+    for part in
+        ["/v1/gql", "https://api.github.com/graphql", "myshopify.com/admin/api/", "every mutation passes"]
+    {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    assert!(!warnings.contains("/v1/items"), "{warnings}");
+    for (method, url, expected) in [
+        ("POST", "https://api.github.com/graphql", Some("GraphQL")),
+        ("POST", "https://shop.myshopify.com/admin/api/2024-10/graphql.json", Some("GraphQL")),
+        ("PATCH", "https://api.example.com/v1/gql", Some("GraphQL")),
+        ("POST", "https://api.example.com/jsonrpc", Some("RPC")),
+        ("POST", "https://api.example.com/v1/items", None),
+        ("GET", "https://api.github.com/graphql", None),
+        ("DELETE", "https://api.github.com/graphql", None),
+    ] {
+        let explained = world.owner.explain("known", method, url).await;
+        let warning = explained["warning"].as_str();
+        assert_eq!(warning.is_some(), expected.is_some(), "{method} {url}: {explained}");
+        assert!(warning.unwrap_or_default().contains(expected.unwrap_or_default()), "{explained}");
+    }
+    let arguments = ["policy", "explain", "known", "POST", "https://api.github.com/graphql"];
+    let told = world.app.cli(&arguments).await.expect(0).stdout;
+    assert!(told.contains("warning: this is a GraphQL endpoint"), "{told}");
+    let careful = json!({"auto_approve_methods": ["GET"], "require_approval_urls": ["/graphql"]});
+    let stored = world.owner.set_policy("known", &careful).await;
+    assert_eq!(stored.get("warnings"), None, "{stored}");
 }

@@ -89,3 +89,61 @@ async fn date_hash_and_token_are_those_of_the_signer_whatever_the_agent_says() {
     assert_eq!(request.header("x-amz-security-token"), Some("sess"));
     assert!(!request.header("x-amz-date").unwrap().starts_with("1970"));
 }
+
+#[tokio::test]
+async fn every_header_that_no_hop_changes_is_signed() {
+    for service in ["execute-api", "s3"] {
+        let world = world(service).await;
+        let names = [
+            "cache-control",
+            "content-disposition",
+            "content-encoding",
+            "content-language",
+            "content-md5",
+            "content-type",
+            "expires",
+            "if-match",
+            "if-modified-since",
+            "if-none-match",
+            "if-unmodified-since",
+            "x-amz-acl",
+            "x-custom",
+        ];
+        let mut call = world.agent.forward("aws", "PUT", &world.upstream.url("/bucket/key")).body("x");
+        for name in names {
+            call = call.header(name, "a   b\"c\"");
+        }
+        call.header("user-agent", "agent").send().await.forwarded(200);
+        let request = world.upstream.received(1).await.remove(0);
+        let authorization = request.header("authorization").unwrap();
+        let (_, signed) = authorization.split_once("SignedHeaders=").unwrap();
+        let signed: Vec<&str> = signed.split(',').next().unwrap().split(';').collect();
+        for name in names {
+            assert!(
+                signed.contains(&name) && request.header(name).is_some(),
+                "{service}: {name} of {signed:?}"
+            );
+        }
+        assert!(!signed.contains(&"user-agent") && !signed.contains(&"accept-encoding"), "{signed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_signature_of_the_agents_own_in_the_query_does_not_leave() {
+    let world = world("s3").await;
+    let presigned = "/bucket?list-type=2&X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=mine&x-amz-signature=ab\
+                     &%58-Amz-Security-Token=mine&AWSAccessKeyId=mine&prefix=x%20y";
+    let mut call = world.agent.forward("aws", "GET", &world.upstream.url(presigned));
+    call = call.header("x_amz_security_token", "mine").header("x_amz_date", "19700101T000000Z");
+    call.send().await.forwarded(200);
+    world
+        .agent
+        .forward("aws", "GET", &world.upstream.url("/bucket?X-Amz-Expires=1"))
+        .send()
+        .await
+        .forwarded(200);
+    let requests = world.upstream.received(2).await;
+    assert_eq!(requests[0].target, "/bucket?list-type=2&prefix=x%20y");
+    assert_eq!(requests[1].target, "/bucket");
+    assert!(!format!("{:?}", requests[0].headers).contains("mine"));
+}

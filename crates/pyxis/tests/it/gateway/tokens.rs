@@ -74,7 +74,7 @@ both_engines! {
         configure(&world, &auth(&tokens, "b")).await;
         tokens.reply(granted("t2", Some("r2")));
         assert_eq!(sent(&world).await, "Bearer t2");
-        assert_eq!((last(&tokens, "refresh_token").as_deref(), last(&tokens, "scope").as_deref()), (Some("r1"), Some("b")));
+        assert_eq!((last(&tokens, "refresh_token").as_deref(), last(&tokens, "scope")), (Some("r1"), None));
         // Another endpoint gets what the secret says, and nothing that the first one gave.
         configure(&world, &auth(&other, "b")).await;
         other.reply(granted("u1", Some("v1")));
@@ -196,4 +196,80 @@ both_engines! {
         assert_eq!(sent(&world).await, "Bearer t1");
         assert_eq!(world.upstream.requests().len(), 1);
     }
+}
+
+both_engines! {
+    async fn a_scope_that_differs_from_the_one_asked_for_is_shown_and_a_refresh_asks_for_none(setup: Setup) {
+        let mut world = World::bare(setup).await;
+        let tokens = Upstream::http().await;
+        let shown = async |world: &World| {
+            let path = "/admin/credentials/api";
+            let one = world.owner.client.get(path).send().await.expect(200).json();
+            let list = world.owner.client.get("/admin/credentials").send().await.expect(200).json();
+            assert_eq!(list["credentials"][0]["granted_scope"], one["granted_scope"]);
+            one["granted_scope"].as_str().map(str::to_owned)
+        };
+        let auth = json!({"kind": "oauth2_refresh", "token_url": tokens.url("/token"), "scope": "read write"});
+        world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "refresh_token": "r0"}})).await;
+        let grant = async |world: &World, token: &str, scope: Value| {
+            let body = json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": scope});
+            tokens.reply(Reply::json(&body.to_string()));
+            assert_eq!(sent(world).await, format!("Bearer {token}"));
+            assert_eq!(last(&tokens, "scope"), None, "a refresh keeps the scope that was granted");
+            // The API rejects the token, so that the next request fetches one.
+            world.upstream.reply(Reply::new(401));
+            world.forward("GET", "/").send().await.forwarded(401);
+        };
+        assert_eq!(shown(&world).await, None);
+        // The same names in another order, or a list, are the same scope.
+        for same in [json!("write read"), json!(["read", "write"]), json!("read,write"), Value::Null] {
+            grant(&world, "t1", same).await;
+            assert_eq!(shown(&world).await, None);
+        }
+        grant(&world, "t2", json!("read")).await;
+        assert_eq!(shown(&world).await.as_deref(), Some("read"));
+        world.app.restart().await;
+        // An endpoint that says nothing about it keeps it.
+        grant(&world, "t3", Value::Null).await;
+        assert_eq!(shown(&world).await.as_deref(), Some("read"));
+        grant(&world, "t4", json!("read write")).await;
+        assert_eq!(shown(&world).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_assertion_names_the_difference_of_the_clocks() {
+    const KEY: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
+    let world = World::bare(Setup::new()).await;
+    let tokens = Upstream::http().await;
+    let auth = json!({
+        "kind": "jwt_bearer", "token_url": tokens.url("/token"), "issuer": "me", "algorithm": "EdDSA",
+    });
+    world.credential("api", &json!({"auth": auth, "secret": KEY})).await;
+    for (date, expected) in [
+        (Some("Sun, 06 Nov 1994 08:49:37 GMT"), Some("ahead of the endpoint's")),
+        (Some("Fri, 01 Jan 2100 00:00:00 GMT"), Some("behind the endpoint's")),
+        // The usual `Date` of a server whose clock is right.
+        (None, None),
+        (Some("yesterday"), None),
+    ] {
+        let mut reply = refused(400, "invalid_grant");
+        if let Some(date) = date {
+            reply = reply.header("date", date);
+        }
+        tokens.reply(reply);
+        let problem = world.forward("GET", "/").send().await.problem(502, "token_error");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("400 invalid_grant"), "{detail}");
+        assert_eq!(detail.contains("clock"), expected.is_some(), "{date:?}: {detail}");
+        assert!(detail.contains(expected.unwrap_or_default()), "{detail}");
+    }
+    // What was refused there does not depend on the time.
+    let auth = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/token")});
+    let secret = json!({"client_id": "me", "client_secret": "s"});
+    world.credential("client", &json!({"auth": auth, "secret": secret})).await;
+    tokens.reply(refused(401, "invalid_client").header("date", "Sun, 06 Nov 1994 08:49:37 GMT"));
+    let call = world.agent.forward("client", "GET", &world.upstream.url("/"));
+    let problem = call.send().await.problem(502, "token_error");
+    assert!(!problem["detail"].as_str().unwrap().contains("clock"), "{problem}");
 }

@@ -1,7 +1,7 @@
 //! The proxy in this process, with a clock that the test moves and a resolver that it can hold.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -67,6 +67,7 @@ pub(crate) struct Gate {
     held: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
     moved: Mutex<Option<IpAddr>>,
     down: AtomicBool,
+    queries: AtomicUsize,
 }
 
 /// A query that will wait: `asked` says when, and dropping `release` lets it go on.
@@ -88,6 +89,11 @@ impl Gate {
         *self.moved.lock().unwrap() = Some(address);
     }
 
+    /// How often any name was asked for.
+    pub(crate) fn queries(&self) -> usize {
+        self.queries.load(Ordering::Relaxed)
+    }
+
     /// Whether queries fail from now on.
     pub(crate) fn set_down(&self, down: bool) {
         self.down.store(down, Ordering::Relaxed);
@@ -96,6 +102,7 @@ impl Gate {
 
 impl Resolve for Gate {
     fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
+        self.queries.fetch_add(1, Ordering::Relaxed);
         let held = self.held.lock().unwrap().take();
         let address = self.moved.lock().unwrap().unwrap_or(IpAddr::from([127, 0, 0, 1]));
         let down = self.down.load(Ordering::Relaxed);
@@ -266,7 +273,12 @@ impl World {
 
     /// A request of the agent, by name of the host, so that its address is looked up; status and body.
     pub(crate) fn ask(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
-        let request = self.forward(method, &self.upstream.url_at(HOST, path)).body(Body::from("x")).unwrap();
+        self.ask_at(HOST, method, path)
+    }
+
+    /// The same with another host.
+    pub(crate) fn ask_at(&self, host: &str, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
+        let request = self.forward(method, &self.upstream.url_at(host, path)).body(Body::from("x")).unwrap();
         let answer = self.call(request);
         tokio::spawn(async move {
             let (head, body) = answer.await.into_parts();

@@ -113,3 +113,20 @@ async fn a_target_that_cannot_be_reached_is_502_and_a_silent_one_504() {
     upstream.reply(Reply::abort());
     signer.to(&upstream, "GET", "/").send().await.problem(502, "upstream_error");
 }
+
+#[tokio::test]
+async fn a_request_that_may_have_been_carried_out_is_said_to_be_so() {
+    let signer = Signer::start(&[("PX_FORWARD_TIMEOUT_SECS", "3")]);
+    let gone = Upstream::http().await.url("/");
+    let problem = signer.call("POST", &gone).send().await.problem(502, "upstream_error");
+    assert!(problem["detail"].as_str().unwrap().contains("nothing was sent"), "{problem}");
+    let upstream = Upstream::http().await;
+    let (reply, _release) = Reply::ok("late").held();
+    upstream.reply(reply);
+    signer.to(&upstream, "POST", "/").send().await.problem(504, "outcome_unknown");
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        upstream.reply(Reply::abort());
+        signer.to(&upstream, method, "/").send().await.problem(502, "outcome_unknown");
+    }
+    assert_eq!(upstream.connections(), 5, "each over a connection of its own");
+}

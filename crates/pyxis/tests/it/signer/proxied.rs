@@ -113,3 +113,63 @@ both_engines! {
         assert_eq!(requests[1].header("user-agent"), Some("pyxis"));
     }
 }
+
+#[tokio::test]
+async fn what_the_sidecar_sent_and_lost_may_have_happened() {
+    let signer = Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]);
+    let upstream = pyxis_testkit::upstream::Upstream::http().await;
+    let world = world(&signer, &[upstream.addr().to_string()]).await;
+    upstream.reply(pyxis_testkit::upstream::Reply::abort());
+    let txn = world.agent.forward("my-app", "POST", &upstream.url("/")).body("{}").send().await.txn();
+    world.owner.approve(&txn).await;
+    assert_eq!(world.agent.outcome(&txn).await["error"], "outcome_unknown");
+    world.owner.set_policy("my-app", &json!({"auto_approve_methods": ["POST"]})).await;
+    upstream.reply(pyxis_testkit::upstream::Reply::abort());
+    let lost = world.agent.forward("my-app", "POST", &upstream.url("/")).body("{}").send().await;
+    lost.problem(502, "outcome_unknown");
+    assert_eq!(upstream.requests().len(), 2);
+}
+
+both_engines! {
+    async fn a_token_that_there_is_not_is_left_out_or_empty_as_the_credential_says(setup: Setup) {
+        let world = World::bare(setup).await;
+        let secret = json!({"consumer_key": "consumer-key", "consumer_secret": "consumer-secret"});
+        for (name, auth, is_empty) in [
+            ("usual", json!({"kind": "oauth1"}), false),
+            ("omit", json!({"kind": "oauth1", "without_token": "omit"}), false),
+            ("empty", json!({"kind": "oauth1", "without_token": "empty"}), true),
+        ] {
+            let made = world.credential(name, &json!({"auth": auth, "secret": secret})).await;
+            assert_eq!(made["auth"]["without_token"] == json!("empty"), is_empty, "{made}");
+            world.agent.forward(name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
+            let requests = world.upstream.requests();
+            let header = requests.last().unwrap().header("authorization").unwrap();
+            assert_eq!(header.contains("oauth_token=\"\""), is_empty, "{header}");
+            assert_eq!(header.contains("oauth_token="), is_empty, "{header}");
+        }
+        let wrong = json!({"name": "wrong", "auth": {"kind": "oauth1", "without_token": "maybe"}, "secret": secret});
+        let refused = world.owner.client.post("/admin/credentials", &wrong).send().await;
+        assert!((400..=422).contains(&refused.status), "{}", refused.text());
+    }
+}
+
+#[tokio::test]
+async fn the_sidecar_leaves_a_missing_token_out_or_sends_it_empty() {
+    let upstream = pyxis_testkit::upstream::Upstream::http().await;
+    for (choice, is_empty) in [(None, false), (Some("omit"), false), (Some("empty"), true)] {
+        let mut env = vec![
+            ("OAUTH_CRED_MY_APP_CONSUMER_KEY", "consumer-key"),
+            ("OAUTH_CRED_MY_APP_CONSUMER_SECRET", "consumer-secret"),
+            ("OAUTH_CRED_MY_APP_ACCESS_TOKEN", ""),
+            ("OAUTH_CRED_MY_APP_ACCESS_TOKEN_SECRET", ""),
+            ("OAUTH_SIGNER_ALLOW_HTTP", "true"),
+            ("PX_EGRESS_ALLOW", "127.0.0.0/8"),
+        ];
+        env.extend(choice.map(|choice| ("OAUTH_CRED_MY_APP_WITHOUT_TOKEN", choice)));
+        let signer = Signer::start_with(&env);
+        signer.to(&upstream, "GET", "/").send().await.expect(200);
+        let requests = upstream.requests();
+        let header = requests.last().unwrap().header("authorization").unwrap();
+        assert_eq!(header.contains("oauth_token=\"\""), is_empty, "{choice:?}: {header}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Endpoints whose path does not say what a request does: GraphQL and JSON-RPC put the operation into the body, which no
+//! rule reads.
+
+use crate::target::Target;
+
+/// What the body names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operations {
+    /// Queries and mutations.
+    GraphQl,
+    /// Methods of the server's own.
+    JsonRpc,
+}
+
+/// Endpoints of known hosts. A host that starts with a dot stands for every name below it.
+const KNOWN: &[(&str, &str)] = &[
+    ("api.github.com", "/graphql"),
+    ("api.linear.app", "/graphql"),
+    (".myshopify.com", "/admin/api/2025-01/graphql.json"),
+    ("gitlab.com", "/api/graphql"),
+    ("api.monday.com", "/v2"),
+    ("backboard.railway.com", "/graphql/v2"),
+    ("api.start.gg", "/gql/alpha"),
+];
+
+impl Operations {
+    /// What requests to `target` name in their bodies; `None` where path and method tell.
+    pub fn of(target: &Target) -> Option<Self> {
+        let path = target.path().trim_end_matches('/');
+        let host = target.written_host();
+        if KNOWN.iter().any(|(known, endpoint)| is_host(host, known) && path == *endpoint) {
+            return Some(Self::GraphQl);
+        }
+        let mut segments = path.rsplit('/');
+        let last = segments.next().and_then(Self::of_segment);
+        // A version may follow (`/graphql/v2`). After `rpc` the path names the method.
+        last.or_else(|| segments.next().and_then(Self::of_segment).filter(|found| *found == Self::GraphQl))
+    }
+
+    /// What a piece of a path or pattern says.
+    fn of_segment(segment: &str) -> Option<Self> {
+        match segment.to_ascii_lowercase().as_str() {
+            "graphql" | "gql" | "graphql.json" | "graphql.php" | "graphiql" => Some(Self::GraphQl),
+            "rpc" | "jsonrpc" | "json-rpc" | "json_rpc" | "jsonrpc.php" | "xmlrpc" | "xmlrpc.php" | "mcp" => {
+                Some(Self::JsonRpc)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a URL pattern of a policy is about, where any of its segments says it.
+    pub fn of_pattern(pattern: &str) -> Option<Self> {
+        pattern.split('/').find_map(Self::of_segment)
+    }
+
+    /// The endpoints that hosts among `allowed` (as in `allowed_hosts`) are known for, as `https` URLs.
+    pub fn known_endpoints<'h>(allowed: impl IntoIterator<Item = &'h str>) -> Vec<String> {
+        let mut urls = Vec::new();
+        for host in allowed {
+            let written =
+                host.strip_prefix("*.").map_or_else(|| host.to_owned(), |rest| format!("any.{rest}"));
+            let bare = written.split(':').next().unwrap_or_default();
+            let endpoints = KNOWN.iter().filter(|(known, _)| is_host(bare, known));
+            urls.extend(endpoints.map(|(_, endpoint)| format!("https://{written}{endpoint}")));
+        }
+        urls
+    }
+
+    /// The warning for a request, or a pattern, that passes.
+    pub const fn warning(self) -> &'static str {
+        match self {
+            Self::GraphQl => {
+                "this is a GraphQL endpoint: the body says what a request does, so every mutation passes without a question"
+            }
+            Self::JsonRpc => {
+                "this is an RPC endpoint: the body says what a request does, so every call passes without a question"
+            }
+        }
+    }
+}
+
+fn is_host(host: &str, known: &str) -> bool {
+    match known.strip_prefix('.') {
+        Some(_) => host.len() > known.len() && host.to_ascii_lowercase().ends_with(known),
+        None => host.eq_ignore_ascii_case(known),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_that_take_operations_in_the_body_are_known_by_path_or_host() {
+        for (url, expected) in [
+            ("https://api.github.com/graphql", Some(Operations::GraphQl)),
+            ("https://api.linear.app/graphql", Some(Operations::GraphQl)),
+            ("https://shop.myshopify.com/admin/api/2024-10/graphql.json", Some(Operations::GraphQl)),
+            ("https://api.monday.com/v2", Some(Operations::GraphQl)),
+            ("https://a.example/api/GraphQL/?x=1", Some(Operations::GraphQl)),
+            ("https://a.example/gql", Some(Operations::GraphQl)),
+            ("https://a.example/graphql/v2", Some(Operations::GraphQl)),
+            ("https://a.example/jsonrpc", Some(Operations::JsonRpc)),
+            ("https://a.example/v1/rpc/", Some(Operations::JsonRpc)),
+            ("https://a.example/rest/v1/rpc/list_items", None),
+            ("https://a.example/v2", None),
+            ("https://a.example/graphql-docs", None),
+            ("https://a.example/items?path=/graphql", None),
+            ("https://graphql.example/items", None),
+        ] {
+            assert_eq!(Operations::of(&Target::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn every_known_endpoint_is_recognized_and_found_by_its_host() {
+        for (host, endpoint) in KNOWN {
+            let allowed = host.strip_prefix('.').map_or((*host).to_owned(), |rest| format!("*.{rest}"));
+            let urls = Operations::known_endpoints([allowed.as_str()]);
+            assert!(urls.iter().any(|url| url.ends_with(endpoint)), "{host}: {urls:?}");
+            for url in urls {
+                assert_eq!(Operations::of(&Target::parse(&url).unwrap()), Some(Operations::GraphQl), "{url}");
+            }
+        }
+        assert!(Operations::known_endpoints(["api.example.com", "*.example.com"]).is_empty());
+    }
+
+    #[test]
+    fn a_pattern_about_such_an_endpoint_is_recognized() {
+        for pattern in ["/graphql", "api.example.com/*/gql", "/admin/api/*/graphql.json", "/graphql/*/x"] {
+            assert_eq!(Operations::of_pattern(pattern), Some(Operations::GraphQl), "{pattern}");
+        }
+        assert_eq!(Operations::of_pattern("/rpc"), Some(Operations::JsonRpc));
+        assert_eq!(Operations::of_pattern("/v1/items"), None);
+    }
+}
