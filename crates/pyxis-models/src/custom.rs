@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use pyxis_core::hex;
-use pyxis_onnx::{Ask, Program};
+use pyxis_onnx::{EvaluationError, ModelSpec, Program};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -107,8 +107,8 @@ impl Custom {
         let Wanted { model, name, description, output, human, unknown, calibration, weight, added_at } =
             wanted;
         let given = features::given(model);
-        let program = Program::load(file, &Ask { features: given, output, human, unknown })?;
-        let about = program.about();
+        let program = Program::load(file, &ModelSpec { features: given, output, human, unknown })?;
+        let metadata = program.metadata();
         let card = CustomCard {
             model: model.as_str().to_owned(),
             name,
@@ -116,11 +116,11 @@ impl Custom {
             file_sha256: hex::encode(&Sha256::digest(file)),
             features_sha256: features::digest(model),
             features: given,
-            producer: about.producer.clone(),
-            output: about.output.clone(),
-            human_column: about.human,
-            operators: about.operators.clone(),
-            steps: about.steps,
+            producer: metadata.producer.clone(),
+            output: metadata.output.clone(),
+            human_column: metadata.human,
+            operators: metadata.operators.clone(),
+            steps: metadata.steps,
             unknown,
             calibration,
             weight,
@@ -140,13 +140,13 @@ impl Custom {
         if card.file_sha256 != hex::encode(&Sha256::digest(file)) {
             return Err(refused("its file is damaged"));
         }
-        let ask = Ask {
+        let spec = ModelSpec {
             features: features::given(model),
             output: Some(card.output.clone()),
             human: Some(card.human_column),
             unknown: card.unknown,
         };
-        let program = Program::load(file, &ask)?;
+        let program = Program::load(file, &spec)?;
         Ok(Self { card, model, file: file.into(), program })
     }
 
@@ -162,7 +162,7 @@ impl Custom {
 
     /// The log odds as the file has them.
     fn raw(&self, seen: &[f32]) -> Result<f64, Error> {
-        let failed = |error: pyxis_onnx::Failed| Error::Custom(self.card.name.clone(), error.to_string());
+        let failed = |error: EvaluationError| Error::Custom(self.card.name.clone(), error.to_string());
         let probability = self.program.probability(seen).map_err(failed)?.clamp(SURE, 1.0 - SURE);
         Ok((probability / (1.0 - probability)).ln())
     }

@@ -50,7 +50,7 @@ pub enum Error {
     Training(String),
     /// A file of the user's own cannot be used as a model.
     #[error("the model is refused: {0}")]
-    Refused(#[from] pyxis_onnx::Refused),
+    Refused(#[from] pyxis_onnx::LoadError),
     /// A model of the user's own, by name, failed. It is no score.
     #[error("the custom model {0} failed: {1}")]
     Custom(String, String),

@@ -1,29 +1,42 @@
-//! Models of the user's own: ONNX files that look at one wallet's numbers and answer with the probability
-//! that it is a human.
+//! Evaluator of users' own models: ONNX files that read one wallet's features and answer the probability that
+//! it is a human.
 //!
-//! A file is foreign input. [`Program::load`] reads it, keeps what leads to the probability, refuses
-//! whatever it does not know by name, bounds what an answer may cost, and tries the model before anybody is
-//! scored by it. What passes runs in `tract`, with the trees, scalers and imputers of this crate: those of
-//! the library follow places in the file without looking.
+//! A file is foreign input. [`Program::load`] reads it, keeps what leads to the probability, refuses every
+//! operator that is not in [`OPERATORS`], bounds the cost of an answer, and tries the model before any wallet
+//! is scored with it. Everything that a model may do is code of this crate.
 
-mod ask;
-mod attributes;
+mod elementwise;
 mod graph;
+mod half;
+mod kernel;
+mod linear;
+mod load_error;
+mod matmul;
+mod normalization;
 mod operators;
+mod plan;
+mod post_transform;
+mod preprocessing;
 mod program;
-mod refused;
-mod rows;
-mod shaping;
+mod proto;
+mod reduction;
+mod rowwise;
+mod selection;
+mod spec;
+mod strides;
+mod tensor;
 mod trees;
+mod wire;
 
-pub use ask::Ask;
+pub use kernel::EvaluationError;
+pub use load_error::LoadError;
 pub use operators::OPERATORS;
-pub use program::{About, Failed, Program};
-pub use refused::Refused;
+pub use program::{Metadata, Program};
+pub use spec::ModelSpec;
 
-/// The largest file, in bytes.
+/// Largest file, in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
-/// The most operators between input and probability.
+/// Most operators between input and probability.
 pub const MOST_OPERATORS: usize = 512;
-/// The most that one answer may cost: steps through trees, and multiplications with weights.
+/// Highest cost of an answer: steps through trees, and multiplications with weights.
 pub const MOST_STEPS: usize = 4_000_000;

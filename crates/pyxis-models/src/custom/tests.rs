@@ -163,7 +163,7 @@ fn a_model_of_the_same_name_takes_its_place() {
 #[test]
 fn a_file_that_cannot_be_used_says_why() {
     let why = Custom::new(b"no model", wanted(Model::Base)).unwrap_err();
-    assert!(why.to_string().starts_with("the model is refused: this is no ONNX file"), "{why}");
+    assert!(why.to_string().starts_with("the model is refused: this is not an ONNX file"), "{why}");
     let narrow = stump(3, 0, 1.0, 0.2, 0.8).bytes();
     let why = Custom::new(&narrow, wanted(Model::Base)).unwrap_err();
     assert!(why.to_string().contains("pyxis models features"), "{why}");

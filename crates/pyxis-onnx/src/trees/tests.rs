@@ -1,31 +1,30 @@
-//! Trees as the reference evaluator of the standard understands them.
-
-use tract_onnx::pb::AttributeProto;
+//! Trees, compared with the reference evaluator of the standard.
 
 use super::*;
+use crate::proto::Attribute;
 
-fn ints(name: &str, ints: &[i64]) -> AttributeProto {
-    AttributeProto { name: name.to_owned(), ints: ints.to_vec(), ..AttributeProto::default() }
+fn ints<'a>(name: &'a str, ints: &[i64]) -> Attribute<'a> {
+    Attribute { name, ints: ints.to_vec(), ..Attribute::default() }
 }
 
-fn floats(name: &str, floats: &[f32]) -> AttributeProto {
-    AttributeProto { name: name.to_owned(), floats: floats.to_vec(), ..AttributeProto::default() }
+fn floats<'a>(name: &'a str, floats: &[f32]) -> Attribute<'a> {
+    Attribute { name, floats: floats.to_vec(), ..Attribute::default() }
 }
 
-fn texts(name: &str, texts: &[&str]) -> AttributeProto {
-    let strings = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-    AttributeProto { name: name.to_owned(), strings, ..AttributeProto::default() }
+fn texts<'a>(name: &'a str, texts: &[&'a str]) -> Attribute<'a> {
+    let strings = texts.iter().map(|text| text.as_bytes()).collect();
+    Attribute { name, strings, ..Attribute::default() }
 }
 
-fn text(name: &str, text: &str) -> AttributeProto {
-    AttributeProto { name: name.to_owned(), s: text.as_bytes().to_vec(), ..AttributeProto::default() }
+fn text<'a>(name: &'a str, text: &'a str) -> Attribute<'a> {
+    Attribute { name, s: text.as_bytes(), ..Attribute::default() }
 }
 
 /// A leaf for each tree, with these answers: tree, class, weight.
-fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<AttributeProto>) -> NodeProto {
+fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<Attribute<'static>>) -> Node<'static> {
     let trees: Vec<i64> = (0..=answers.iter().map(|(tree, ..)| *tree).max().unwrap()).collect();
     let zeros = vec![0; trees.len()];
-    let mut attribute = vec![
+    let mut attributes = vec![
         ints("classlabels_int64s", labels),
         ints("nodes_treeids", &trees),
         ints("nodes_nodeids", &zeros),
@@ -39,13 +38,14 @@ fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<AttributeProto>
         ints("class_ids", &answers.iter().map(|(_, class, _)| *class).collect::<Vec<_>>()),
         floats("class_weights", &answers.iter().map(|(.., weight)| *weight).collect::<Vec<_>>()),
     ];
-    attribute.extend(more);
-    NodeProto { op_type: "TreeEnsembleClassifier".to_owned(), attribute, ..NodeProto::default() }
+    attributes.extend(more);
+    Node { op_type: "TreeEnsembleClassifier", attributes, ..Node::default() }
 }
 
-fn answer(node: &NodeProto) -> Vec<f32> {
-    let mut into = Vec::new();
-    Trees::read(node).unwrap().answer(&[0.0], &mut into);
+fn answer(node: &Node<'_>) -> Vec<f32> {
+    let trees = Trees::read(node).unwrap();
+    let mut into = vec![0.0; trees.columns(1)];
+    trees.compute(&[0.0], &mut into);
     into
 }
 
@@ -82,11 +82,11 @@ fn several_scores_go_through_softmax_together() {
 
 #[test]
 fn what_is_not_understood_is_named() {
-    let wrong = |more: AttributeProto| {
+    let wrong = |more: Attribute<'static>| {
         Trees::read(&leaves(&[0, 1], &[(0, 0, 0.5), (0, 1, 0.5)], vec![more])).unwrap_err()
     };
     assert!(wrong(text("post_transform", "PROBIT")).contains("PROBIT"));
     assert!(wrong(floats("base_values", &[0.1, 0.2, 0.3])).contains("3 base values"));
-    assert!(wrong(floats("base_values", &[f32::NAN, 0.0])).contains("no number"));
+    assert!(wrong(floats("base_values", &[f32::NAN, 0.0])).contains("not a number"));
     assert!(wrong(floats("nodes_values_as_tensor", &[])).contains("single precision"));
 }

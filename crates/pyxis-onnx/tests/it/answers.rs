@@ -1,16 +1,16 @@
-//! What models answer.
+//! Answers of models.
 
-use pyxis_onnx::{Ask, Program};
+use pyxis_onnx::{ModelSpec, Program};
 use pyxis_testkit::onnx::{Attribute, Model, Operator, logistic, stump};
 use serde_json::Value;
 
-use crate::{EXPORTED, ask_for, asked, load};
+use crate::{EXPORTED, load, spec, spec_for};
 
 #[test]
 fn exported_models_answer_what_the_library_that_trained_them_answers() {
     let expected: Value = serde_json::from_str(include_str!("../data/expected.json")).unwrap();
     for (name, bytes) in EXPORTED {
-        let program = Program::load(bytes, &ask_for(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let program = Program::load(bytes, &spec_for(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
         for row in expected[name].as_array().unwrap() {
             let seen: Vec<Option<f32>> = serde_json::from_value(row["features"].clone()).unwrap();
             let seen: Vec<f32> = seen.into_iter().map(|number| number.unwrap_or(f32::NAN)).collect();
@@ -25,7 +25,7 @@ fn exported_models_answer_what_the_library_that_trained_them_answers() {
 fn a_file_says_what_wrote_it_and_which_column_is_human() {
     let about = |name: &str| {
         let (_, bytes) = EXPORTED.iter().find(|(found, _)| *found == name).unwrap();
-        Program::load(bytes, &ask_for(name)).unwrap().about().clone()
+        Program::load(bytes, &spec_for(name)).unwrap().metadata().clone()
     };
     let forest = about("forest");
     assert_eq!((forest.output.as_str(), forest.human), ("output_probability", 0));
@@ -41,10 +41,11 @@ fn a_logistic_regression_is_the_curve_of_its_sum() {
     let program = load(&logistic(&[0.5, -2.0, 0.0], 0.25).bytes(), 3);
     let program = match program {
         Ok(_) => panic!("NaN times a number is no number"),
-        Err(_) => {
-            Program::load(&logistic(&[0.5, -2.0, 0.0], 0.25).bytes(), &Ask { unknown: Some(1.0), ..asked(3) })
-                .unwrap()
-        }
+        Err(_) => Program::load(
+            &logistic(&[0.5, -2.0, 0.0], 0.25).bytes(),
+            &ModelSpec { unknown: Some(1.0), ..spec(3) },
+        )
+        .unwrap(),
     };
     let of = |seen: [f32; 3]| program.probability(&seen).unwrap();
     // 0.25 + 0.5 · 3 - 2 · 0.5 = 0.75, and 1 / (1 + e^-0.75) = 0.679178…
@@ -60,16 +61,16 @@ fn a_tree_asks_its_question_and_knows_where_the_unknown_goes() {
     for (second, wanted) in [(3.0, 0.2), (2.0, 0.2), (3.5, 0.9), (f32::NAN, 0.2)] {
         assert!((of(second) - wanted).abs() < 1e-6, "{second}");
     }
-    assert_eq!(program.about().human, 0, "its labels say human first");
+    assert_eq!(program.metadata().human, 0, "its labels say human first");
 }
 
 #[test]
 fn which_output_and_which_column_can_be_said() {
     let bytes = stump(2, 0, 0.0, 0.25, 0.75).bytes();
-    let sybil = Program::load(&bytes, &Ask { human: Some(1), ..asked(2) }).unwrap();
+    let sybil = Program::load(&bytes, &ModelSpec { human: Some(1), ..spec(2) }).unwrap();
     assert!((sybil.probability(&[-1.0, 0.0]).unwrap() - 0.75).abs() < 1e-6);
     let two = Model { outputs: vec!["label", "probabilities"], ..stump(2, 0, 0.0, 0.25, 0.75) };
-    assert_eq!(load(&two.bytes(), 2).unwrap().about().output, "probabilities");
+    assert_eq!(load(&two.bytes(), 2).unwrap().metadata().output, "probabilities");
 }
 
 /// Two trees over one feature that add to a score, as boosting writes them.
@@ -124,7 +125,7 @@ fn an_answer_out_of_range_is_a_failure_and_never_a_score() {
             attributes: Vec::new(),
         })
     };
-    let program = Program::load(&linear.bytes(), &Ask { unknown: Some(0.0), ..asked(1) }).unwrap();
+    let program = Program::load(&linear.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(1) }).unwrap();
     assert!((program.probability(&[1000.0]).unwrap() - 0.2).abs() < 1e-6);
     let failed = program.probability(&[10_000.0]).unwrap_err();
     assert!(failed.to_string().contains("no probability"), "{failed}");

@@ -2,11 +2,11 @@
 
 use pyxis_onnx::Program;
 
-use crate::{EXPORTED, ask_for};
+use crate::{EXPORTED, spec_for};
 
 /// Loads, and asks if it can be asked.
 fn survive(bytes: &[u8], name: &str) {
-    if let Ok(program) = Program::load(bytes, &ask_for(name))
+    if let Ok(program) = Program::load(bytes, &spec_for(name))
         && let Ok(answer) = program.probability(&[0.5, 2.0, f32::NAN, -3.0])
     {
         assert!((0.0..=1.0).contains(&answer), "{name}: {answer}");

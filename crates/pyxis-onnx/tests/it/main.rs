@@ -1,17 +1,17 @@
-//! Files of ONNX: what they answer, against numbers of scikit-learn and of a pencil, and which are refused.
+//! ONNX files: answers compared with those of other evaluators, and refusals.
 
 mod answers;
 mod hostile;
 mod refusals;
 
-use pyxis_onnx::{Ask, Program, Refused};
+use pyxis_onnx::{LoadError, ModelSpec, Program};
 
-fn asked(features: usize) -> Ask {
-    Ask { features, ..Ask::default() }
+fn spec(features: usize) -> ModelSpec {
+    ModelSpec { features, ..ModelSpec::default() }
 }
 
-fn load(bytes: &[u8], features: usize) -> Result<Program, Refused> {
-    Program::load(bytes, &asked(features))
+fn load(bytes: &[u8], features: usize) -> Result<Program, LoadError> {
+    Program::load(bytes, &spec(features))
 }
 
 /// Files that scikit-learn's exporter wrote (tests/data/make.py), by name.
@@ -24,9 +24,9 @@ const EXPORTED: [(&str, &[u8]); 6] = [
     ("perceptron", include_bytes!("../data/perceptron.onnx")),
 ];
 
-/// What an exported file needs beside its features.
-fn ask_for(name: &str) -> Ask {
-    // These were trained on rows without holes, so that nothing in them knows the unknown.
+/// Specification for an exported file.
+fn spec_for(name: &str) -> ModelSpec {
+    // These were trained on complete rows, so they do not handle unknown features.
     let unknown = matches!(name, "logistic" | "perceptron").then_some(0.0);
-    Ask { unknown, ..asked(4) }
+    ModelSpec { unknown, ..spec(4) }
 }

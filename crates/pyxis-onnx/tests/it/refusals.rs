@@ -1,13 +1,13 @@
 //! Files that are refused, each with a sentence that says what to do.
 
-use pyxis_onnx::{Ask, MOST_BYTES, Program, Refused};
+use pyxis_onnx::{LoadError, MOST_BYTES, ModelSpec, Program};
 use pyxis_testkit::onnx::{Attribute, Model, Operator, logistic, stump};
 
-use crate::{asked, load};
+use crate::{load, spec};
 
-/// Refused, with these words.
-fn refused(model: &Model, features: usize, words: &str) -> Refused {
-    let why = load(&model.bytes(), features).err().unwrap_or_else(|| panic!("let in, but: {words}"));
+/// Checks that a model is refused with these words.
+fn refused(model: &Model, features: usize, words: &str) -> LoadError {
+    let why = load(&model.bytes(), features).err().unwrap_or_else(|| panic!("accepted, but: {words}"));
     assert!(why.to_string().contains(words), "{why}");
     why
 }
@@ -20,11 +20,11 @@ fn operator(kind: &'static str, inputs: Vec<&'static str>, output: &'static str)
 fn what_is_no_onnx_file_is_refused() {
     for bytes in [&b""[..], b"hello", b"PK\x03\x04zip", &[0xff; 64], b"address,label\n0x,human\n"] {
         let why = load(bytes, 3).unwrap_err();
-        assert!(matches!(why, Refused::NotOnnx(_)), "{bytes:?}: {why}");
+        assert!(matches!(why, LoadError::NotOnnx(_)), "{bytes:?}: {why}");
         assert!(why.to_string().contains("export the model with"), "{why}");
     }
     let why = load(&vec![0; MOST_BYTES + 1], 3).unwrap_err();
-    assert_eq!(why, Refused::TooLarge(MOST_BYTES + 1));
+    assert_eq!(why, LoadError::TooLarge(MOST_BYTES + 1));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn an_input_of_another_shape_or_type_is_refused() {
 #[test]
 fn operators_that_are_not_known_are_named() {
     let loops = Model::of(2).with(operator("Loop", vec!["features"], "probabilities"));
-    refused(&loops, 2, "it uses Loop, which is not supported");
+    refused(&loops, 2, "the model uses Loop, which is not supported");
     let mut foreign = stump(2, 0, 1.0, 0.2, 0.8);
     foreign.operators[0].domain = "com.example";
     refused(&foreign, 2, "TreeEnsembleClassifier");
@@ -55,39 +55,39 @@ fn operators_that_are_not_known_are_named() {
 #[test]
 fn outputs_that_leave_a_choice_want_a_name() {
     let two = Model { outputs: vec!["a", "b"], ..stump(2, 0, 1.0, 0.2, 0.8) };
-    refused(&two, 2, "its outputs are a, b: name the one");
+    refused(&two, 2, "(outputs: a, b): name one of them with --output");
     let one = Model { outputs: vec!["a"], ..stump(2, 0, 1.0, 0.2, 0.8) };
     refused(&one, 2, "nothing computes the output a");
     let bytes = stump(2, 0, 1.0, 0.2, 0.8).bytes();
-    let why = Program::load(&bytes, &Ask { output: Some("x".to_owned()), ..asked(2) }).unwrap_err();
-    assert!(matches!(why, Refused::Output { .. }), "{why}");
-    let why = Program::load(&bytes, &Ask { human: Some(2), ..asked(2) }).unwrap_err();
-    assert_eq!(why, Refused::Column { columns: 2, wanted: 2 });
+    let why = Program::load(&bytes, &ModelSpec { output: Some("x".to_owned()), ..spec(2) }).unwrap_err();
+    assert!(matches!(why, LoadError::Output { .. }), "{why}");
+    let why = Program::load(&bytes, &ModelSpec { human: Some(2), ..spec(2) }).unwrap_err();
+    assert_eq!(why, LoadError::Column { columns: 2, wanted: 2 });
 }
 
 #[test]
 fn answers_that_are_no_probabilities_are_refused() {
-    let known = |model: &Model| Program::load(&model.bytes(), &Ask { unknown: Some(0.0), ..asked(2) });
+    let known = |model: &Model| Program::load(&model.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(2) });
     let mut margins = logistic(&[1.0, 1.0], 0.0);
     margins.operators[0].attributes[4].1 = Attribute::Text("NONE");
     let why = known(&margins).unwrap_err();
-    assert!(matches!(why, Refused::NoProbability { tried: "0", .. }), "{why}");
+    assert!(matches!(why, LoadError::NoProbability { tried: "0", .. }), "{why}");
     assert!(why.to_string().contains("predict_proba"), "{why}");
     // Two columns that are each in range, but not of one whole.
     let mut odd = logistic(&[1.0, 1.0], 0.0);
     odd.operators[0].attributes[2].1 = Attribute::Floats(vec![5.0, 5.0]);
-    assert!(matches!(known(&odd).unwrap_err(), Refused::NoProbability { .. }));
+    assert!(matches!(known(&odd).unwrap_err(), LoadError::NoProbability { .. }));
     let wide = Model::of(2).with(operator("Sigmoid", vec!["features"], "probabilities"));
-    assert!(matches!(known(&wide).unwrap_err(), Refused::NoProbability { .. }), "columns must add up to 1");
+    assert!(matches!(known(&wide).unwrap_err(), LoadError::NoProbability { .. }), "columns must add up to 1");
     let three = Model::of(3).with(operator("Sigmoid", vec!["features"], "probabilities"));
-    let why = Program::load(&three.bytes(), &Ask { unknown: Some(0.0), ..asked(3) }).unwrap_err();
+    let why = Program::load(&three.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(3) }).unwrap_err();
     assert!(why.to_string().contains("3 numbers"), "{why}");
 }
 
 #[test]
 fn a_model_that_knows_no_unknown_says_what_helps() {
     let why = refused(&logistic(&[1.0, -1.0], 0.0), 2, "--unknown");
-    assert_eq!(why, Refused::Unknown);
+    assert_eq!(why, LoadError::Unknown);
 }
 
 /// The stump with one attribute changed.
@@ -101,17 +101,17 @@ fn changed(name: &str, to: Attribute) -> Model {
 #[test]
 fn trees_that_lead_nowhere_or_in_a_circle_are_refused() {
     for (name, to, words) in [
-        ("nodes_truenodeids", Attribute::Ints(vec![7, 0, 0]), "leads nowhere"),
-        ("nodes_truenodeids", Attribute::Ints(vec![0, 0, 0]), "circle"),
-        ("nodes_falsenodeids", Attribute::Ints(vec![1, 0, 0]), "circle"),
-        ("nodes_nodeids", Attribute::Ints(vec![0, 1, 1]), "there twice"),
-        ("nodes_modes", Attribute::Texts(vec!["LEAF", "LEAF", "LEAF"]), "belong to no tree"),
+        ("nodes_truenodeids", Attribute::Ints(vec![7, 0, 0]), "leads to a missing node"),
+        ("nodes_truenodeids", Attribute::Ints(vec![0, 0, 0]), "a cycle"),
+        ("nodes_falsenodeids", Attribute::Ints(vec![1, 0, 0]), "a cycle"),
+        ("nodes_nodeids", Attribute::Ints(vec![0, 1, 1]), "two nodes 1"),
+        ("nodes_modes", Attribute::Texts(vec!["LEAF", "LEAF", "LEAF"]), "cannot be reached"),
         ("nodes_modes", Attribute::Texts(vec!["BRANCH_MEMBER", "LEAF", "LEAF"]), "BRANCH_MEMBER"),
-        ("nodes_featureids", Attribute::Ints(vec![-1, 0, 0]), "a feature that is not there"),
-        ("nodes_values", Attribute::Floats(vec![1.0]), "not of one length"),
-        ("class_ids", Attribute::Ints(vec![0, 1, 0, 5]), "a class that is not there"),
-        ("class_weights", Attribute::Floats(vec![f32::NAN, 0.8, 0.2, 0.8]), "no number"),
-        ("class_nodeids", Attribute::Ints(vec![1]), "not of one length"),
+        ("nodes_featureids", Attribute::Ints(vec![-1, 0, 0]), "reads the feature -1"),
+        ("nodes_values", Attribute::Floats(vec![1.0]), "differ in length"),
+        ("class_ids", Attribute::Ints(vec![0, 1, 0, 5]), "the class 5, but there are 2"),
+        ("class_weights", Attribute::Floats(vec![f32::NAN, 0.8, 0.2, 0.8]), "not a number"),
+        ("class_nodeids", Attribute::Ints(vec![1]), "differ in length"),
     ] {
         refused(&changed(name, to), 2, words);
     }
@@ -125,13 +125,13 @@ fn wiring_in_circles_and_weights_without_bounds_are_refused() {
         .with(operator("Sigmoid", vec!["b"], "a"))
         .with(operator("Sigmoid", vec!["a"], "b"))
         .with(operator("Sigmoid", vec!["b"], "probabilities"));
-    refused(&circle, 2, "before it is made");
+    refused(&circle, 2, "before it is computed");
     let twice = Model::of(2).with(operator("Sigmoid", vec!["features"], "probabilities")).with(operator(
         "Tanh",
         vec!["features"],
         "probabilities",
     ));
-    refused(&twice, 2, "made twice");
+    refused(&twice, 2, "computed twice");
     let huge = Model {
         weights: vec![("w", vec![1 << 20, 1 << 20], vec![1.0])],
         ..Model::of(2).with(operator("MatMul", vec!["features", "w"], "probabilities"))
@@ -179,5 +179,5 @@ fn what_costs_too_much_is_refused_by_counting_not_by_waiting() {
         ))
     };
     let why = refused(&wide(2_040), 1, "steps");
-    assert_eq!(why, Refused::TooSlow(2_040 + 2_040 * 2_040));
+    assert_eq!(why, LoadError::TooSlow(2_040 + 2_040 * 2_040));
 }

@@ -77,7 +77,6 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("lz4_flex", &["pyxis-store"]),
     ("forust-ml", &["pyxis-models"]),
     ("parquet", &["pyxis-models"]),
-    ("tract-onnx", &["pyxis-onnx"]),
     ("askama", &["pyxis-dashboard"]),
     ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),

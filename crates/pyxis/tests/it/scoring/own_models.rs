@@ -88,11 +88,11 @@ both_engines! {
         let good = file(&stage, "good.onnx", busy(Model::Aggregate).bytes());
         for (arguments, words) in [
             (vec![narrow.as_str()], "pyxis models features prints it"),
-            (vec![&text], "this is no ONNX file"),
+            (vec![&text], "this is not an ONNX file"),
             (vec![&line], "--unknown NUMBER"),
             (vec![&good, "--features", "00"], "train again on what"),
             (vec![&good, "--human", "2"], "there is no column 2"),
-            (vec![&good, "--output", "label"], "its outputs are probabilities"),
+            (vec![&good, "--output", "label"], "(outputs: probabilities)"),
             (vec!["nowhere.onnx"], "cannot use nowhere.onnx"),
         ] {
             let refused = stage.app.cli(&[&["models", "add", "--model", "aggregate"], &arguments[..]].concat()).await.expect(1);

@@ -1,0 +1,73 @@
+//! Interface between operators and the plan that runs them.
+
+use std::fmt::Debug;
+
+use crate::tensor::Data;
+
+/// Reason why a model has no answer for one input.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvaluationError(pub(crate) String);
+
+/// Storage of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// Index of a tensor that is the same for all inputs.
+    Constant(usize),
+    /// Index of a buffer.
+    Buffer(usize),
+}
+
+/// Inputs of one operator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inputs<'a> {
+    pub(crate) sources: &'a [Source],
+    pub(crate) constants: &'a [Data],
+    pub(crate) buffers: &'a [Data],
+}
+
+/// Value that is computed from inputs whose types and shapes are known.
+pub(crate) trait Kernel: Debug + Send + Sync {
+    /// Computes the output. It has its length; its values are those of another tensor.
+    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError>;
+}
+
+/// Number type that carries elements.
+pub(crate) trait Carrier: Copy + PartialOrd + Default + Debug + 'static {
+    /// Elements of a tensor of this type; none of another.
+    fn of(data: &Data) -> &[Self];
+
+    fn of_mut(data: &mut Data) -> &mut [Self];
+}
+
+macro_rules! carrier {
+    ($number:ty, $variant:ident) => {
+        impl Carrier for $number {
+            fn of(data: &Data) -> &[Self] {
+                if let Data::$variant(elements) = data { elements } else { &[] }
+            }
+
+            fn of_mut(data: &mut Data) -> &mut [Self] {
+                if let Data::$variant(elements) = data { elements } else { &mut [] }
+            }
+        }
+    };
+}
+
+carrier!(f32, F32);
+carrier!(f64, F64);
+carrier!(i128, Int);
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn data(self, index: usize) -> Option<&'a Data> {
+        match self.sources.get(index)? {
+            Source::Constant(constant) => self.constants.get(*constant),
+            Source::Buffer(buffer) => self.buffers.get(*buffer),
+        }
+    }
+
+    /// Elements of an input.
+    pub(crate) fn elements<T: Carrier>(self, index: usize) -> &'a [T] {
+        self.data(index).map_or(&[], T::of)
+    }
+}
