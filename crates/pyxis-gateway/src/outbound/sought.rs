@@ -176,7 +176,7 @@ fn secret_fields<'s>(auth: &Auth, secret: &'s SecretValue) -> impl Iterator<Item
 /// the client or is shown to everybody is none, and answers are full of it.
 fn is_secret(auth: &Auth, name: &str) -> bool {
     match auth {
-        Auth::Oauth1 {} => name != "consumer_key",
+        Auth::Oauth1(_) => name != "consumer_key",
         Auth::AwsSigv4(_) => name != "access_key_id",
         Auth::Oauth2ClientCredentials(_) | Auth::Oauth2Refresh(_) => name != "client_id",
         // A key file as a provider hands it out, whose other fields are names and addresses.
@@ -201,7 +201,7 @@ fn is_long(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use pyxis_core::auth::{HeaderFormat, HeaderList, Headers};
+    use pyxis_core::auth::{HeaderFormat, HeaderList, Headers, derived};
     use serde_json::{Value, json};
 
     use super::*;
@@ -256,7 +256,7 @@ mod tests {
         let found = sought(&auth, json!({"username": "somebody-known", "key": "key-of-theirs"}));
         assert_eq!(found, ["key-of-theirs"]);
         assert_eq!(
-            sought(&Auth::Oauth1 {}, json!({"consumer_key": "known-to-all", "consumer_secret": "cs-canary"})),
+            sought(&Auth::Oauth1(derived::Oauth1::default()), json!({"consumer_key": "known-to-all", "consumer_secret": "cs-canary"})),
             ["cs-canary"]
         );
     }
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(short(&Auth::Basic {}, json!({"username": "bob", "password": "long enough"})), [""; 0]);
         assert_eq!(short(&Auth::Basic {}, json!("bob:")), ["secret"]);
         let oauth1 = json!({"consumer_key": "ck", "consumer_secret": "cs", "token": ""});
-        assert_eq!(short(&Auth::Oauth1 {}, oauth1), ["secret.consumer_secret"]);
+        assert_eq!(short(&Auth::Oauth1(derived::Oauth1::default()), oauth1), ["secret.consumer_secret"]);
         assert_eq!(short_fields(None, &secret(json!("token"))), ["secret"]);
     }
 }

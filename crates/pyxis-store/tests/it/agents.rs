@@ -76,6 +76,7 @@ contract! {
         let change = AgentChange {
             name: Some("Renamed".to_owned()),
             rate_limit_per_hour: Some(None),
+            max_pending: None,
             disabled_at: Some(Some(at(5))),
             scope: None,
         };
