@@ -21,8 +21,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::stamp::{Nullifier, StampName};
 
 use claims::Claims;
-use did::Issuer;
-use json::Object;
+use did::{Issuer, Key};
+use json::{Node, Object};
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
 pub use issuing::{Signer, Statement};
@@ -36,23 +36,36 @@ pub struct Verified {
     pub address: EvmAddress,
     /// The Stamp, from the signed `credentialSubject.provider`.
     pub provider: StampName,
-    /// The issuer's DID; with an address in it, in lower case.
+    /// The one DID by which the issuer's key is trusted: `did:ethr` with an address in lower case, or `did:key`.
     pub issuer: String,
     /// The signed `issuanceDate`.
     pub issued_at: UnixMillis,
     /// The signed `expirationDate`.
     pub expires_at: UnixMillis,
     /// What was signed, hashed: the EIP-712 hash, or SHA-256 of the JWS signing input. It names the
-    /// credential: another spelling of the JSON or of the signature has the same digest.
+    /// credential: another spelling of the JSON or of the signature has the same digest. Of several valid proofs it is
+    /// the lowest.
     pub digest: [u8; 32],
+    /// The digests of all valid proofs, if there are several: each names the credential.
+    pub digests: Vec<[u8; 32]>,
     /// At least one, all different.
     pub nullifiers: Vec<Nullifier>,
     /// The text as it came, byte for byte.
     pub credential: String,
 }
 
-/// The DID of an issuer as [`Verified::issuer`] spells it, if it is of a kind that can be checked:
-/// `did:ethr`, `did:pkh:eip155` or `did:key` of an Ed25519 key.
+/// Most proofs of one credential.
+const MAX_PROOFS: usize = 8;
+
+impl Verified {
+    /// Every digest that names the credential.
+    pub fn all_digests(&self) -> &[[u8; 32]] {
+        if self.digests.is_empty() { std::slice::from_ref(&self.digest) } else { &self.digests }
+    }
+}
+
+/// The DID of an issuer as [`Verified::issuer`] spells it, if it is of a kind that can be checked: `did:ethr`,
+/// `did:pkh:eip155`, or `did:key` of an Ed25519 or secp256k1 key.
 pub fn issuer_did(did: &str) -> Result<String, Rejection> {
     Issuer::parse(did).map(Issuer::into_did)
 }
@@ -85,16 +98,22 @@ fn verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    let document = forms::parse(text)?;
+    let mut document = forms::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
         return Err(Rejection::OtherSubject);
     }
     claims.check_dates(now)?;
     if !issuers(claims.issuer.did()) {
-        return Err(Rejection::UnknownIssuer { issuer: claims.issuer.did().to_owned() });
+        return Err(Rejection::UnknownIssuer { issuer: claims.issuer.said().to_owned() });
     }
-    let digest = check_proof(text, document, &claims)?;
+    let mut digests = check_proofs(text, &mut document, &claims)?;
+    digests.sort_unstable();
+    digests.dedup();
+    let digest = digests[0];
+    if digests.len() == 1 {
+        digests.clear();
+    }
     Ok(Verified {
         address: claims.address,
         provider: claims.provider,
@@ -102,18 +121,55 @@ fn verify(
         issued_at: claims.issued_at,
         expires_at: claims.expires_at,
         digest,
+        digests,
         nullifiers: claims.nullifiers,
         credential: text.to_owned(),
     })
 }
 
-/// The digest of what was signed.
-fn check_proof(text: &str, document: Object<'_>, claims: &Claims) -> Result<[u8; 32], Rejection> {
+/// The digest of each valid proof, at least one: of a list of proofs, each signs the credential without the others. If
+/// none is valid, the first says why.
+fn check_proofs(text: &str, document: &mut Object<'_>, claims: &Claims) -> Result<Vec<[u8; 32]>, Rejection> {
+    if !matches!(document.get("proof"), Some(Node::List(_))) {
+        return Ok(vec![check_proof(text, document, claims, None)?]);
+    }
+    let Some(Node::List(proofs)) = document.remove("proof") else { unreachable!("it is a list") };
+    if proofs.len() > MAX_PROOFS {
+        return Err(Rejection::TooComplex);
+    }
+    let (mut digests, mut failure) = (Vec::with_capacity(proofs.len()), None);
+    for (index, proof) in proofs.into_iter().enumerate() {
+        document.put("proof", proof);
+        match check_proof(text, document, claims, Some(index)) {
+            Ok(digest) => digests.push(digest),
+            Err(rejection) => failure = failure.or(Some(rejection)),
+        }
+        document.remove("proof");
+    }
+    if digests.is_empty() {
+        return Err(
+            failure.unwrap_or_else(|| Rejection::form("proof", "an object, or a list of at least one"))
+        );
+    }
+    Ok(digests)
+}
+
+/// The digest of what was signed. `index` says which of a list of proofs this is.
+fn check_proof(
+    text: &str,
+    document: &mut Object<'_>,
+    claims: &Claims,
+    index: Option<usize>,
+) -> Result<[u8; 32], Rejection> {
     let proof = document.object("proof")?;
-    let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within("proof"))?;
-    match (suite, &claims.issuer) {
-        (Suite::Ethereum, Issuer::Ethereum { address, .. }) => ethereum::verify(text, document, *address),
-        (Suite::Ed25519, Issuer::Ed25519 { key, .. }) => ed25519::verify(text, &document, claims, key),
+    let place = || index.map_or_else(|| "proof".to_owned(), |index| format!("proof[{index}]"));
+    let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within(&place()))?;
+    match (suite, claims.issuer.key) {
+        (Suite::Ethereum, Key::Ethereum(address)) => {
+            // Only an only proof stands where it is looked for again.
+            ethereum::verify(index.is_none().then_some(text), document, address)
+        }
+        (Suite::Ed25519, Key::Ed25519(key)) => ed25519::verify(text, document, claims, &key, index),
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),
     }

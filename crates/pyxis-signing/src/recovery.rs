@@ -55,6 +55,13 @@ pub fn address_of(key: &VerifyingKey) -> EvmAddress {
     address(&key.to_sec1_point(false).as_bytes()[1..])
 }
 
+/// The address of a public key in its compressed form (SEC 1); `None` if it is not a key.
+pub fn address_of_compressed(key: &[u8]) -> Option<EvmAddress> {
+    // The library also reads a form that leaves out the sign.
+    let key = Some(key).filter(|key| matches!(key, [2 | 3, ..]) && key.len() == 33)?;
+    VerifyingKey::from_sec1_bytes(key).ok().map(|key| address_of(&key))
+}
+
 /// The last 20 bytes of the hash of both coordinates.
 fn address(coordinates: &[u8]) -> EvmAddress {
     let hash = keccak(coordinates);

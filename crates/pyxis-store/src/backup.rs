@@ -63,6 +63,7 @@ pub const TABLES: &[&str] = &[
     "nullifier_sets",
     "tied_nullifiers",
     "revocations",
+    "proof_digests",
     "claims",
     "scores",
     "score_history",

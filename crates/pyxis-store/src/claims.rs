@@ -7,7 +7,7 @@ use pyxis_core::score::{Claim, SigningDigest};
 use pyxis_core::stamp::Nullifier;
 
 use crate::db::{Bind, FromRow, Row, Rows, sql};
-use crate::scorers::own_scorer;
+use crate::scorers::{self, ScorerRow, own_scorer};
 use crate::{Executor, StoreError, Tx, locks};
 
 impl FromRow for Claim {
@@ -84,19 +84,17 @@ pub async fn of_digest(
 }
 
 /// The claims on some nullifiers in every scorer of a workspace, ended ones too.
-pub async fn in_any_scorer(
-    executor: impl Executor,
+pub async fn in_every_scorer(
+    tx: &mut Tx,
     workspace: WorkspaceId,
     nullifiers: &[Nullifier],
 ) -> Result<Vec<Held>, StoreError> {
-    if nullifiers.is_empty() {
-        return Ok(Vec::new());
+    let mut found = Vec::new();
+    for ScorerRow { id: scorer, .. } in scorers::list(&mut *tx, workspace).await? {
+        let claims = of(&mut *tx, workspace, scorer, nullifiers).await?;
+        found.extend(claims.into_iter().map(|claim| Held { scorer, claim }));
     }
-    let engine = executor.engine();
-    let query =
-        sql("SELECT scorer_id, nullifier, address, provider, digest, claimed_at, expires_at FROM claims \
-         WHERE scorer_id IN (SELECT id FROM scorers WHERE workspace_id = $1)");
-    executor.all(query.bind(workspace).and_in(engine, "nullifier", nullifiers)).await
+    Ok(found)
 }
 
 /// Takes or extends claims; whether all of them. One that is another address's and has not ended is left

@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(22, "0022_digest_parts"),
     migration!(23, "0023_nullifier_sets"),
     migration!(29, "0029_deliveries_in_order"),
+    migration!(24, "0024_issuer_keys"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -100,7 +100,7 @@ async fn statements(engine: Engine) -> Vec<String> {
     }
     let _ = claims::of(r, ws, scorer, &nullifiers).await;
     let _ = claims::of_digest(r, ws, &digest).await;
-    let _ = claims::in_any_scorer(r, ws, &nullifiers).await;
+    let _ = revocations::all_of(r, ws, &[digest]).await;
     let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
     let _ = scores::scorers_of(r, ws, address).await;
     let _ = scores::addresses(r, ws, scorer, Some(address), 1).await;

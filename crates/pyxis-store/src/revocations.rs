@@ -1,10 +1,12 @@
 //! Revoked credentials, by signing digest: another spelling of the same credential stays revoked.
 
+use std::collections::BTreeSet;
+
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 
-use crate::db::{row, sql};
+use crate::db::{Bind, row, sql};
 use crate::page::Page;
 use crate::{Executor, StoreError, Tx, locks};
 
@@ -54,6 +56,39 @@ pub async fn revoked_among(
     let engine = tx.engine();
     let found = tx.all(query.bind(workspace).and_in(engine, "digest", digests)).await?;
     Ok(found.into_iter().map(|(digest,)| digest).collect())
+}
+
+/// Notes that each of some digests names the same credential, which has several proofs.
+pub async fn note_same(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    digests: &[SigningDigest],
+) -> Result<(), StoreError> {
+    let all = all_of(&mut *tx, workspace, digests).await?;
+    let Some(first) = all.first() else { return Ok(()) };
+    let row = |digest: &SigningDigest| vec![workspace.bind(), digest.bind(), first.bind()];
+    let rows = all.iter().map(row).collect();
+    let text = "INSERT INTO proof_digests (workspace_id, digest, first_digest) VALUES ($1, $2, $3) \
+        ON CONFLICT (workspace_id, digest) DO UPDATE SET first_digest = excluded.first_digest";
+    tx.execute_each(text.into(), rows).await.map(drop)
+}
+
+/// Every digest of the credentials that some digests name, themselves included, in order.
+pub async fn all_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    digests: &[SigningDigest],
+) -> Result<Vec<SigningDigest>, StoreError> {
+    let engine = executor.engine();
+    let query = sql("SELECT digest FROM proof_digests WHERE workspace_id = $1 AND first_digest IN (\
+         SELECT first_digest FROM proof_digests WHERE workspace_id = $1")
+    .bind(workspace)
+    .and_in(engine, "digest", digests)
+    .then(")");
+    let found: Vec<(SigningDigest,)> = executor.all(query).await?;
+    let all: BTreeSet<SigningDigest> =
+        found.into_iter().map(|(digest,)| digest).chain(digests.iter().copied()).collect();
+    Ok(all.into_iter().collect())
 }
 
 /// The revocation of a credential.

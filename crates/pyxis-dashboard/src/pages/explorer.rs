@@ -11,6 +11,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
+use pyxis_scoring::credential::issuer_did;
 use pyxis_scoring::icon;
 use pyxis_scoring::service::stamps::{self, Explored, Line, Standing as Stands, Which};
 use pyxis_scoring::service::{catalogue, issuers, scorers};
@@ -208,7 +209,7 @@ impl Known<'_> {
             issued: When::new(stamp.issued_at, self.now),
             issuer: self
                 .issuers
-                .get(&stamp.issuer)
+                .get(&issuer_did(&stamp.issuer).unwrap_or_else(|_| stamp.issuer.clone()))
                 .cloned()
                 .unwrap_or_else(|| "not listed any more".to_owned()),
             did: stamp.issuer.clone(),

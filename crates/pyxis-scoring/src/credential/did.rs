@@ -1,81 +1,164 @@
-//! Decentralised identifiers of issuers and holders: those that carry their own key.
+//! Decentralized identifiers of issuers and holders: those that carry their own key.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use pyxis_core::address::EvmAddress;
+use pyxis_core::hex;
+use pyxis_signing::recovery;
 
 use super::rejection::Rejection;
 
-/// Multicodec prefix of an Ed25519 public key, as `did:key` writes it.
+/// Multicodec prefixes of public keys, as `did:key` writes them.
 const ED25519_KEY: [u8; 2] = [0xed, 0x01];
+const SECP256K1_KEY: [u8; 2] = [0xe7, 0x01];
+/// Longest multibase text of a key, in bytes.
+const MAX_MULTIBASE: usize = 128;
 /// What `did:pkh` says of an account on the main network.
 const HOLDER: &str = "did:pkh:eip155:1:";
 
-/// Who signed.
+/// Who signed: a key, and the DID that named it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Issuer {
-    /// `did:ethr` or `did:pkh:eip155`, in lower case.
-    Ethereum { did: String, address: EvmAddress },
-    /// `did:key` of an Ed25519 key.
-    Ed25519 { did: String, key: [u8; 32] },
+pub(super) struct Issuer {
+    /// As the credential has it.
+    said: String,
+    /// The one DID by which the key is trusted, whatever DID names it.
+    did: String,
+    pub(super) key: Key,
+}
+
+/// A public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// Of secp256k1, by the address that stands for it.
+    Ethereum(EvmAddress),
+    Ed25519([u8; 32]),
+}
+
+impl Key {
+    /// `did:ethr` with the address in lower case, or `did:key` in base58.
+    fn did(self) -> String {
+        match self {
+            Self::Ethereum(address) => format!("did:ethr:{address}"),
+            Self::Ed25519(key) => {
+                let bytes = [&ED25519_KEY[..], &key].concat();
+                format!("did:key:z{}", bs58::encode(bytes).into_string())
+            }
+        }
+    }
+
+    /// The key that a DID carries: `did:ethr` of an address or public key, with or without a network,
+    /// `did:pkh:eip155:<chain>:0x…`, or `did:key` of an Ed25519 or secp256k1 key in any usual base.
+    fn of(did: &str) -> Result<Self, Rejection> {
+        let invalid = |expected| Rejection::InvalidIssuer { expected };
+        if let Some(account) = did.strip_prefix("did:ethr:") {
+            let id =
+                behind_network(account, |network| network.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+            id.and_then(ethereum).ok_or(invalid("did:ethr of an address or a public key"))
+        } else if let Some(account) = did.strip_prefix("did:pkh:eip155:") {
+            let id = behind_network(account, |chain| chain.bytes().all(|byte| byte.is_ascii_digit()));
+            let id = id.filter(|_| account.contains(':'));
+            id.and_then(|id| id.parse().ok())
+                .map(Self::Ethereum)
+                .ok_or(invalid("did:pkh:eip155:<chain>: and an address"))
+        } else if let Some(key) = did.strip_prefix("did:key:") {
+            multikey(key).ok_or(invalid("did:key of an Ed25519 or secp256k1 key"))
+        } else {
+            Err(invalid("did:ethr, did:pkh or did:key"))
+        }
+    }
 }
 
 impl Issuer {
-    /// Reads `did:ethr:0x…`, `did:ethr:<network>:0x…`, `did:pkh:eip155:<chain>:0x…` or `did:key:z6Mk…`.
-    pub(super) fn parse(did: &str) -> Result<Self, Rejection> {
-        let address = if let Some(account) = did.strip_prefix("did:ethr:") {
-            account_of(account, |network| network.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-        } else if let Some(account) = did.strip_prefix("did:pkh:eip155:") {
-            account_of(account, |chain| chain.bytes().all(|byte| byte.is_ascii_digit()))
-                .filter(|_| account.contains(':'))
-        } else if let Some(key) = did.strip_prefix("did:key:") {
-            return ed25519_key(key)
-                .map(|key| Self::Ed25519 { did: did.to_owned(), key })
-                .ok_or(Rejection::InvalidIssuer { expected: "did:key of an Ed25519 key" });
-        } else {
-            None
-        };
-        address
-            .map(|address| Self::Ethereum { did: did.to_ascii_lowercase(), address })
-            .ok_or(Rejection::InvalidIssuer { expected: "did:ethr, did:pkh or did:key" })
+    /// Reads the DID of an issuer.
+    pub(super) fn parse(said: &str) -> Result<Self, Rejection> {
+        let key = Key::of(said)?;
+        Ok(Self { said: said.to_owned(), did: key.did(), key })
     }
 
+    /// The one DID by which the key is trusted.
     pub(super) fn did(&self) -> &str {
-        match self {
-            Self::Ethereum { did, .. } | Self::Ed25519 { did, .. } => did,
-        }
+        &self.did
+    }
+
+    /// The DID as the credential has it.
+    pub(super) fn said(&self) -> &str {
+        &self.said
     }
 
     pub(super) fn into_did(self) -> String {
-        match self {
-            Self::Ethereum { did, .. } | Self::Ed25519 { did, .. } => did,
-        }
+        self.did
     }
 
-    /// Whether `method`, a DID URL with a fragment, is a key of this issuer.
+    /// True if `method`, a DID URL with a fragment, is the key of this issuer. A fragment of `did:key` is the key again.
     pub(super) fn owns(&self, method: &str) -> bool {
         let Some((did, fragment)) = method.split_once('#') else { return false };
-        match self {
-            Self::Ethereum { did: own, .. } => own.eq_ignore_ascii_case(did) && !fragment.is_empty(),
-            // The only key of such a DID is the DID.
-            Self::Ed25519 { did: own, .. } => own == did && own.strip_prefix("did:key:") == Some(fragment),
+        if did != self.said && Key::of(did).ok() != Some(self.key) {
+            return false;
+        }
+        match did.strip_prefix("did:key:") {
+            Some(key) => fragment == key || multikey(fragment) == Some(self.key),
+            None => !fragment.is_empty(),
         }
     }
 }
 
-/// The address in `[network:]0x…`.
-fn account_of(account: &str, is_network: impl Fn(&str) -> bool) -> Option<EvmAddress> {
-    let address = match account.rsplit_once(':') {
-        Some((network, address)) if (1..=32).contains(&network.len()) && is_network(network) => address,
-        Some(_) => return None,
-        None => account,
-    };
-    address.parse().ok()
+/// What stands behind `[network:]`.
+fn behind_network(account: &str, is_network: impl Fn(&str) -> bool) -> Option<&str> {
+    match account.rsplit_once(':') {
+        Some((network, id)) => ((1..=32).contains(&network.len()) && is_network(network)).then_some(id),
+        None => Some(account),
+    }
 }
 
-/// The key in `z` and base58 of the multicodec form.
-fn ed25519_key(multibase: &str) -> Option<[u8; 32]> {
-    let encoded = multibase.strip_prefix('z').filter(|text| text.len() <= 64)?;
-    let bytes = bs58::decode(encoded).into_vec().ok()?;
-    bytes.strip_prefix(&ED25519_KEY)?.try_into().ok()
+/// The key of an address or of a compressed public key, in hexadecimal digits behind `0x`.
+fn ethereum(id: &str) -> Option<Key> {
+    let address = match id.parse() {
+        Ok(address) => address,
+        Err(_) => recovery::address_of_compressed(&hex::decode_prefixed(id)?)?,
+    };
+    Some(Key::Ethereum(address))
+}
+
+/// The key in a multibase text of its multicodec form.
+fn multikey(text: &str) -> Option<Key> {
+    let bytes = multibase(text)?;
+    if let Some(key) = bytes.strip_prefix(&ED25519_KEY) {
+        return key.try_into().ok().map(Key::Ed25519);
+    }
+    recovery::address_of_compressed(bytes.strip_prefix(&SECP256K1_KEY)?).map(Key::Ethereum)
+}
+
+/// The bytes of a multibase text in base58, hexadecimal digits, base32 or base64.
+fn multibase(text: &str) -> Option<Vec<u8>> {
+    let (base, digits) = text.split_at_checked(1).filter(|_| text.len() <= MAX_MULTIBASE)?;
+    match base {
+        "z" => bs58::decode(digits).into_vec().ok(),
+        "f" | "F" => hex::decode(digits),
+        "b" | "B" => base32(digits),
+        "m" => STANDARD_NO_PAD.decode(digits).ok(),
+        "u" => URL_SAFE_NO_PAD.decode(digits).ok(),
+        _ => None,
+    }
+}
+
+/// Base32 (RFC 4648) in any case, without padding.
+fn base32(digits: &str) -> Option<Vec<u8>> {
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in digits.bytes() {
+        let value = match digit.to_ascii_lowercase() {
+            letter @ b'a'..=b'z' => letter - b'a',
+            number @ b'2'..=b'7' => number - b'2' + 26,
+            _ => return None,
+        };
+        bits = bits << 5 | u32::from(value);
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+            bits &= (1 << count) - 1;
+        }
+    }
+    (count < 5 && bits == 0).then_some(bytes)
 }
 
 /// The address of `did:pkh:eip155:1:0x…`.
@@ -88,15 +171,61 @@ mod tests {
     use super::*;
 
     const ADDRESS: &str = "0xD6fc34345bC8C8e5659A35bED9629d5558D48C4E";
+    const ED25519: &str = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+    /// The generator of secp256k1, whose private key is 1.
+    const POINT: &str = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+    const OF_POINT: &str = "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf";
+
+    fn did(text: &str) -> String {
+        Issuer::parse(text).unwrap().into_did()
+    }
 
     #[test]
-    fn an_issuer_with_an_address_is_spelled_in_lower_case() {
-        for prefix in ["did:ethr:", "did:ethr:mainnet:", "did:ethr:0x1:", "did:pkh:eip155:10:"] {
-            let issuer = Issuer::parse(&format!("{prefix}{ADDRESS}")).unwrap();
-            assert_eq!(issuer.did(), format!("{prefix}{}", ADDRESS.to_lowercase()));
-            assert!(
-                matches!(issuer, Issuer::Ethereum { address, .. } if address == ADDRESS.parse().unwrap())
-            );
+    fn an_issuer_is_its_key_in_every_spelling_of_its_did() {
+        for prefix in
+            ["did:ethr:", "did:ethr:mainnet:", "did:ethr:0x1:", "did:pkh:eip155:1:", "did:pkh:eip155:10:"]
+        {
+            for address in
+                [ADDRESS.to_owned(), ADDRESS.to_lowercase(), format!("0x{}", ADDRESS[2..].to_uppercase())]
+            {
+                assert_eq!(
+                    did(&format!("{prefix}{address}")),
+                    format!("did:ethr:{}", ADDRESS.to_lowercase())
+                );
+            }
+        }
+        let point = hex::decode_prefixed(&format!("0x{POINT}")).unwrap();
+        let key = [&SECP256K1_KEY[..], &point].concat();
+        let multikeys = [format!("z{}", bs58::encode(&key).into_string()), format!("fe701{POINT}")];
+        for spelling in
+            [format!("did:ethr:0x{POINT}"), format!("did:ethr:sepolia:0x{}", POINT.to_uppercase())]
+                .into_iter()
+                .chain(multikeys.iter().map(|key| format!("did:key:{key}")))
+        {
+            assert_eq!(did(&spelling), format!("did:ethr:{}", OF_POINT.to_lowercase()), "{spelling}");
+        }
+        let key = bs58::decode(&ED25519[1..]).into_vec().unwrap();
+        let digits = hex::encode(&key);
+        for multikey in [
+            ED25519.to_owned(),
+            format!("f{digits}"),
+            format!("F{}", digits.to_uppercase()),
+            format!("m{}", STANDARD_NO_PAD.encode(&key)),
+            format!("u{}", URL_SAFE_NO_PAD.encode(&key)),
+        ] {
+            assert_eq!(did(&format!("did:key:{multikey}")), format!("did:key:{ED25519}"));
+        }
+    }
+
+    #[test]
+    fn base32_reads_the_vectors_of_its_standard() {
+        for (digits, bytes) in
+            [("", ""), ("MY", "f"), ("mzxq", "fo"), ("MZXW6", "foo"), ("mzxw6ytboi", "foobar")]
+        {
+            assert_eq!(base32(digits).as_deref(), Some(bytes.as_bytes()), "{digits}");
+        }
+        for digits in ["M", "MZ", "M1", "MY======", "\u{e9}"] {
+            assert_eq!(base32(digits), None, "{digits}");
         }
     }
 
@@ -111,14 +240,18 @@ mod tests {
             &format!("did:ethr:a:b:{ADDRESS}"),
             &format!("did:ethr:{ADDRESS}00"),
             &format!("did:ethr:{ADDRESS}#controller"),
+            // Not a point of the curve.
+            &format!("did:ethr:0x05{}", &POINT[2..]),
             &format!("did:pkh:eip155:{ADDRESS}"),
             &format!("did:pkh:eip155:x:{ADDRESS}"),
+            &format!("did:pkh:eip155:1:0x{POINT}"),
             &format!("did:pkh:solana:1:{ADDRESS}"),
             &format!("DID:ethr:{ADDRESS}"),
-            // A secp256k1 key, a truncated key, not base58, and something endless.
-            "did:key:zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme",
+            // A truncated key, not base58, an unknown base, and something endless.
             "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2do",
             "did:key:z0OIl",
+            "did:key:",
+            &format!("did:key:x{ED25519}"),
             &format!("did:key:z{}", "1".repeat(5000)),
         ] {
             assert_eq!(Issuer::parse(did).map_err(|error| error.code()), Err("invalid_issuer"), "{did}");
@@ -126,18 +259,28 @@ mod tests {
     }
 
     #[test]
-    fn a_method_belongs_to_the_did_before_its_fragment() {
+    fn a_method_belongs_to_the_key_of_the_did_before_its_fragment() {
         let issuer = Issuer::parse(&format!("did:ethr:{ADDRESS}")).unwrap();
-        assert!(issuer.owns(&format!("did:ethr:{ADDRESS}#controller")));
-        for method in
-            [format!("did:ethr:{ADDRESS}"), format!("did:ethr:{ADDRESS}#"), "#controller".to_owned()]
-        {
+        for method in [
+            format!("did:ethr:{ADDRESS}#controller"),
+            format!("did:ethr:{}#controller", ADDRESS.to_lowercase()),
+            format!("did:pkh:eip155:1:{ADDRESS}#blockchainAccountId"),
+        ] {
+            assert!(issuer.owns(&method), "{method}");
+        }
+        for method in [
+            format!("did:ethr:{ADDRESS}"),
+            format!("did:ethr:{ADDRESS}#"),
+            "#controller".to_owned(),
+            format!("did:ethr:{OF_POINT}#controller"),
+        ] {
             assert!(!issuer.owns(&method), "{method}");
         }
-        let key = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
-        let issuer = Issuer::parse(&format!("did:key:{key}")).unwrap();
-        assert!(issuer.owns(&format!("did:key:{key}#{key}")));
-        assert!(!issuer.owns(&format!("did:key:{key}#controller")));
+        let issuer = Issuer::parse(&format!("did:key:{ED25519}")).unwrap();
+        let digits = hex::encode(&bs58::decode(&ED25519[1..]).into_vec().unwrap());
+        assert!(issuer.owns(&format!("did:key:{ED25519}#{ED25519}")));
+        assert!(issuer.owns(&format!("did:key:f{digits}#{ED25519}")));
+        assert!(!issuer.owns(&format!("did:key:{ED25519}#controller")));
     }
 
     #[test]

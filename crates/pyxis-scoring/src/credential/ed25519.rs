@@ -20,18 +20,20 @@ const DOCUMENT: [&str; 8] =
 const SUBJECT: [&str; 5] = ["@context", "id", "provider", "hash", "nullifiers"];
 const PROOF: [&str; 6] = ["@context", "type", "created", "proofPurpose", "verificationMethod", "jws"];
 
-/// Checks the signature of `key` over `document`, whose text is `text`, and gives SHA-256 of what was signed.
+/// Checks the signature of `key` over `document`, whose text is `text`, and gives SHA-256 of what was signed. `index` says
+/// which of the text's list of proofs the document has.
 pub(super) fn verify(
     text: &str,
     document: &Object<'_>,
     claims: &Claims,
     key: &[u8; 32],
+    index: Option<usize>,
 ) -> Result<[u8; 32], Rejection> {
     let proof = document.object("proof")?;
     check_shape(document, proof)?;
     check_meanings(claims)?;
     let (header, signature) = split_jws(proof.text("jws").map_err(|rejection| rejection.within("proof"))?)?;
-    let (document, options) = canonical(text).ok_or(Rejection::SignatureMismatch)?;
+    let (document, options) = canonical(text, index).ok_or(Rejection::SignatureMismatch)?;
     check_said(&document, claims)?;
     let mut signed = Vec::with_capacity(header.len() + 65);
     signed.extend_from_slice(header.as_bytes());
@@ -86,7 +88,7 @@ fn check_said(document: &Canonical, claims: &Claims) -> Result<(), Rejection> {
     if !claims.nullifiers.iter().all(|nullifier| document.says(nullifier.as_str())) {
         return Err(Rejection::unsigned("credentialSubject.nullifiers"));
     }
-    if !document.says(claims.issuer.did()) {
+    if !document.says(claims.issuer.said()) {
         return Err(Rejection::unsigned("issuer"));
     }
     Ok(())
@@ -117,10 +119,14 @@ fn is_header(encoded: &str) -> bool {
         && header.get("crit").is_some_and(critical)
 }
 
-/// The canonical forms of the credential without its proof, and of the proof without its signature.
-fn canonical(text: &str) -> Option<(Canonical, Canonical)> {
+/// The canonical forms of the credential without its proofs, and of one proof without its signature.
+fn canonical(text: &str, index: Option<usize>) -> Option<(Canonical, Canonical)> {
     let mut document: Map<String, Value> = serde_json::from_str(text).ok()?;
-    let Some(Value::Object(mut proof)) = document.remove("proof") else { return None };
+    let mut proof = document.remove("proof")?;
+    if let Some(index) = index {
+        proof = proof.get_mut(index)?.take();
+    }
+    let Value::Object(mut proof) = proof else { return None };
     proof.remove("jws");
     proof.insert("@context".to_owned(), CREDENTIALS_CONTEXT.into());
     Some((Canonical::of(&document)?, Canonical::of(&proof)?))

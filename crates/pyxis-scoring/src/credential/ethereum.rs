@@ -8,17 +8,22 @@ use super::forms;
 use super::json::{self, Node, Object};
 use super::rejection::Rejection;
 
-/// Checks the signature of `issuer` over `document`, which is what `text` says, and gives the hash that was signed.
-pub(super) fn verify(text: &str, mut document: Object<'_>, issuer: EvmAddress) -> Result<Word, Rejection> {
+/// Checks the signature of `issuer` over `document`, and gives the hash that was signed. With `text`, which says the same,
+/// its typed data is remembered.
+pub(super) fn verify(
+    text: Option<&str>,
+    document: &mut Object<'_>,
+    issuer: EvmAddress,
+) -> Result<Word, Rejection> {
     // What cannot be signed leaves the proof; what stays is the document that was signed.
-    let (data, signature) = take(&mut document)?;
+    let (data, signature) = take(document)?;
     let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
     let form = forms::of(&data)?;
-    let hash = form.signing_hash(&document)?;
+    let hash = form.signing_hash(document)?;
     if signature.signer(&hash) != Some(issuer) {
         return Err(Rejection::SignatureMismatch);
     }
-    if matches!(data, Node::Object(_)) {
+    if let (Node::Object(_), Some(text)) = (&data, text) {
         forms::remember(text, form);
     }
     Ok(hash)

@@ -52,7 +52,7 @@ pub async fn ingest(
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
         let outcome = |credential: &&Verified| if is_listed(credential) { outcomes.next() } else { None };
-        Ok(Some(digests.iter().map(outcome).collect()))
+        Ok(Some(credentials.iter().map(outcome).collect()))
     })
     .await
 }
@@ -65,10 +65,14 @@ async fn ingest_in(
     credentials: &[&Verified],
     now: UnixMillis,
 ) -> Result<Option<Vec<Outcome>>> {
-    let digests: Vec<_> = credentials.iter().map(|credential| credential.digest).collect();
+    let digests: Vec<_> =
+        credentials.iter().flat_map(|credential| credential.all_digests()).copied().collect();
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
-    let good: Vec<&Verified> =
-        credentials.iter().copied().filter(|credential| !revoked.contains(&credential.digest)).collect();
+    let is_revoked = |one: &Verified| one.all_digests().iter().any(|digest| revoked.contains(digest));
+    let good: Vec<&Verified> = credentials.iter().copied().filter(|one| !is_revoked(one)).collect();
+    for credential in good.iter().filter(|one| !one.digests.is_empty()) {
+        revocations::note_same(tx, workspace, &credential.digests).await?;
+    }
     // Then the address may be one that never had a Stamp.
     if good.is_empty() {
         return Ok(Some(vec![Outcome::Revoked; credentials.len()]));
@@ -78,8 +82,8 @@ async fn ingest_in(
     let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
     let Some(outcomes) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
     let mut outcomes = outcomes.into_iter();
-    let outcome = |digest| {
-        if revoked.contains(digest) {
+    let outcome = |one: &&Verified| {
+        if is_revoked(one) {
             Outcome::Revoked
         } else {
             outcomes.next().expect("an outcome of each that is not revoked")

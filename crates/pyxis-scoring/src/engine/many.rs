@@ -129,7 +129,8 @@ async fn all_new(books: &Books, batch: &mut Batch, now: UnixMillis) -> Result<(O
 }
 
 async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outcomes> {
-    let revoked = revocations::revoked_among(tx, batch.workspace, &batch.digests).await?;
+    let all: Vec<usize> = (0..batch.credentials.len()).collect();
+    let revoked = revoked_in(tx, batch, &all).await?;
     let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
     let all_new = batch.all_new.take();
@@ -149,10 +150,8 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
         return Ok(outcomes);
     }
     let mut outcomes = first_of_each_digest(&batch.credentials);
-    for (digest, outcome) in batch.digests.iter().zip(&mut outcomes) {
-        if revoked.contains(digest) {
-            *outcome = Some(Outcome::Revoked);
-        }
+    for index in revoked {
+        outcomes[index] = Some(Outcome::Revoked);
     }
     let mut new = by_address(&batch.credentials, &outcomes);
     new.retain(|address, _| !known.contains(address));
@@ -176,6 +175,28 @@ async fn tie_new(tx: &mut Tx, batch: &Batch, outcomes: &Outcomes, now: UnixMilli
     hold_sets(tx, batch.workspace, &[], &lists, now).await?.map(drop).ok_or(Error::Busy)
 }
 
+/// Which of some credentials of a batch are revoked, by any of their digests. Of the others the digests of several proofs
+/// are noted.
+async fn revoked_in(tx: &mut Tx, batch: &Batch, indexes: &[usize]) -> Result<HashSet<usize>> {
+    let Batch { workspace, credentials, .. } = batch;
+    let digests = |index: &usize| credentials[*index].all_digests();
+    let wanted: Vec<SigningDigest> = indexes.iter().flat_map(digests).copied().collect();
+    let revoked = revocations::revoked_among(tx, *workspace, &wanted).await?;
+    let is_revoked = |index: &usize| digests(index).iter().any(|digest| revoked.contains(digest));
+    let (gone, good): (HashSet<usize>, Vec<usize>) = if revoked.is_empty() {
+        (HashSet::new(), indexes.to_vec())
+    } else {
+        let (gone, good): (Vec<usize>, Vec<usize>) = indexes.iter().partition(|index| is_revoked(index));
+        (gone.into_iter().collect(), good)
+    };
+    for index in good {
+        if !credentials[index].digests.is_empty() {
+            revocations::note_same(tx, *workspace, &credentials[index].digests).await?;
+        }
+    }
+    Ok(gone)
+}
+
 /// Stores credentials of addresses that are known; what became of each. `None`: begin again.
 async fn known_in(
     books: &Books,
@@ -184,18 +205,17 @@ async fn known_in(
     known: &[(EvmAddress, Vec<usize>)],
     now: UnixMillis,
 ) -> Result<Option<Vec<(usize, Outcome)>>> {
-    let Batch { workspace, credentials, digests, .. } = batch;
-    let indexes = known.iter().flat_map(|(_, indexes)| indexes);
-    let wanted: Vec<SigningDigest> = indexes.map(|index| digests[*index]).collect();
+    let Batch { workspace, credentials, .. } = batch;
+    let wanted: Vec<usize> = known.iter().flat_map(|(_, indexes)| indexes).copied().collect();
     // Some may have been revoked since.
-    let revoked = revocations::revoked_among(tx, *workspace, &wanted).await?;
+    let revoked = revoked_in(tx, batch, &wanted).await?;
     let addresses: Vec<EvmAddress> = known.iter().map(|(address, _)| *address).collect();
     holders::lock_known(tx, *workspace, &addresses).await?;
     let mut outcomes = Vec::with_capacity(wanted.len());
     let mut arrivals = Vec::with_capacity(known.len());
     for (address, indexes) in known {
         let (gone, good): (Vec<usize>, Vec<usize>) =
-            indexes.iter().partition(|index| revoked.contains(&digests[**index]));
+            indexes.iter().partition(|index| revoked.contains(index));
         outcomes.extend(gone.into_iter().map(|index| (index, Outcome::Revoked)));
         let theirs = good.iter().map(|index| &credentials[*index]).collect();
         arrivals.push((good, Arrival::read(tx, *workspace, *address, theirs).await?));

@@ -46,14 +46,35 @@ pub(crate) async fn revoke_in(
     revocation: &RevocationRow,
 ) -> Result<Option<Revocation>> {
     // With the digest locked nobody can bring the credential in any more.
-    let new = revocations::insert(tx, workspace, revocation).await?;
-    let now = revocation.revoked_at;
-    let (removed, settled) = match stored(tx, workspace, &revocation.digest).await? {
+    let mut done = Revocation { new: revocations::insert(tx, workspace, revocation).await?, removed: false };
+    // A credential with several proofs has as many digests.
+    for digest in revocations::all_of(&mut *tx, workspace, &[revocation.digest]).await? {
+        if digest != revocation.digest {
+            let row = RevocationRow { digest, ..revocation.clone() };
+            done.new |= revocations::insert(tx, workspace, &row).await?;
+        }
+        let Some(removed) = revoke_digest(books, tx, workspace, &digest, revocation.revoked_at).await? else {
+            return Ok(None);
+        };
+        done.removed |= removed;
+    }
+    Ok(Some(done))
+}
+
+/// Removes what stands on a digest; whether a Stamp was removed. `None`: roll back and begin again.
+async fn revoke_digest(
+    books: &Books,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    digest: &SigningDigest,
+    now: UnixMillis,
+) -> Result<Option<bool>> {
+    let (removed, settled) = match stored(tx, workspace, digest).await? {
         Some(stamp) => (true, take_out(books, tx, workspace, &stamp, now).await?),
         // A Stamp that its holder removed may have left claims behind.
-        None => (false, release_left(books, tx, workspace, &revocation.digest, now).await?),
+        None => (false, release_left(books, tx, workspace, digest, now).await?),
     };
-    Ok(settled.then_some(Revocation { new, removed }))
+    Ok(settled.then_some(removed))
 }
 
 /// The Stamp of a credential, its holder locked. It may go while that is waited for.

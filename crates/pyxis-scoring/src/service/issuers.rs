@@ -20,8 +20,8 @@ pub enum Added {
     Unchanged,
 }
 
-/// Lists an issuer, or renames it. Its DID is spelled as credentials are compared: with an address in it,
-/// in lower case.
+/// Lists an issuer, or renames it. An issuer is its key, so any DID of the key will do; it is listed by the one that
+/// [`credential::issuer_did`] makes of it.
 pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<(IssuerRow, Added)> {
     let did = canonical(did)?;
     check_text("name", name, MAX_NAME)?;
@@ -42,7 +42,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<IssuerRow
     Ok(issuers::list(&state.store, workspace).await?)
 }
 
-/// Takes an issuer off the list. Stamps that it issued stay until they expire or are revoked.
+/// Takes an issuer off the list, named by any DID of its key. Stamps that it issued stay until they expire or are revoked.
 pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
     let did = canonical(did).map_err(|_| Error::NotFound("issuer"))?;
     let mut change = Change::begin(state, actor).await?;
@@ -54,6 +54,9 @@ pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
 
 fn canonical(did: &str) -> Result<String> {
     credential::issuer_did(did).map_err(|_| {
-        Error::field("did", "did:ethr:0x…, did:pkh:eip155:<chain>:0x… or did:key of an Ed25519 key")
+        Error::field(
+            "did",
+            "did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key",
+        )
     })
 }

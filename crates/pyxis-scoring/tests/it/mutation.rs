@@ -63,7 +63,10 @@ fn whatever_is_changed_anywhere_the_credential_is_refused() {
         let mut found = Vec::new();
         places(&whole, "", &mut found);
         for place in found {
-            for substitute in substitutes(whole.pointer(&place).unwrap()) {
+            let value = whole.pointer(&place).unwrap();
+            // A list of the one proof is the same credential.
+            let same = |substitute: &Value| place == "/proof" && *substitute == json!([value]);
+            for substitute in substitutes(value).into_iter().filter(|substitute| !same(substitute)) {
                 let forged = changed(&text, |value| *value.pointer_mut(&place).unwrap() = substitute.clone());
                 assert_ne!(code(&forged), "verified", "{place} := {substitute}");
                 assert!(imported(&forged).is_err(), "{place} := {substitute}");

@@ -199,7 +199,7 @@ async fn merge_claims(
     let which: HashMap<&Nullifier, usize> =
         numbered.flat_map(|(number, union)| union.former.iter().map(move |name| (name, number))).collect();
     let mut found: BTreeMap<(ScorerId, usize), Vec<Claim>> = BTreeMap::new();
-    for Held { scorer, claim } in claims::in_any_scorer(&mut *tx, workspace, &names).await? {
+    for Held { scorer, claim } in claims::in_every_scorer(tx, workspace, &names).await? {
         if let Some(number) = which.get(&claim.nullifier) {
             found.entry((scorer, *number)).or_default().push(claim);
         }

@@ -6,7 +6,7 @@ use pyxis_core::catalogue::default_weights;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_store::stamps::NullifierHash;
-use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, nullifier_sets, scorers, stamps};
+use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, issuers, nullifier_sets, scorers, stamps};
 
 use pyxis_testkit::postgres::Database;
 
@@ -60,6 +60,16 @@ fn holders_of_nullifiers(engine: &str) -> String {
     );
     let open = if engine == "sqlite" { "X'" } else { "'\\x" };
     let hex = |byte: u8, length: usize| format!("{open}{}'", format!("{byte:02x}").repeat(length));
+    // One key by two DIDs, and another.
+    for (did, at) in [("did:pkh:eip155:1:", 2), ("did:ethr:0x1:", 1)] {
+        write!(
+            script,
+            "INSERT INTO issuers VALUES ('{WORKSPACE}', '{did}0x{}', 'at {at}', {at});",
+            "ab".repeat(20)
+        )
+        .unwrap();
+    }
+    write!(script, "INSERT INTO issuers VALUES ('{WORKSPACE}', 'did:key:z6Mk', 'key', 3);").unwrap();
     // The last has no Stamp any more.
     for (holder, provider, listed) in [(1, "A", "n1 n2"), (2, "A", "n2"), (2, "B", "n4"), (3, "A", "n1")] {
         let (address, digest) = (hex(holder, 20), hex(holder, 32));
@@ -101,6 +111,10 @@ async fn nullifiers_are_found(store: &Store) {
         };
         assert_eq!(found, holders, "{listed}");
     }
+    let issuers = issuers::list(store, ws).await.unwrap();
+    let issuers: Vec<_> = issuers.iter().map(|row| (row.did.as_str(), row.name.as_str())).collect();
+    let did = format!("did:ethr:0x{}", "ab".repeat(20));
+    assert_eq!(issuers, [(did.as_str(), "at 1"), ("did:key:z6Mk", "key")]);
     // Wallet 1's Stamp said before sets were stored that n1 and n2 are one account.
     let sets = nullifier_sets::of(store, ws, nullifiers("n1 n2 n4").iter().collect()).await.unwrap();
     let name = |nullifier: &str| sets.name(&nullifier.parse().unwrap()).to_string();

@@ -174,7 +174,7 @@ pub struct Import {
 pub enum IssuerCommand {
     /// Believe an issuer, or rename one that is believed. Exit 3 if it is listed under this name.
     Add {
-        /// did:ethr:0x…, did:pkh:eip155:<chain>:0x… or did:key of an Ed25519 key.
+        /// Any DID of its key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key.
         did: String,
         /// For people.
         #[arg(long)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::eip712;
 use super::super::json::{self, Node};
-use super::super::{Rejection, Verified, parse_and_verify_for_its_subject};
+use super::super::{MAX_PROOFS, Rejection, Verified, parse_and_verify_for_its_subject};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
@@ -96,10 +96,111 @@ fn the_domain_may_name_a_version_and_a_chain_and_nothing_else() {
     assert_eq!(code(&with("chainId", "uint256", json!(0))), "wrong_domain");
     let contract = with("verifyingContract", "address", json!("0x0000000000000000000000000000000000000001"));
     assert_eq!(code(&contract), "wrong_domain");
-    assert_eq!(
-        code(&signed(|value| value["proof"]["eip712Domain"]["domain"]["name"] = json!("Mail"))),
-        "wrong_domain"
-    );
+    let mail = signed(|value| value["proof"]["eip712Domain"]["domain"]["name"] = json!("Mail"));
+    assert_eq!(code(&mail), "wrong_domain");
+    for (text, member) in [
+        (mail, "name must be VerifiableCredential"),
+        (with("version", "uint8", json!(1)), "version must be a text"),
+        (with("chainId", "uint256", json!(0)), "chainId must be an integer above 0"),
+        (contract, "verifyingContract must be absent"),
+        (with("salt", "bytes32", json!(format!("0x{}", "00".repeat(32)))), "salt must be absent"),
+    ] {
+        let told = verify(&text).unwrap_err().to_string();
+        assert!(told.contains(member), "{told}");
+    }
+}
+
+#[test]
+fn a_chain_is_the_same_as_number_and_as_text() {
+    let with = |content: &str| {
+        let text = signed(|value| {
+            value["proof"]["eip712Domain"]["domain"]["chainId"] = json!("CHAIN");
+            let types = types(value)["EIP712Domain"].as_array_mut().unwrap();
+            types.push(json!({"name": "chainId", "type": "string"}));
+        });
+        // Past serde_json, which has no number of 256 bits.
+        let text = text.replace("\"CHAIN\"", content);
+        text.replace(r#"{"name":"chainId","type":"string"}"#, r#"{"name":"chainId","type":"uint256"}"#)
+    };
+    let resigned = |text: &str| {
+        let mut value = json::parse(text).unwrap();
+        let Some(Node::Object(proof)) = value.get_mut("proof") else { panic!("a proof") };
+        let old = proof.get("proofValue").and_then(Node::as_text).unwrap().to_owned();
+        text.replace(&old, &issuer().sign_hash(&hash(text)))
+    };
+    for (number, spellings) in [
+        ("1", ["\"1\"", "\"0x1\"", "\"0X01\""]),
+        (
+            "18446744073709551616",
+            ["\"18446744073709551616\"", "\"0x10000000000000000\"", "18446744073709551616"],
+        ),
+    ] {
+        let digest = verify(&resigned(&with(number))).unwrap().digest;
+        for spelling in spellings {
+            assert_eq!(verify(&resigned(&with(spelling))).unwrap().digest, digest, "{spelling}");
+        }
+    }
+    for wrong in ["0", "\"0\"", "\"0x0\"", "\"one\"", "1.5", "-1"] {
+        assert_eq!(code(&with(wrong)), "wrong_domain", "{wrong}");
+    }
+}
+
+/// A credential with a list of these proofs.
+fn with_proofs(text: &str, proofs: &[Value]) -> String {
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    value["proof"] = json!(proofs);
+    value.to_string()
+}
+
+fn proof(text: &str) -> Value {
+    serde_json::from_str::<Value>(text).unwrap()["proof"].clone()
+}
+
+#[test]
+fn one_valid_proof_in_a_list_counts() {
+    let text = signed(|_| ());
+    let one = verify(&text).unwrap();
+    let good = proof(&text);
+    let mut forged = good.clone();
+    forged["created"] = json!("2020-01-01T00:00:00Z");
+    let mut other = good.clone();
+    other["type"] = json!("DataIntegrityProof");
+    for proofs in [
+        vec![good.clone()],
+        vec![forged.clone(), good.clone()],
+        vec![good.clone(), other.clone()],
+        vec![json!("text"), json!(null), other.clone(), good.clone(), forged.clone()],
+        vec![good.clone(), good.clone()],
+    ] {
+        let verified = verify(&with_proofs(&text, &proofs)).unwrap();
+        assert_eq!((verified.digest, verified.digests), (one.digest, Vec::new()), "{proofs:?}");
+        assert_eq!(verified.nullifiers, one.nullifiers);
+    }
+    for (proofs, expected) in [
+        (vec![], "wrong_form"),
+        (vec![json!("text")], "wrong_form"),
+        (vec![forged.clone(), other.clone()], "signature_mismatch"),
+        (vec![other, forged], "unsupported_proof"),
+        (vec![good; MAX_PROOFS + 1], "too_complex"),
+    ] {
+        assert_eq!(code(&with_proofs(&text, &proofs)), expected, "{proofs:?}");
+    }
+}
+
+#[test]
+fn each_of_several_valid_proofs_names_the_credential() {
+    let texts = [signed(|_| ()), signed(|value| value["proof"]["created"] = json!("2020-01-01T00:00:00Z"))];
+    let alone = texts.each_ref().map(|text| verify(text).unwrap().digest);
+    assert_ne!(alone[0], alone[1]);
+    let proofs = texts.each_ref().map(|text| proof(text));
+    for order in [[0, 1], [1, 0]] {
+        let both = with_proofs(&texts[0], &order.map(|index: usize| proofs[index].clone()));
+        let verified = verify(&both).unwrap();
+        let mut wanted = alone.to_vec();
+        wanted.sort_unstable();
+        assert_eq!((verified.digest, &verified.digests), (wanted[0], &wanted));
+        assert_eq!(verified.all_digests(), wanted);
+    }
 }
 
 /// `0xAB` and `0xab` are the same bytes, and would be two Stamps with one signature.

@@ -3,10 +3,11 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_scoring::credential::{Verified, parse_and_verify};
-use pyxis_scoring::engine::{Outcome, ingest};
+use pyxis_scoring::engine::{Outcome, ingest, revoke};
 use pyxis_scoring::service;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use serde_json::{Value, json};
 
 use super::world::{START, World, both_engines, day, wallet};
 
@@ -36,6 +37,78 @@ both_engines! {
         assert_eq!(outcomes, [None; 3]);
         assert_eq!(world.count("holders").await, 1);
     }
+
+    async fn an_issuer_is_trusted_and_removed_by_any_did_of_its_key(world: &World) {
+        let actor = Actor::cli(world.workspace);
+        let by_chain = Eip712Issuer::of_chain(10, &SeededEntropy::new(8));
+        let plain = Eip712Issuer::new(&SeededEntropy::new(8));
+        let address = plain.did().replace("did:ethr:", "");
+        let spellings = [
+            plain.did(),
+            format!("did:ethr:0x{}", address[2..].to_uppercase()),
+            format!("did:ethr:mainnet:{address}"),
+            format!("did:pkh:eip155:1:{address}"),
+            by_chain.did(),
+        ];
+        for (number, spelling) in spellings.iter().enumerate() {
+            let (row, added) = service::issuers::add(&world.state, &actor, spelling, "other").await.unwrap();
+            assert_eq!((row.did, added), (plain.did(), service::issuers::Added::New), "{spelling}");
+            let next = &spellings[(number + 1) % spellings.len()];
+            let (_, added) = service::issuers::add(&world.state, &actor, next, "other").await.unwrap();
+            assert_eq!(added, service::issuers::Added::Unchanged);
+            for (issuer, provider) in [(&plain, "A"), (&by_chain, "B")] {
+                let wallet = wallet(10 + u64::try_from(number).unwrap());
+                let claim = Claim { address: wallet, provider, nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
+                assert_eq!(world.bring(wallet, &[issuer.issue(&claim)]).await, ["accepted"]);
+            }
+            service::issuers::remove(&world.state, &actor, next).await.unwrap();
+            let claim = Claim { address: wallet(1), provider: "A", nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
+            for issuer in [&plain, &by_chain] {
+                assert_eq!(world.bring(wallet(1), &[issuer.issue(&claim)]).await, ["unknown_issuer"]);
+            }
+        }
+    }
+
+    async fn a_credential_with_several_proofs_is_revoked_by_any_of_them(world: &World) {
+        let text = world.credential(wallet(1), "A", "n:1", 9);
+        let again = signed_again(world, &text);
+        let list = |proofs: &[&Value]| {
+            let mut value: Value = serde_json::from_str(&text).unwrap();
+            value["proof"] = json!(proofs);
+            value.to_string()
+        };
+        let first = serde_json::from_str::<Value>(&text).unwrap()["proof"].clone();
+        let (both, second) = (list(&[&first, &again]), list(&[&again]));
+        assert_eq!(world.bring(wallet(1), std::slice::from_ref(&both)).await, ["accepted"]);
+        let digests = verified(&both).digests;
+        assert_eq!(digests.len(), 2);
+        let row = |digest| pyxis_store::revocations::RevocationRow {
+            digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
+        };
+        // The one that the Stamp is not named by.
+        let done = revoke(&world.state.books, world.workspace, &row(digests[1])).await.unwrap();
+        assert!(done.new && done.removed);
+        for text in [&both, &second, &text] {
+            assert_eq!(world.bring(wallet(1), std::slice::from_ref(text)).await, ["revoked"]);
+        }
+        assert_eq!(world.count("stamps").await, 0);
+    }
+}
+
+/// Another proof of the issuer over the same credential.
+fn signed_again(world: &World, text: &str) -> Value {
+    let mut document: Value = serde_json::from_str(text).unwrap();
+    let proof = document["proof"].as_object_mut().unwrap();
+    proof.remove("proofValue");
+    proof.insert("created".to_owned(), json!("2020-01-01T00:00:00Z"));
+    let mut data = proof.remove("eip712Domain").unwrap();
+    let unsigned = data.clone();
+    data["message"] = document.clone();
+    let hash = pyxis_signing::eip712::read(data.to_string().as_bytes()).unwrap().digest;
+    let mut proof = document["proof"].take();
+    proof["eip712Domain"] = unsigned;
+    proof["proofValue"] = world.issuer.sign_hash(&hash).into();
+    proof
 }
 
 /// On SQLite there is one writer.
