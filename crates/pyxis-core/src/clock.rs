@@ -89,6 +89,15 @@ impl UnixMillis {
     }
 }
 
+/// An RFC 3339 timestamp of a decoded query, where a plus sign that was not escaped has become a space.
+pub fn parse_rfc3339_of_query(text: &str) -> Option<UnixMillis> {
+    let repaired = match text.rsplit_once(' ') {
+        Some((time, offset)) if time.contains(['T', 't']) => Some(format!("{time}+{offset}")),
+        _ => None,
+    };
+    UnixMillis::parse_rfc3339(repaired.as_deref().unwrap_or(text))
+}
+
 impl fmt::Debug for UnixMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_rfc3339())
@@ -166,6 +175,18 @@ mod tests {
         assert_eq!(at.to_rfc3339(), "2026-01-01T00:00:00.250Z");
         assert_eq!(UnixMillis::parse_rfc3339("2026-01-01T01:00:00.25+01:00"), Some(at));
         assert_eq!(UnixMillis::parse_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn a_plus_sign_that_a_query_made_a_space_is_read_back() {
+        let at = UnixMillis(1_767_225_600_250);
+        for text in [&at.to_iso_micros(), &at.to_rfc3339(), "2026-01-01T01:00:00.25+01:00"] {
+            assert_eq!(parse_rfc3339_of_query(text), Some(at), "{text}");
+            assert_eq!(parse_rfc3339_of_query(&text.replace('+', " ")), Some(at), "{text}");
+        }
+        for text in ["2026-01-01T00:00:00", "2026-01-01T00:00:00 Z", "2026-01-01 01:00", " ", "T +00:00"] {
+            assert_eq!(parse_rfc3339_of_query(text), None, "{text}");
+        }
     }
 
     #[test]

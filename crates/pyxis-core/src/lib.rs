@@ -16,6 +16,7 @@ pub mod decimal;
 pub mod digest;
 pub mod dotenv;
 pub mod eligibility;
+pub mod entries;
 pub mod entropy;
 pub mod field;
 pub mod grant;

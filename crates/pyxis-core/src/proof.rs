@@ -71,12 +71,18 @@ impl fmt::Display for Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(pub FieldElement);
 
-impl FromStr for ActionId {
-    type Err = NotInField;
+/// The text is not an action id.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not an action id: a decimal number from 1 to below the order of the bn254 scalar field")]
+pub struct InvalidActionId;
 
-    /// Decimal digits only.
-    fn from_str(text: &str) -> Result<Self, NotInField> {
-        FieldElement::from_decimal(text).map(Self)
+impl FromStr for ActionId {
+    type Err = InvalidActionId;
+
+    /// Decimal digits only. Zero is no action: that is what a contract reads where nothing was given.
+    fn from_str(text: &str) -> Result<Self, InvalidActionId> {
+        let number = FieldElement::from_decimal(text).map_err(|_| InvalidActionId)?;
+        if number == FieldElement::small(0) { Err(InvalidActionId) } else { Ok(Self(number)) }
     }
 }
 
@@ -282,6 +288,10 @@ mod tests {
     fn an_action_id_is_decimal_and_a_nullifier_may_be_hexadecimal() {
         assert_eq!("123456789".parse(), Ok(DEFAULT_ACTION));
         assert!("0x1".parse::<ActionId>().is_err());
+        for zero in ["0", "00", &"0".repeat(77)] {
+            assert_eq!(zero.parse::<ActionId>(), Err(InvalidActionId), "{zero}");
+            assert!(zero.parse::<ProofNullifier>().is_ok(), "{zero}");
+        }
         assert_eq!("0x0A".parse::<ProofNullifier>(), "10".parse());
     }
 }

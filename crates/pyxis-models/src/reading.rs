@@ -1,11 +1,15 @@
 //! Files of activity, as CSV, gzipped or not, or as Parquet; and files of labels, as CSV.
 //!
 //! The columns have names, in any order. Transfers: `from` and `to`; `chain` and `kind` where they are not all
-//! the same (default: `ethereum`, `native`); `time` (Unix seconds, RFC 3339, or a timestamp of Parquet) and
-//! `amount` where they are known. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address`
-//! and `label`, which is `human` or `sybil` (or 1 and 0).
+//! the same (default: `ethereum`, `native`); `time` and `amount` where they are known. The names that explorers
+//! and their exports give these columns are known, too. Facts: `address`, `first_bridge_unix`,
+//! `bridge_volume_usd`. Labels: `address` and `label`, which is `human` or `sybil` (or 1 and 0).
 
+mod columns;
 mod table;
+mod time;
+
+pub use columns::Layout;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,10 +22,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::entries::BadEntries;
 
 use crate::Error;
 use crate::chain::{Chain, Kind};
 use crate::graph::{Builder, Facts, Transfer};
+use columns::{Cells, Columns};
 use table::Table;
 
 /// One line of a file of activity.
@@ -90,7 +96,10 @@ impl Read for Counted {
 }
 
 /// Reads a file of activity line by line (rows of Parquet are lines), in flat memory.
-pub struct Reader(Source);
+pub struct Reader {
+    source: Source,
+    layout: Layout,
+}
 
 enum Source {
     Lines(Box<Lines>),
@@ -104,87 +113,10 @@ struct Lines {
     line: ByteRecord,
 }
 
-/// Where a line has what, by the names of its columns.
-#[derive(Clone, Copy, Debug)]
-enum Columns {
-    Transfers {
-        from: usize,
-        to: usize,
-        chain: Option<usize>,
-        kind: Option<usize>,
-        time: Option<usize>,
-        amount: Option<usize>,
-    },
-    Facts {
-        address: usize,
-        first: usize,
-        volume: Option<usize>,
-    },
-}
-
-impl Columns {
-    fn of<'a>(header: impl IntoIterator<Item = &'a str>) -> Result<Self, Error> {
-        let header: Vec<String> =
-            header.into_iter().map(|column| column.trim().to_ascii_lowercase()).collect();
-        let find = |names: &[&str]| header.iter().position(|column| names.contains(&column.as_str()));
-        let ends = find(&["from", "from_address"]).zip(find(&["to", "to_address"]));
-        if let Some((from, to)) = ends {
-            return Ok(Self::Transfers {
-                from,
-                to,
-                chain: find(&["chain", "network"]),
-                kind: find(&["kind", "type"]),
-                time: find(&["time", "timestamp", "block_timestamp"]),
-                amount: find(&["amount", "value"]),
-            });
-        }
-        let facts = find(&["address"]).zip(find(&["first_bridge_unix", "first_bridge"]));
-        let (address, first) = facts.ok_or_else(|| {
-            Error::unreadable(
-                "the file of activity",
-                "it must name the columns from and to, or address and first_bridge_unix (CSV: in its first line)",
-            )
-        })?;
-        Ok(Self::Facts { address, first, volume: find(&["bridge_volume_usd", "volume_usd"]) })
-    }
-}
-
-/// A line, by the places of its columns.
-trait Cells {
-    fn text(&self, place: usize) -> Result<Cow<'_, str>, String>;
-}
-
 impl Cells for ByteRecord {
     fn text(&self, place: usize) -> Result<Cow<'_, str>, String> {
         let bytes = self.get(place).ok_or("too few columns")?;
         str::from_utf8(bytes.trim_ascii()).map(Cow::Borrowed).map_err(|_| "no text".to_owned())
-    }
-}
-
-impl Columns {
-    fn record(&self, line: &impl Cells) -> Result<Record, String> {
-        let text = |place: usize| line.text(place);
-        let address = |place: usize| {
-            let text = text(place)?;
-            text.parse::<EvmAddress>().map_err(|error| format!("{text:?} is {error}"))
-        };
-        match *self {
-            Self::Facts { address: place, first, volume } => {
-                let facts = Facts {
-                    first_bridge: seconds(&text(first)?)?.map_or(0, NonZeroU32::get),
-                    volume_usd: volume.map_or(Ok(0.0), |place| usd(&text(place)?))?,
-                };
-                Ok(Record::Facts(address(place)?, facts))
-            }
-            Self::Transfers { from, to, chain, kind, time, amount } => Ok(Record::Transfer(Moved {
-                chain: chain.map_or(Ok(Chain::Ethereum), |place| named(&text(place)?, Chain::from_name))?,
-                kind: kind.map_or(Ok(Kind::Native), |place| named(&text(place)?, Kind::from_name))?,
-                from: address(from)?,
-                to: address(to)?,
-                time: time.map_or(Ok(None), |place| seconds(&text(place)?))?,
-                round: amount.map_or(Ok(None), |place| text(place).map(|text| is_round(&text)))?,
-            })),
-        }
     }
 }
 
@@ -196,7 +128,8 @@ impl Reader {
         let known = file.read(&mut start)?;
         file.rewind()?;
         if &start[..known] == table::MAGIC {
-            return Ok(Self(Source::Table(Box::new(Table::new(file, read)?))));
+            let (table, layout) = Table::new(file, read)?;
+            return Ok(Self { source: Source::Table(Box::new(table)), layout });
         }
         Self::new(unpack(Box::new(Counted { file, read }))?)
     }
@@ -204,13 +137,19 @@ impl Reader {
     /// Reads the first line of CSV.
     pub fn new(source: Box<dyn Read + Send>) -> Result<Self, Error> {
         let mut lines = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 17).from_reader(source);
-        let columns = Columns::of(lines.headers().map_err(broken)?)?;
-        Ok(Self(Source::Lines(Box::new(Lines { source: lines, columns, line: ByteRecord::new() }))))
+        let (columns, layout) = Columns::of(lines.headers().map_err(broken)?)?;
+        let lines = Lines { source: lines, columns, line: ByteRecord::new() };
+        Ok(Self { source: Source::Lines(Box::new(lines)), layout })
+    }
+
+    /// Which columns are read, and which are not.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Passes over lines that were read before.
     pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Table(table) => table.pass_over(lines),
             Source::Lines(source) => {
                 for _ in 0..lines {
@@ -225,7 +164,7 @@ impl Reader {
 
     /// Lines before the first one that is counted: the names of the columns are one in CSV.
     pub const fn heading(&self) -> i64 {
-        match self.0 {
+        match self.source {
             Source::Lines(_) => 1,
             Source::Table(_) => 0,
         }
@@ -237,7 +176,7 @@ impl Iterator for Reader {
     type Item = Result<Result<Record, String>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Table(table) => table.next(),
             Source::Lines(lines) => match lines.source.read_byte_record(&mut lines.line) {
                 Ok(false) => None,
@@ -255,35 +194,16 @@ fn broken(error: csv::Error) -> Error {
     }
 }
 
-fn named<T>(text: &str, from_name: impl Fn(&str) -> Option<T>) -> Result<T, String> {
-    from_name(text)
-        .or_else(|| from_name(&text.to_ascii_lowercase()))
-        .ok_or_else(|| format!("{text:?} is no chain or kind that is known"))
-}
-
-/// Unix seconds or RFC 3339; nothing where there is nothing.
-fn seconds(text: &str) -> Result<Option<NonZeroU32>, String> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let wrong = || format!("{text:?} is no time");
-    let seconds = match text.parse::<i64>() {
-        Ok(seconds) => seconds,
-        Err(_) => text.parse::<jiff::Timestamp>().map_err(|_| wrong())?.as_second(),
-    };
-    u32::try_from(seconds).map(NonZeroU32::new).map_err(|_| wrong())
-}
-
-fn usd(text: &str) -> Result<f32, String> {
-    let volume: f32 =
-        if text.is_empty() { 0.0 } else { text.parse().map_err(|_| format!("{text:?} is no number"))? };
-    if volume.is_finite() { Ok(volume) } else { Err(format!("{text:?} is no number")) }
-}
-
-/// Whether an amount, in whatever unit, has at most two digits that are not zeros at its ends; `None` for
-/// no amount.
+/// True for an amount, in whatever unit, with at most two digits that are not zeros at its ends; `None` for no
+/// amount. The amount may have thousands separated by commas, an exponent, and its unit behind a space.
 pub fn is_round(text: &str) -> Option<bool> {
-    let digits: String = text.chars().filter(|c| *c != '.').collect();
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    if !unit.chars().all(|c| c.is_alphanumeric() || c.is_whitespace()) {
+        return None;
+    }
+    let (number, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    exponent.parse::<i16>().ok()?;
+    let digits: String = number.chars().filter(|c| !matches!(c, '.' | ',')).collect();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -298,18 +218,23 @@ pub fn labels(source: Box<dyn Read + Send>) -> Result<Vec<(EvmAddress, bool)>, E
     let columns = find("address").zip(find("label"));
     let (address, label) =
         columns.ok_or_else(|| Error::unreadable("the labels", "the columns must be address and label"))?;
-    let mut labels = Vec::new();
-    for line in lines.records() {
+    let (mut labels, mut bad) = (Vec::new(), BadEntries::default());
+    for (number, line) in (2..).zip(lines.records()) {
         let line = line.map_err(broken)?;
-        let wrong = |why: &str| Error::unreadable("the labels", format!("{why} in {line:?}"));
-        let address = line.get(address).and_then(|text| text.trim().parse().ok());
-        let human = match line.get(label).map(str::trim) {
-            Some("human" | "1") => true,
-            Some("sybil" | "0") => false,
-            _ => return Err(wrong("neither human nor sybil")),
+        let cell = |place: usize| line.get(place).unwrap_or_default().trim();
+        let human = match cell(label) {
+            "human" | "1" => Some(true),
+            "sybil" | "0" => Some(false),
+            _ => None,
         };
-        labels.push((address.ok_or_else(|| wrong("no address"))?, human));
+        match (cell(address).parse(), human) {
+            (Ok(address), Some(human)) => labels.push((address, human)),
+            (Err(error), _) => bad.add(number, cell(address), error),
+            (Ok(_), None) => bad.add(number, cell(label), "neither human nor sybil"),
+        }
     }
+    let mut labels =
+        bad.or(labels).map_err(|bad| Error::unreadable("the labels", format!("bad lines: {bad}")))?;
     labels.sort_unstable_by_key(|(address, _)| *address);
     labels.dedup_by_key(|(address, _)| *address);
     Ok(labels)
@@ -377,7 +302,8 @@ mod tests {
         let read = |text: String| labels(Box::new(std::io::Cursor::new(text.into_bytes())));
         let found = read(format!("address,label\n{B},sybil\n{A},1\n")).unwrap();
         assert_eq!(found.iter().map(|(_, human)| *human).collect::<Vec<_>>(), [true, false]);
-        assert!(read(format!("address,label\n{A},maybe\n")).is_err());
+        let bad = read(format!("address,label\n{A},maybe\n{A},1\nnobody,1\n")).unwrap_err().to_string();
+        assert!(bad.contains("[2] \"maybe\"") && bad.contains("[4] \"nobody\""), "{bad}");
         assert!(read("who,what\n".to_owned()).is_err());
     }
 

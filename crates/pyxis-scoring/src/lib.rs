@@ -4,6 +4,7 @@
 //! in step, `routes` answers, [`service`] is what managers do.
 
 pub mod activity;
+pub mod address;
 mod api;
 mod auth;
 mod books;

@@ -14,7 +14,8 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::{Cells, Columns, Record};
+use super::Record;
+use super::columns::{Cells, Columns, Layout};
 use crate::Error;
 
 /// How every file begins, and ends.
@@ -40,6 +41,8 @@ enum Meaning {
     Text,
     /// Moments, so many to the second.
     Moments(i64),
+    /// Days since 1970.
+    Days,
     /// Numbers of 96 bits, an early form of moments.
     Int96,
     /// Whole numbers in bytes, the most significant first.
@@ -75,7 +78,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads what the file says of itself at its end.
-    pub(super) fn new(file: File, bytes: Arc<AtomicU64>) -> Result<Self, Error> {
+    pub(super) fn new(file: File, bytes: Arc<AtomicU64>) -> Result<(Self, Layout), Error> {
         let file = careful(|| SerializedFileReader::new(file).map_err(damaged))?;
         let schema = file.metadata().file_metadata().schema_descr();
         // Columns within columns have no name of their own here.
@@ -84,13 +87,13 @@ impl Table {
             .iter()
             .map(|column| if column.path().parts().len() == 1 { column.name() } else { "" })
             .collect();
-        let named = Columns::of(header)?;
+        let (named, layout) = Columns::of(header)?;
         let mut columns = Vec::new();
         let named = named.renumbered(|place| {
             columns.push(Column::of(place, &schema.columns()[place])?);
             Ok(columns.len() - 1)
         })?;
-        Ok(Self { file, columns, named, group: 0, left: 0, read: 0, given: 0, bytes })
+        Ok((Self { file, columns, named, group: 0, left: 0, read: 0, given: 0, bytes }, layout))
     }
 
     /// Whole groups are passed over without reading them.
@@ -194,6 +197,7 @@ impl Column {
         let is_decimal = described.converted_type() == ConvertedType::DECIMAL;
         let meaning = match (described.physical_type(), moments) {
             (Type::INT64, Some(each)) => Meaning::Moments(each),
+            (Type::INT32, _) if described.converted_type() == ConvertedType::DATE => Meaning::Days,
             (Type::INT96, _) => Meaning::Int96,
             (Type::BOOLEAN, _) => return refused("holds booleans; write text or numbers"),
             (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY, _) if is_decimal => Meaning::Decimal,
@@ -216,6 +220,7 @@ impl Column {
         };
         let whole = |value: i64| match meaning {
             Meaning::Moments(each) => Cell::Whole(i128::from(value.div_euclid(each))),
+            Meaning::Days => Cell::Whole(i128::from(value) * 86_400),
             _ => Cell::Whole(i128::from(value)),
         };
         match reader {
@@ -304,28 +309,6 @@ impl Cells for Line<'_> {
             Cell::Whole(number) => Ok(Cow::Owned(number.to_string())),
             Cell::Number(number) => Ok(Cow::Owned(number.to_string())),
         }
-    }
-}
-
-impl Columns {
-    /// The same columns at other places.
-    fn renumbered(self, mut to: impl FnMut(usize) -> Result<usize, Error>) -> Result<Self, Error> {
-        let mut maybe = |place: Option<usize>| place.map(&mut to).transpose();
-        Ok(match self {
-            Self::Transfers { from, to, chain, kind, time, amount } => Self::Transfers {
-                from: maybe(Some(from))?.unwrap_or_default(),
-                to: maybe(Some(to))?.unwrap_or_default(),
-                chain: maybe(chain)?,
-                kind: maybe(kind)?,
-                time: maybe(time)?,
-                amount: maybe(amount)?,
-            },
-            Self::Facts { address, first, volume } => Self::Facts {
-                address: maybe(Some(address))?.unwrap_or_default(),
-                first: maybe(Some(first))?.unwrap_or_default(),
-                volume: maybe(volume)?,
-            },
-        })
     }
 }
 

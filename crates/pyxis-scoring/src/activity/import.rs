@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_models::chunk;
 use pyxis_models::graph::Builder;
-use pyxis_models::reading::Reader;
+use pyxis_models::reading::{Layout, Moved, Reader, Record};
 use pyxis_store::Store;
 use pyxis_store::activity::{self, Chunk, ImportRow};
 use tokio::sync::mpsc;
@@ -14,9 +14,11 @@ use super::ActivityError;
 const LINES: i64 = 65_536;
 /// Chunks that wait to be stored while the next is read.
 const AHEAD: usize = 2;
+/// Refused lines that are named.
+const NAMED: usize = 20;
 
 /// What an import did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// Lines of the file, those of an earlier run among them.
     pub lines: i64,
@@ -24,10 +26,14 @@ pub struct Imported {
     pub accepted: i64,
     /// Of those, refused.
     pub rejected: i64,
-    /// The first line that was refused in this run, and why.
-    pub first_rejected: Option<(i64, String)>,
+    /// The first lines that were refused in this run, and why.
+    pub rejects: Vec<(i64, String)>,
+    /// Transfers that were taken in this run and have no time.
+    pub without_time: i64,
     /// Whether there was anything to do.
     pub new: bool,
+    /// Which columns of the file are read, and which are not.
+    pub layout: Layout,
 }
 
 /// What was read together.
@@ -36,7 +42,8 @@ struct Batch {
     lines: i64,
     accepted: i64,
     rejected: i64,
-    first_rejected: Option<(i64, String)>,
+    rejects: Vec<(i64, String)>,
+    without_time: i64,
 }
 
 /// Reads a file that is named by `source`, the SHA-256 of its bytes. A file that was read before is left
@@ -51,14 +58,22 @@ pub async fn import(
 ) -> Result<Imported, ActivityError> {
     let begun = activity::begin_import(store, source, name, now).await?;
     let ImportRow { lines, accepted, rejected, finished_at, .. } = begun;
-    let mut done = Imported { lines, accepted, rejected, first_rejected: None, new: finished_at.is_none() };
+    let mut done = Imported {
+        lines,
+        accepted,
+        rejected,
+        rejects: Vec::new(),
+        without_time: 0,
+        new: finished_at.is_none(),
+        layout: reader.layout().clone(),
+    };
     if !done.new {
         return Ok(done);
     }
     let (sender, mut batches) = mpsc::channel(AHEAD);
     let reading = tokio::task::spawn_blocking(move || read(reader, lines, &sender));
     while let Some(batch) = batches.recv().await {
-        let Batch { data, lines, accepted, rejected, first_rejected } = batch;
+        let Batch { data, lines, accepted, rejected, rejects, without_time } = batch;
         let number = done.lines / LINES;
         let lines_before = done.lines;
         let chunk =
@@ -69,7 +84,9 @@ pub async fn import(
         done.lines += lines;
         done.accepted += accepted;
         done.rejected += rejected;
-        done.first_rejected = done.first_rejected.or(first_rejected);
+        done.without_time += without_time;
+        let room = NAMED.saturating_sub(done.rejects.len());
+        done.rejects.extend(rejects.into_iter().take(room));
         report(done.lines);
     }
     reading.await.map_err(|_| ActivityError::Stopped)??;
@@ -83,15 +100,21 @@ fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<
     let heading = reader.heading();
     let mut number = skip;
     loop {
-        let (mut builder, mut lines, mut rejected, mut first_rejected) = (Builder::default(), 0, 0, None);
+        let mut builder = Builder::default();
+        let (mut lines, mut rejected, mut rejects, mut without_time) = (0, 0, Vec::new(), 0);
         for line in reader.by_ref().take(usize::try_from(LINES).unwrap_or(usize::MAX)) {
             lines += 1;
             number += 1;
             match line? {
-                Ok(record) => builder.add_record(record),
+                Ok(record) => {
+                    without_time += i64::from(matches!(record, Record::Transfer(Moved { time: None, .. })));
+                    builder.add_record(record);
+                }
                 Err(why) => {
                     rejected += 1;
-                    first_rejected.get_or_insert((number + heading, why));
+                    if rejects.len() < NAMED {
+                        rejects.push((number + heading, why));
+                    }
                 }
             }
         }
@@ -99,7 +122,7 @@ fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<
             return Ok(());
         }
         let data = chunk::encode(&builder);
-        let batch = Batch { data, lines, accepted: lines - rejected, rejected, first_rejected };
+        let batch = Batch { data, lines, accepted: lines - rejected, rejected, rejects, without_time };
         if batches.blocking_send(batch).is_err() {
             return Ok(());
         }

@@ -10,8 +10,8 @@ use pyxis_models::chain::Model;
 #[derive(Debug, Subcommand)]
 pub enum ActivityCommand {
     /// Take in activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
-    /// time, amount) or of first bridgings (`address`, `first_bridge_unix`, `bridge_volume_usd`). Interrupted, it
-    /// goes on where it stopped. Exit 3 if all of it was taken in before and is scored.
+    /// time, amount, or as exports of explorers name them) or of first bridgings (`address`, `first_bridge_unix`,
+    /// `bridge_volume_usd`). Prints which columns were read. Interrupted, it goes on where it stopped. Exit 3 if all of it was taken in before and is scored.
     Import {
         /// The files.
         #[arg(required = true)]

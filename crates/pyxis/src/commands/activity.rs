@@ -153,8 +153,15 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
             "{name}: {} lines taken in, {} refused{before}",
             done.accepted, done.rejected
         ));
-        if let Some((line, why)) = &done.first_rejected {
-            out::line(format_args!("  first refused: line {line}: {why}"));
+        if done.new {
+            tell_columns(done);
+        }
+        for (line, why) in &done.rejects {
+            out::line(format_args!("  refused: line {line}: {why}"));
+        }
+        let more = done.rejected - i64::try_from(done.rejects.len()).unwrap_or(i64::MAX);
+        if done.new && more > 0 {
+            out::line(format_args!("  and {more} more"));
         }
     }
     let Some(rebuilt) = rebuilt else {
@@ -166,12 +173,34 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
     ));
 }
 
+/// Which columns were read: what is not is named, and the lack of times above all.
+fn tell_columns(done: &Imported) {
+    let used: Vec<String> = done.layout.used.iter().map(|(role, name)| format!("{role} = {name}")).collect();
+    out::line(format_args!("  columns: {}", used.join(", ")));
+    if !done.layout.ignored.is_empty() {
+        out::line(format_args!("  ignored columns: {}", done.layout.ignored.join(", ")));
+    }
+    if done.layout.lacks_time() {
+        out::line(
+            "  no column tells the time of transfers, so their ages are unknown; name it time (Unix seconds, or \
+             UTC such as 2023-01-31 09:05:00)",
+        );
+    } else if done.without_time > 0 {
+        out::line(format_args!("  transfers without a time: {}", done.without_time));
+    }
+}
+
 fn in_json(imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) -> Value {
     let file = |(name, done): &(String, Imported)| {
-        let first = done.first_rejected.as_ref().map(|(line, why)| json!({ "line": line, "why": why }));
+        let rejects: Vec<Value> =
+            done.rejects.iter().map(|(line, why)| json!({ "line": line, "why": why })).collect();
+        let columns: Vec<Value> =
+            done.layout.used.iter().map(|(role, name)| json!({ "read_as": role, "name": name })).collect();
         json!({
             "file": name, "lines": done.lines, "accepted": done.accepted, "rejected": done.rejected,
-            "new": done.new, "first_rejected": first,
+            "new": done.new, "first_rejected": rejects.first(), "rejects": rejects, "columns": columns,
+            "ignored_columns": done.layout.ignored, "lacks_time": done.layout.lacks_time(),
+            "without_time": done.without_time,
         })
     };
     let mut told = json!({ "files": imported.iter().map(file).collect::<Vec<_>>() });

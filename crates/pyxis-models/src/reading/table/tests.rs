@@ -201,6 +201,40 @@ fn addresses_may_be_bytes_times_timestamps_and_amounts_decimals() {
 }
 
 #[test]
+fn times_are_read_by_every_usual_name_and_in_every_usual_type() {
+    let at = 1_675_155_900_i64;
+    for (column, values, wanted) in [
+        ("required int64 block_time (TIMESTAMP(MICROS,false))", at * 1_000_000, at),
+        ("required int64 UnixTimestamp", at, at),
+        ("required int64 timeStamp", at * 1_000, at),
+        ("required int64 block_signed_at", at * 1_000_000, at),
+    ] {
+        let schema =
+            format!("message m {{ required binary from (UTF8); required binary to (UTF8); {column}; }}");
+        let written = write(&schema, Compression::SNAPPY, 1, |_, rows| {
+            for number in [1, 2] {
+                self::column::<ByteArrayType>(rows, &texts(&[address(number).to_string()]), None);
+            }
+            self::column::<Int64Type>(rows, &[values], None);
+        });
+        assert!(!written.reader().unwrap().layout().lacks_time(), "{column}");
+        let Ok(Record::Transfer(moved)) = written.records().remove(0) else { panic!("{column}") };
+        assert_eq!(moved.time.map(|time| i64::from(time.get())), Some(wanted), "{column}");
+    }
+    let schema = "message m { required binary from (UTF8); required binary to (UTF8); required int32 date (DATE); \
+                  required group more { required binary time (UTF8); } }";
+    let written = write(schema, Compression::SNAPPY, 1, |_, rows| {
+        for number in [1, 2] {
+            column::<ByteArrayType>(rows, &texts(&[address(number).to_string()]), None);
+        }
+        column::<parquet::data_type::Int32Type>(rows, &[19_388], None);
+        column::<ByteArrayType>(rows, &texts(&["never read".to_owned()]), None);
+    });
+    let Ok(Record::Transfer(moved)) = written.records().remove(0) else { panic!("no transfer") };
+    assert_eq!(moved.time.map(NonZeroU32::get), Some(1_675_123_200));
+}
+
+#[test]
 fn first_bridgings_are_told_by_their_columns() {
     let schema = "message facts { required binary address (UTF8); required int64 first_bridge_unix; \
                   optional double bridge_volume_usd; }";

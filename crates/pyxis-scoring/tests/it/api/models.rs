@@ -221,7 +221,7 @@ both_engines! {
         assert_eq!(before, None);
         let more = format!("chain,from,to\npolygon,{},{}\nbroken\n", wallet(40), wallet(41));
         let done = import(store, "bb", "more.csv", reader(more.clone()), START, |_| ()).await.unwrap();
-        assert_eq!((done.accepted, done.rejected, done.first_rejected.map(|(line, _)| line)), (1, 1, Some(3)));
+        assert_eq!((done.accepted, done.rejected, done.rejects.first().map(|(line, _)| *line)), (1, 1, Some(3)));
         let done = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
         assert_eq!(done.changed, 1);
         assert!(Local::new(store.clone()).look(wallet(40), START).await.unwrap().is_some());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::address::EvmAddress;
+use pyxis_core::entries::NAMED;
 use pyxis_models::graph::{Builder, Graph};
 use pyxis_models::reading::{self, Reader};
 use pyxis_scoring::activity;
@@ -41,15 +42,19 @@ pub(super) async fn graph(app: &App, paths: &[PathBuf]) -> Result<Graph> {
 }
 
 fn read(file: &Path, into: &mut Builder) -> Result<()> {
-    let mut number = 1;
-    for line in Reader::open(file, Arc::default())? {
-        number += 1;
+    let mut refused = Vec::new();
+    let reader = Reader::open(file, Arc::default())?;
+    let first = reader.heading() + 1;
+    for (number, line) in (first..).zip(reader) {
         match line? {
             Ok(record) => into.add_record(record),
-            Err(why) => bail!("line {number}: {why}"),
+            Err(why) => refused.push(format!("line {number}: {why}")),
+        }
+        if refused.len() == NAMED {
+            break;
         }
     }
-    Ok(())
+    if refused.is_empty() { Ok(()) } else { bail!("{}", refused.join("; ")) }
 }
 
 /// Files of activity in a directory, by name; what has other columns, such as labels, is passed over.

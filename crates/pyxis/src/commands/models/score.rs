@@ -9,10 +9,12 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::entries::BadEntries;
 use pyxis_models::bundle::{Bundle, Scores};
 use pyxis_models::chain::Model;
 use pyxis_models::reading;
 use pyxis_scoring::State;
+use pyxis_scoring::address::{self, WrongAddress};
 use pyxis_scoring::models::{self, Held};
 use pyxis_store::activity;
 use serde_json::json;
@@ -104,17 +106,18 @@ async fn write(app: &App, wanted: &Score, file: &mut dyn Write) -> Result<Scored
 /// The first column of each line that is an address; the first line may name the column.
 pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
     let source = reading::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut addresses = Vec::new();
+    let (mut addresses, mut bad) = (Vec::new(), BadEntries::default());
     for (index, line) in BufReader::new(source).lines().enumerate() {
         let line = line?;
-        let text = line.split(',').next().unwrap_or_default().trim().trim_matches('"');
-        match text.parse() {
+        let text = line.split(',').next().unwrap_or_default().trim_start_matches('\u{feff}').trim();
+        let text = text.trim_matches('"');
+        match address::read(text) {
             Ok(address) => addresses.push(address),
-            Err(_) if text.is_empty() || index == 0 => {}
-            Err(error) => anyhow::bail!("{}, line {}: {text:?} is {error}", path.display(), index + 1),
+            Err(WrongAddress::Form(_)) if text.is_empty() || index == 0 => {}
+            Err(error) => bad.add(index + 1, text, error),
         }
     }
-    Ok(addresses)
+    bad.or(addresses).map_err(|bad| anyhow::anyhow!("{}: bad addresses, by line: {bad}", path.display()))
 }
 
 /// What the models say of each, in order; computed on all cores.

@@ -112,6 +112,52 @@ both_engines! {
         assert_eq!(aggregate(&stage, 1).await.to_bits(), of_columns.to_bits());
     }
 
+    async fn an_export_of_an_explorer_is_read_and_what_is_ignored_is_named(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let import = async |name: &str, text: String, code: i32| {
+            std::fs::write(app.directory().join(name), text).unwrap();
+            let words = app.cli(&["activity", "import", name, "--defer"]).await.expect(code);
+            let again = app.cli_json(&["activity", "list"]).await;
+            let source = again.as_array().unwrap().iter().find(|file| file["name"] == name).unwrap()["source"].clone();
+            app.cli(&["activity", "remove", source.as_str().unwrap()]).await.expect(0);
+            let ran = app.cli(&["activity", "import", name, "--defer", "--json"]).await.expect(code);
+            (words.stdout, ran.json()["files"][0].clone())
+        };
+        let (a, b) = (address(1), address(2));
+        let explorer = format!(
+            "Transaction Hash,DateTime (UTC),From,To,Value_IN(ETH),Value_OUT(ETH),Method\n\
+             0x1,2023-01-31 09:05:00,{a},{b},0,1.5,Transfer\n0x2,,{b},{a},2,0,Transfer\n"
+        );
+        let (words, told) = import("explorer.csv", explorer, 0).await;
+        assert!(words.contains("time = DateTime (UTC)"), "{words}");
+        assert!(words.contains("ignored columns: Transaction Hash, Method"), "{words}");
+        assert!(words.contains("transfers without a time: 1"), "{words}");
+        assert_eq!((&told["accepted"], &told["without_time"], &told["lacks_time"]), (&json!(2), &json!(1), &json!(false)));
+        assert_eq!(told["ignored_columns"], json!(["Transaction Hash", "Method"]));
+        assert_eq!(told["columns"][2], json!({"read_as": "time", "name": "DateTime (UTC)"}));
+
+        let local = format!("from,to,DateTime (PST)\n{a},{b},2023-01-31 09:05:00\n");
+        let (words, told) = import("local.csv", local, 0).await;
+        assert!(words.contains("ignored columns: DateTime (PST)") && words.contains("ages are unknown"), "{words}");
+        assert_eq!((&told["lacks_time"], &told["without_time"]), (&json!(true), &json!(1)));
+
+        let bad: String = (0..30).map(|number| format!("nobody{number},{b}\n")).collect();
+        let (words, told) = import("bad.csv", format!("from,to\n{a},{b}\n{bad}"), 1).await;
+        assert!(words.contains("refused: line 3: from: \"nobody0\"") && words.contains("and 10 more"), "{words}");
+        assert_eq!((told["rejects"].as_array().unwrap().len(), &told["rejected"]), (20, &json!(30)));
+        assert_eq!((&told["rejects"][19]["line"], &told["first_rejected"]["line"]), (&json!(22), &json!(3)));
+    }
+
+    async fn a_list_of_addresses_is_refused_with_each_bad_one(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let app = &stage.app;
+        let list = format!("address\n{}\nnobody\n\n{}\n0x12\n", address(1), address(2));
+        std::fs::write(app.directory().join("list.txt"), list).unwrap();
+        let refused = app.cli(&["models", "score", "--addresses", "list.txt", "--out", "-"]).await.expect(1);
+        assert!(refused.stderr.contains("[3] \"nobody\"") && refused.stderr.contains("[6] \"0x12\""), "{}", refused.stderr);
+    }
+
     async fn models_say_how_good_they_are(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
