@@ -4,6 +4,7 @@
 
 pub mod body;
 pub mod client_ip;
+pub mod cors;
 pub mod json;
 pub mod managers;
 pub mod path;

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::Problem;
 
-/// The query string as `T`; what does not fit is 422 `invalid_field`.
+/// The query string as `T`; what does not fit is 422 `invalid_field`. Unknown parameters are ignored on every
+/// interface, so `T` must not refuse them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Query<T>(pub T);
 

@@ -32,7 +32,8 @@ pub fn path(id: &str) -> String {
 #[must_use]
 pub fn serve(file: &str) -> Response {
     let Some(tile) = file.strip_suffix(".svg").and_then(tile) else {
-        return StatusCode::NOT_FOUND.into_response();
+        let readable = [(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))];
+        return (StatusCode::NOT_FOUND, readable).into_response();
     };
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),

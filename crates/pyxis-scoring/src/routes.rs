@@ -23,37 +23,48 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use tower_http::cors::{Any, CorsLayer};
+use pyxis_http::cors;
 
-use crate::auth::{self, Caller, X_API_KEY};
+use crate::auth::{self, Caller};
 use crate::error::{Error, Result};
 use crate::icon;
 use crate::state::State;
+
+/// Methods of a path that only answers.
+const READ: [Method; 2] = [Method::GET, Method::HEAD];
 
 /// Every route of scoring, those of managers among them.
 pub fn router(state: State) -> Router {
     let mut stamps = Router::new()
         .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
         .route("/v2/stamps/{scorer_id}/score/{address}/history", get(history::get_history))
-        .route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores))
-        .route(
-            "/v2/stamps/{address}",
-            get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
-        )
         .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
+    let mut posted = Router::new().route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores));
+    let written = Router::new().route(
+        "/v2/stamps/{address}",
+        get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
+    );
     let mut models = Router::new().route("/v2/models/score/{address}", get(model::get_model_score));
     // A picture is loaded without a key and without CORS: by an <img>.
     let icons = Router::new()
         .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
         stamps = stamps.merge(earlier::stamps());
+        posted = posted.merge(earlier::posted());
         models = models.merge(earlier::models());
     }
-    // Only the open endpoints are for pages of other origins. With a fallback of its own a path answers
-    // their preflights; that of the whole program would come in between.
-    let stamps = stamps.method_not_allowed_fallback(refuse_method);
-    let models = models.method_not_allowed_fallback(model::refuse_method);
-    let open = stamps.merge(models).layer(cors());
+    // Only the open endpoints are for pages of other origins, each with the methods that it takes. With a fallback
+    // of its own a path answers their preflights; that of the whole program would come in between.
+    let stamps = stamps.method_not_allowed_fallback(refuse_method).layer(cors::open(READ));
+    let posted = posted.method_not_allowed_fallback(refuse_method).layer(cors::open([Method::POST]));
+    let written = written.method_not_allowed_fallback(refuse_method).layer(cors::open([
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::DELETE,
+    ]));
+    let models = models.method_not_allowed_fallback(model::refuse_method).layer(cors::open(READ));
+    let open = stamps.merge(posted).merge(written).merge(models);
     open.merge(crate::api::router()).merge(icons).with_state(state)
 }
 
@@ -61,22 +72,6 @@ pub fn router(state: State) -> Router {
 /// `Allow` header comes from the route.
 async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
     respond(&state, &headers, async |_| Err(Error::MethodNotAllowed)).await
-}
-
-/// Any page may read with a key of its own; only servers write.
-fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD])
-        .allow_headers([X_API_KEY, header::CONTENT_TYPE])
-        .expose_headers([
-            header::RETRY_AFTER,
-            header::LINK,
-            "deprecation".parse().expect("a header name"),
-            "ratelimit-limit".parse().expect("a header name"),
-            "ratelimit-remaining".parse().expect("a header name"),
-            "ratelimit-reset".parse().expect("a header name"),
-        ])
 }
 
 /// Finds and counts the caller, then works; the whole of it within the time that a request may take

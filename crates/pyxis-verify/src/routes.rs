@@ -14,9 +14,9 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderName, HeaderValue, Method};
-use tower_http::cors::{Any, CorsLayer};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method};
+use pyxis_http::cors;
 
 use crate::error::Error;
 use crate::state::State;
@@ -47,17 +47,10 @@ pub fn router(state: State) -> Router {
     };
     // With a fallback of its own a path answers the preflights of other pages; that of the whole program
     // would come in between.
-    let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors());
+    // Any page may ask: there is nothing to steal.
+    let cors = cors::open([Method::GET, Method::HEAD, Method::POST]);
+    let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors);
     open.merge(crate::api::router()).with_state(state)
-}
-
-/// Any page may ask: there is nothing to steal.
-fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST])
-        .allow_headers([CONTENT_TYPE, HeaderName::from_static("x-api-key")])
-        .expose_headers([RETRY_AFTER])
 }
 
 /// An answer that is JSON already.

@@ -12,7 +12,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, InvalidHeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_SECURITY_POLICY, CONTENT_TYPE, InvalidHeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -42,7 +43,11 @@ pub fn routes(base_url: &str) -> Router {
         let make = || Arc::new(answers(&base_url).expect("the built-in description is sound"));
         Arc::clone(kept.get_or_init(make))
     };
-    let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    // A page of another origin may show the description, too.
+    let json = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+    ];
     let document = answers.clone();
     Router::new()
         .route("/openapi.json", get(async move || (json, document().document.clone()).into_response()))

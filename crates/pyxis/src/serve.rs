@@ -1,25 +1,26 @@
 //! The server: routes, workers, and an orderly end.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::extract::State as Extract;
+use axum::extract::{Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
-use pyxis_http::request_id;
-use pyxis_http::{Problem, serve};
+use pyxis_http::{Problem, cors, request_id, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
 use pyxis_verify as verify;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
@@ -174,9 +175,29 @@ pub fn health(state: gateway::State) -> Router {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
 }
 
-async fn not_found() -> Response {
-    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
-        .into_response()
+/// Where the interfaces for pages of every origin are.
+const OPEN: [&str; 8] = [
+    "/v2/",
+    "/registry/",
+    "/passport/",
+    "/sybil-resistance/",
+    "/residence/",
+    "/snapshot-strategies/",
+    "/attestation/",
+    "/api/scan/",
+];
+
+/// Below an open interface a page may read that there is nothing.
+async fn not_found(request: Request) -> Response {
+    let nothing = || {
+        Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
+    };
+    if !OPEN.iter().any(|open| request.uri().path().starts_with(open)) {
+        return nothing().into_response();
+    }
+    let answer = service_fn(async |_: Request| Ok::<_, Infallible>(nothing().into_response()));
+    let answered = cors::open_to_all_methods().layer(answer).oneshot(request).await;
+    answered.unwrap_or_else(|never| match never {})
 }
 
 /// The `Allow` header comes from the route.

@@ -17,6 +17,7 @@ use super::parameters::{self, Segments};
 use super::score::{current, known_scorer};
 use super::write::read_object;
 use super::{catalogue, json, model, respond, stamps};
+use crate::address;
 use crate::auth::Caller;
 use crate::engine::Place;
 use crate::error::{Error, Result};
@@ -30,9 +31,13 @@ const SINCE: HeaderValue = HeaderValue::from_static("@1793491200");
 pub(super) fn stamps() -> Router<State> {
     Router::new()
         .route("/registry/score/{scorer_id}/{address}", get(get_score))
-        .route("/registry/submit-passport", post(submit))
         .route("/registry/stamps/{address}", get(list_stamps))
         .route("/registry/stamp-metadata", get(get_catalogue))
+}
+
+/// The same, asked with POST.
+pub(super) fn posted() -> Router<State> {
+    Router::new().route("/registry/submit-passport", post(submit))
 }
 
 /// The one of the models endpoint.
@@ -72,7 +77,7 @@ async fn submit(Extract(state): Extract<State>, headers: HeaderMap, body: Body) 
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let address: Result<EvmAddress> = address.parse().map_err(|_| Error::InvalidAddress);
+        let address = address::read(&address).map_err(|_| Error::InvalidAddress);
         let scorer = parameters::scorer(&number, "body");
         if let (Ok(scorer), Ok(address)) = (&scorer, &address) {
             successor = format!("/v2/stamps/{scorer}/score/{address}");
@@ -134,7 +139,6 @@ fn earlier(record: &str) -> Result<String> {
     let broken = |error: serde_json::Error| Error::Internal(error.into());
     let mut record: Map<String, Value> = serde_json::from_str(record).map_err(broken)?;
     let mut take = |name: &str| record.remove(name).unwrap_or_default();
-    let (score, threshold, passing) = (take("score"), take("threshold"), take("passing_score"));
     let stamps = match take("stamps") {
         Value::Object(stamps) => stamps,
         _ => Map::new(),
@@ -145,16 +149,13 @@ fn earlier(record: &str) -> Result<String> {
     }
     let shape = serde_json::json!({
         "address": take("address"),
-        "score": score,
+        "score": take("score"),
         "status": "DONE",
         "last_score_timestamp": take("last_score_timestamp"),
         "expiration_date": take("expiration_timestamp"),
-        "evidence": {
-            "type": "ThresholdScoreCheck",
-            "success": passing,
-            "rawScore": number(&score)?,
-            "threshold": number(&threshold)?,
-        },
+        // As a numeric scorer answers. A `ThresholdScoreCheck` is a binary scorer's, and a voting tool that finds
+        // one compares with the threshold in it, strictly, in place of its own.
+        "evidence": null,
         "error": take("error"),
         "stamp_scores": stamp_scores,
     });

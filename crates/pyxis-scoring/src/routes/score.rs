@@ -7,11 +7,13 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
+use pyxis_http::cors;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use pyxis_store::{holders, scorers};
 
 use super::parameters::{Query, Segments};
 use super::{json, respond, within};
+use crate::address;
 use crate::auth::{self, Caller};
 use crate::engine::{self, Place};
 use crate::error::{Error, Result};
@@ -38,12 +40,19 @@ impl PlainScore {
             && request.method() == Method::GET
             && uri.query().is_none()
             && !request.headers().contains_key(header::ORIGIN);
-        if plain { Some(Self { scorer: scorer.parse().ok()?, address: address.parse().ok()? }) } else { None }
+        if plain {
+            Some(Self { scorer: scorer.parse().ok()?, address: address::read(address).ok()? })
+        } else {
+            None
+        }
     }
 
     /// The same answer as the router's.
     pub async fn answer(self, state: &State, headers: &HeaderMap) -> Response {
-        within(state, plain(state, headers, self.scorer, self.address)).await
+        let mut response = within(state, plain(state, headers, self.scorer, self.address)).await;
+        // Whatever keeps this answer may hand it to a page.
+        cors::mark(response.headers_mut());
+        response
     }
 }
 

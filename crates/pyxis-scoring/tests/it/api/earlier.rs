@@ -36,7 +36,7 @@ both_engines! {
             "status": "DONE",
             "last_score_timestamp": shown(day(0)),
             "expiration_date": shown(day(8)),
-            "evidence": {"type": "ThresholdScoreCheck", "success": true, "rawScore": 20.0, "threshold": 20.0},
+            "evidence": null,
             "error": null,
             "stamp_scores": {"A": 19.9, "B": 0.1, "C": 0.0},
         });
@@ -49,6 +49,26 @@ both_engines! {
             assert_eq!((submitted.status, submitted.json()), (StatusCode::OK, expected.clone()));
             deprecated(&submitted, &successor);
         }
+    }
+
+    async fn a_voting_tool_compares_with_its_own_threshold_and_equal_passes(world: &World) {
+        // A tool that finds a `ThresholdScoreCheck` takes the threshold in it for its own; else it takes the score.
+        let passes = |answer: &Value, threshold: f64| {
+            assert_eq!(answer["evidence"], Value::Null);
+            answer["score"].as_str().unwrap().parse::<f64>().unwrap() >= threshold
+        };
+        let scorer = prepared(world).await;
+        let high = world.scorer("50", &[("A", "19.9"), ("B", "0.1")]).await;
+        for scorer in [scorer, high] {
+            for answer in [
+                world.get(&format!("/registry/score/{scorer}/{}", wallet(1))).await.json(),
+                submit(world, json!({"address": wallet(1), "scorer_id": scorer})).await.json(),
+            ] {
+                assert_eq!([15.0, 20.0, 20.00001].map(|threshold| passes(&answer, threshold)), [true, true, false]);
+            }
+        }
+        let nobody = world.get(&format!("/registry/score/{scorer}/{}", wallet(99))).await.json();
+        assert!(!passes(&nobody, 0.1) && passes(&nobody, 0.0));
     }
 
     async fn stamps_and_catalogue_answer_as_their_successors_do(world: &World) {
