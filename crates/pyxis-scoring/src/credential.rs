@@ -101,7 +101,7 @@ fn verify(
     let mut document = forms::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
-        return Err(Rejection::OtherSubject);
+        return Err(Rejection::OtherSubject { subject: claims.address });
     }
     claims.check_dates(now)?;
     if !issuers(claims.issuer.did()) {

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::entries::{BadEntries, BadEntry};
 use pyxis_core::score::DamagedRecord;
 use pyxis_store::StoreError;
 use serde_json::{Value, json};
@@ -29,6 +30,12 @@ pub enum Error {
     /// Not an address.
     #[error("invalid address")]
     InvalidAddress,
+    /// Entries of a list that are not addresses.
+    #[error("invalid addresses: {0}")]
+    InvalidAddresses(BadEntries),
+    /// Entries of a list that are not even texts.
+    #[error("not texts: {0}")]
+    NotTexts(&'static str, BadEntries),
     /// Outside 1 to 1000.
     #[error("invalid limit")]
     InvalidLimit,
@@ -120,10 +127,12 @@ impl Error {
             Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NoScorer => StatusCode::NOT_FOUND,
-            Self::InvalidAddress | Self::InvalidLimit | Self::InvalidToken => StatusCode::BAD_REQUEST,
+            Self::InvalidAddress | Self::InvalidAddresses(_) | Self::InvalidLimit | Self::InvalidToken => {
+                StatusCode::BAD_REQUEST
+            }
             Self::Source(_) => StatusCode::BAD_GATEWAY,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Parameter(_) | Self::Shape { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Parameter(_) | Self::Shape { .. } | Self::NotTexts(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Body { status, .. } => *status,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
@@ -137,7 +146,14 @@ impl Error {
             Self::InvalidKey => "Invalid API Key.".into(),
             Self::Forbidden => "Invalid permissions for action.".into(),
             Self::NoScorer => "No scorer matches the given criteria.".into(),
-            Self::InvalidAddress => "Invalid address.".into(),
+            Self::InvalidAddress | Self::InvalidAddresses(_) => "Invalid address.".into(),
+            Self::NotTexts(member, bad) => {
+                let item = |entry: &BadEntry| {
+                    let msg = format!("Input should be a valid string, not {}", entry.value);
+                    json!({ "type": "string_type", "loc": ["body", member, entry.index], "msg": msg })
+                };
+                bad.named.iter().map(item).collect()
+            }
             Self::InvalidLimit => "Invalid limit.".into(),
             Self::InvalidToken => "Invalid token.".into(),
             Self::Source(_) => "The source of activity does not answer. Try again later.".into(),
@@ -166,8 +182,12 @@ impl IntoResponse for Error {
             let cause = std::error::Error::source(&self).map(ToString::to_string);
             tracing::warn!(error = %self, cause, "scoring request failed");
         }
-        let body = json!({ "detail": self.detail() }).to_string();
-        let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
+        let mut body = json!({ "detail": self.detail() });
+        if let Self::InvalidAddresses(bad) = &self {
+            body["invalid"] = json!(bad.named);
+            body["invalid_count"] = bad.count.into();
+        }
+        let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response();
         if let Self::RateLimited(budget) = &self {
             budget.write(response.headers_mut());
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(budget.reset_secs.max(1)));

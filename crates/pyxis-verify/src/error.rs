@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::entries::BadEntries;
 use pyxis_store::StoreError;
 use serde_json::json;
 
@@ -28,6 +29,9 @@ pub enum Error {
     /// Not an address.
     #[error("invalid user address")]
     InvalidUser,
+    /// Entries of a list that are not addresses.
+    #[error("invalid user addresses: {0}")]
+    InvalidUsers(BadEntries),
     /// Not an action id.
     #[error("invalid action id")]
     InvalidAction,
@@ -90,6 +94,7 @@ impl Error {
             Self::UnknownKind | Self::UnknownCountry => StatusCode::NOT_FOUND,
             Self::Missing(_)
             | Self::InvalidUser
+            | Self::InvalidUsers(_)
             | Self::InvalidAction
             | Self::InvalidSnapshot
             | Self::UnsupportedNetwork
@@ -112,7 +117,7 @@ impl Error {
             Self::UnknownKind => "Unknown credential type".into(),
             Self::UnknownCountry => "Unknown country".into(),
             Self::Missing(what) => format!("Request query params do not include {what}").into(),
-            Self::InvalidUser => "Invalid user address".into(),
+            Self::InvalidUser | Self::InvalidUsers(_) => "Invalid user address".into(),
             Self::InvalidAction => "Invalid action-id".into(),
             Self::InvalidSnapshot => "Snapshot is invalid".into(),
             Self::UnsupportedNetwork => "Unsupported network".into(),
@@ -139,8 +144,12 @@ impl IntoResponse for Error {
             let cause = std::error::Error::source(&self).map(ToString::to_string);
             tracing::warn!(error = %self, cause, "verification request failed");
         }
-        let body = json!({ "error": self.said() }).to_string();
-        let mut response = (status, body).into_response();
+        let mut body = json!({ "error": self.said() });
+        if let Self::InvalidUsers(bad) = &self {
+            body["invalid"] = json!(bad.named);
+            body["invalid_count"] = bad.count.into();
+        }
+        let mut response = (status, body.to_string()).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Self::RateLimited { wait } = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from((*wait).max(1)));

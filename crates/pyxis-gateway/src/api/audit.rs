@@ -1,7 +1,7 @@
 //! `GET /admin/audit`.
 
 use axum::extract::State as Extract;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
 use pyxis_http::{Json, Query};
 use pyxis_store::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,6 @@ use crate::state::State;
 
 /// Search of the audit trail, as query parameters.
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Search {
     kind: Option<String>,
     actor: Option<String>,
@@ -64,7 +63,7 @@ pub(super) async fn search(
 
 fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {
     text.map(|text| {
-        UnixMillis::parse_rfc3339(&text)
+        parse_rfc3339_of_query(&text)
             .ok_or_else(|| Error::field(field, "RFC 3339, for example 2026-01-31T09:00:00Z"))
     })
     .transpose()

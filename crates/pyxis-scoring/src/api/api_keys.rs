@@ -40,7 +40,6 @@ pub(super) struct Update {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Span {
     hours: Option<u32>,
 }

@@ -20,7 +20,6 @@ pub(super) struct Create {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Which {
     state: Option<Word>,
 }

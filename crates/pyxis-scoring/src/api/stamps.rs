@@ -12,12 +12,12 @@ use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 
 use super::Manager;
+use crate::address;
 use crate::service::stamps::{self, Line, Standing, Which};
 use crate::service::{Error, Result};
 use crate::state::State;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct In {
     scorer_id: Option<i64>,
 }
@@ -99,7 +99,7 @@ fn written(digest: &SigningDigest) -> String {
 }
 
 fn address(text: &str) -> Result<EvmAddress> {
-    text.parse().map_err(|_| Error::field("address", "0x and 40 hexadecimal digits"))
+    address::read(text).map_err(|error| Error::field("address", error.to_string()))
 }
 
 pub(super) async fn show(

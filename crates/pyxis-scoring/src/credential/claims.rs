@@ -9,7 +9,7 @@ use pyxis_core::stamp::{Nullifier, StampName};
 
 use super::did::{self, Issuer};
 use super::json::{Node, Object};
-use super::rejection::Rejection;
+use super::rejection::{Rejection, shortened};
 
 /// How far an issuer's clock may be ahead of ours.
 pub const CLOCK_SKEW: Duration = Duration::from_mins(5);
@@ -38,9 +38,12 @@ impl Claims {
         }
         let inner = |rejection: Rejection| rejection.within("credentialSubject");
         let subject = document.object("credentialSubject")?;
+        let issuer = Issuer::parse(document.text("issuer")?)?;
+        let id = subject.text("id").map_err(inner)?;
+        let address = did::holder(id).ok_or_else(|| Rejection::InvalidSubject { found: shortened(id) })?;
         Ok(Self {
-            issuer: Issuer::parse(document.text("issuer")?)?,
-            address: did::holder(subject.text("id").map_err(inner)?).ok_or(Rejection::InvalidSubject)?,
+            issuer,
+            address,
             provider: provider(subject).map_err(inner)?,
             nullifiers: nullifiers(subject).map_err(inner)?,
             issued_at: date(document, "issuanceDate")?,

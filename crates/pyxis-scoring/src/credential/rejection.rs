@@ -1,5 +1,6 @@
 //! Why a credential is refused.
 
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 
 /// A place that takes more bytes to say is not said from the start.
@@ -121,11 +122,19 @@ pub enum Rejection {
     #[error("expires before it is issued; ask the issuer for a new credential")]
     ExpiresBeforeIssuance,
     /// The subject is no address.
-    #[error("credentialSubject.id must be did:pkh:eip155:1: and an address of 0x and 40 hexadecimal digits")]
-    InvalidSubject,
+    #[error(
+        "credentialSubject.id must be did:pkh:eip155:1: and an address of 0x and 40 hexadecimal digits, not {found:?}"
+    )]
+    InvalidSubject {
+        /// The subject, shortened.
+        found: String,
+    },
     /// The subject is another address.
-    #[error("the credential is about another address; send it for the address in credentialSubject.id")]
-    OtherSubject,
+    #[error("the credential is about another address, {subject}; send it for that address")]
+    OtherSubject {
+        /// The address in `credentialSubject.id`.
+        subject: EvmAddress,
+    },
     /// `provider` cannot be the name of a Stamp.
     #[error(
         "credentialSubject.provider is not a Stamp name: up to 200 printable ASCII characters, no spaces"
@@ -174,8 +183,8 @@ impl Rejection {
             Self::IssuedInFuture { .. } => "issued_in_future",
             Self::Expired { .. } => "expired",
             Self::ExpiresBeforeIssuance => "expires_before_issuance",
-            Self::InvalidSubject => "invalid_subject",
-            Self::OtherSubject => "subject_mismatch",
+            Self::InvalidSubject { .. } => "invalid_subject",
+            Self::OtherSubject { .. } => "subject_mismatch",
             Self::InvalidProvider => "invalid_provider",
             Self::InvalidNullifiers { .. } => "invalid_nullifiers",
             Self::UnsupportedContext { .. } => "unsupported_context",

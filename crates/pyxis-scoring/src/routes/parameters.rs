@@ -10,6 +10,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 
+use crate::address;
 use crate::error::{Error, Parameter, Result};
 
 /// The named segments of the path, decoded one by one: what is no text in one of them says nothing of the
@@ -38,7 +39,7 @@ impl Segments {
     /// `{address}`.
     pub(crate) fn address(&self) -> Result<EvmAddress> {
         let text = self.find("address").ok_or(Error::InvalidAddress)?;
-        text.parse().map_err(|_| Error::InvalidAddress)
+        address::read(text).map_err(|_| Error::InvalidAddress)
     }
 
     /// `{scorer_id}`: 422 for what is no integer, 404 for an integer that no scorer has.
@@ -111,7 +112,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// `created_at`: `YYYY-MM-DD`, which is its start in UTC, or `YYYY-MM-DDThh:mm:ss.sssZ`.
+    /// `created_at`: `YYYY-MM-DD`, which is its start in UTC, or a time in UTC as answers write it.
     pub(crate) fn created_at(&self) -> Result<UnixMillis> {
         let Some(text) = self.find("created_at") else {
             return Err(created_at("missing", "Field required"));
@@ -119,7 +120,8 @@ impl<'q> Query<'q> {
         moment(text).ok_or_else(|| {
             created_at(
                 "datetime_parsing",
-                "Input should be a date (YYYY-MM-DD) or a time in UTC (YYYY-MM-DDThh:mm:ss.sssZ)",
+                "Input should be a date (YYYY-MM-DD) or a time in UTC (YYYY-MM-DDThh:mm:ss.sssZ), with 0 to 9 digits \
+                 of a second and Z or +00:00 at its end",
             )
         })
     }
@@ -129,23 +131,31 @@ fn created_at(kind: &'static str, message: &'static str) -> Error {
     Error::Parameter(Parameter { place: "query", name: "created_at", kind, message })
 }
 
-/// One of the two forms, and no other: digits where digits belong.
+/// A date, or a time in UTC with as many digits of a second as there are, and no other form: digits where digits
+/// belong. A moment between two milliseconds is the later one, so that what is before it stays before it.
 fn moment(text: &str) -> Option<UnixMillis> {
-    let form = |form: &str| {
-        text.len() == form.len()
-            && text.bytes().zip(form.bytes()).all(|(byte, place)| match place {
-                b'0' => byte.is_ascii_digit(),
-                other => byte == other,
-            })
-    };
-    if form("0000-00-00") {
+    if is_form(text, "0000-00-00") {
         return in_utc(text.parse::<Date>().ok()?.at(0, 0, 0, 0));
     }
+    // A plus sign in a query is a space, unless it is escaped.
+    let local = ["Z", "+00:00", " 00:00"].iter().find_map(|zone| text.strip_suffix(zone))?;
+    let (whole, fraction) = local.split_once('.').map_or((local, "0"), |(whole, fraction)| (whole, fraction));
+    let digits = (1..=9).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
     // The parser of the library takes a leap second.
-    if !form("0000-00-00T00:00:00.000Z") || &text[17..19] == "60" {
+    if !digits || !is_form(whole, "0000-00-00T00:00:00") || whole.ends_with("60") {
         return None;
     }
-    in_utc(text.strip_suffix('Z')?.parse().ok()?)
+    let at = in_utc(whole.parse().ok()?)?;
+    let nanos: i64 = format!("{fraction:0<9}").parse().ok()?;
+    Some(UnixMillis(at.0 + (nanos + 999_999) / 1_000_000))
+}
+
+fn is_form(text: &str, form: &str) -> bool {
+    text.len() == form.len()
+        && text.bytes().zip(form.bytes()).all(|(byte, place)| match place {
+            b'0' => byte.is_ascii_digit(),
+            other => byte == other,
+        })
 }
 
 /// Also of the last days of the year 9999, where the time line of the library ends.
@@ -162,8 +172,22 @@ mod tests {
     fn created_at_takes_a_date_or_a_time_in_utc_and_nothing_else() {
         let at = |text| moment(text).map(UnixMillis::to_rfc3339);
         assert_eq!(at("2024-02-29").as_deref(), Some("2024-02-29T00:00:00.000Z"));
-        assert_eq!(at("2024-02-29T10:20:30.456Z").as_deref(), Some("2024-02-29T10:20:30.456Z"));
         assert_eq!(at("9999-12-31").as_deref(), Some("253402214400000"));
+        for text in [
+            "2024-02-29T10:20:30.456Z",
+            "2024-02-29T10:20:30.456000Z",
+            "2024-02-29T10:20:30.456+00:00",
+            "2024-02-29T10:20:30.456000+00:00",
+            "2024-02-29T10:20:30.456000 00:00",
+            "2024-02-29T10:20:30.456000000Z",
+            "2024-02-29T10:20:30.455999999Z",
+            "2024-02-29T10:20:30.4555Z",
+        ] {
+            assert_eq!(at(text).as_deref(), Some("2024-02-29T10:20:30.456Z"), "{text}");
+        }
+        for text in ["2024-02-29T10:20:30Z", "2024-02-29T10:20:30+00:00", "2024-02-29T10:20:30.0Z"] {
+            assert_eq!(at(text).as_deref(), Some("2024-02-29T10:20:30.000Z"), "{text}");
+        }
         for text in [
             "",
             "yesterday",
@@ -171,15 +195,39 @@ mod tests {
             "2023-02-29",
             "2024-13-01",
             "2024-02-29T10:20:30.456",
+            "2024-02-29T10:20:30",
             "2024-02-29T10:20:30.456+01:00",
+            "2024-02-29T10:20:30.456 01:00",
+            "2024-02-29T10:20:30.456-00:00",
+            "2024-02-29T10:20:30.456+0000",
+            "2024-02-29T10:20:30.456+00",
+            "2024-02-29T10:20:30.456 +00:00",
+            "2024-02-29T10:20:30.456Z+00:00",
             "2024-02-29 10:20:30.456Z",
+            "2024-02-29t10:20:30.456z",
+            "2024-02-29T10:20Z",
+            "2024-02-29Z",
+            "2024-02-29 00:00",
+            "2024-02-29T10:20:30.Z",
+            "2024-02-29T10:20:30,456Z",
+            "2024-02-29T10:20:30.4567891234Z",
             "2024-02-29T25:00:00.000Z",
+            "2024-02-29T24:00:00Z",
             "+024-02-29",
-            "2024-02-29T10:20:30.4567Z",
-            "2024-02-29T10:20:30Z",
             "2024-02-29T10:20:60.000Z",
+            "1709202030",
         ] {
             assert_eq!(moment(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn created_at_takes_every_time_that_answers_write() {
+        for at in [0, 1, 999, 1_709_202_030_456, 1_767_225_600_000, 253_402_207_199_999] {
+            for text in [UnixMillis(at).to_iso_micros(), UnixMillis(at).to_rfc3339()] {
+                assert_eq!(moment(&text), Some(UnixMillis(at)), "{text}");
+                assert_eq!(moment(&text.replace('+', " ")), Some(UnixMillis(at)), "{text}");
+            }
         }
     }
 

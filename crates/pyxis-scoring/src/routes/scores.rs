@@ -7,15 +7,18 @@ use axum::extract::State as Extract;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::entries::{self, BadEntries};
 use pyxis_core::score::stored_to_json;
 use pyxis_store::holders;
 use pyxis_store::scores::{self, ScorerHead};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::parameters::Segments;
 use super::score::known_scorer;
 use super::write::read_object;
 use super::{json, respond};
+use crate::address;
 use crate::engine::{self, Place};
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -26,7 +29,7 @@ const MOST: usize = 1000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
-    addresses: Vec<String>,
+    addresses: Vec<Value>,
 }
 
 /// The score records, in the order of the addresses. They make no history.
@@ -46,13 +49,12 @@ pub(crate) async fn list_scores(
             let message = format!("at most {MOST} addresses in one request");
             return Err(Error::Shape { path: vec!["addresses".to_owned()], message });
         }
+        let texts = texts(&asked.addresses)?;
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
         let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
-        let addresses =
-            asked.addresses.iter().map(|text| text.parse()).collect::<Result<Vec<EvmAddress>, _>>();
-        let addresses = addresses.map_err(|_| Error::InvalidAddress)?;
+        let addresses = entries::read(texts, address::read).map_err(Error::InvalidAddresses)?;
         let place = |address| Place { workspace: caller.workspace, scorer: scorer.id, address };
         let bodies = bodies(&state, &addresses, place, (&scorer).into()).await?;
         let length = bodies.values().map(|body| body.len() + 1).sum::<usize>() + 16;
@@ -68,6 +70,16 @@ pub(crate) async fn list_scores(
         Ok(json(text))
     })
     .await
+}
+
+/// The addresses as texts; every entry that is something else is named.
+fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
+    let mut bad = BadEntries::default();
+    for (index, value) in addresses.iter().enumerate().filter(|(_, value)| !value.is_string()) {
+        bad.add(index, &value.to_string(), "not a text");
+    }
+    let texts = addresses.iter().filter_map(Value::as_str).collect();
+    bad.or(texts).map_err(|bad| Error::NotTexts("addresses", bad))
 }
 
 /// The record of each address: stored ones by one read, the rest (and what is damaged) computed.

@@ -36,24 +36,19 @@ struct Item<'a> {
     version: &'static str,
     /// Byte for byte as it came.
     credential: Box<RawValue>,
+    /// Absent where it was not asked for, null for a Stamp that the catalogue does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Metadata<'a>>,
+    metadata: Option<Option<Metadata<'a>>>,
 }
 
-/// Of the catalogue; `{}` for a Stamp that it does not know.
-#[derive(Clone, Copy, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+/// What the catalogue says of a Stamp.
+#[derive(Clone, Copy, Serialize)]
 struct Metadata<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    platform: Option<&'a PlatformHead<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hash: Option<&'a str>,
+    group: &'a str,
+    platform: &'a PlatformHead<'a>,
+    name: &'a str,
+    description: &'a str,
+    hash: &'a str,
 }
 
 #[derive(Serialize)]
@@ -128,8 +123,7 @@ async fn page(
             Some(Item {
                 version: VERSION,
                 credential: credential.ok()?,
-                metadata: with_metadata
-                    .then(|| known.get(stamp.provider.as_str()).copied().unwrap_or_default()),
+                metadata: with_metadata.then(|| known.get(stamp.provider.as_str()).copied()),
             })
         })
         .collect();
@@ -164,11 +158,11 @@ fn metadata<'a>(catalogue: &'a [Platform], heads: &'a [PlatformHead<'a>]) -> Has
         for group in &platform.groups {
             for entry in &group.stamps {
                 let metadata = Metadata {
-                    group: Some(&group.name),
-                    platform: Some(head),
-                    name: Some(entry.name.as_str()),
-                    description: Some(&entry.description),
-                    hash: Some(&entry.hash),
+                    group: &group.name,
+                    platform: head,
+                    name: entry.name.as_str(),
+                    description: &entry.description,
+                    hash: &entry.hash,
                 };
                 known.insert(entry.name.as_str(), metadata);
             }

@@ -38,6 +38,8 @@ struct Item<'a> {
 
 #[derive(Serialize)]
 struct ItemError {
+    /// The place of the credential in the request, from 0.
+    index: usize,
     code: &'static str,
     detail: String,
 }
@@ -64,7 +66,8 @@ pub(crate) async fn add_stamps(
         let believed: Vec<&Verified> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
-        let items: Vec<Item<'_>> = checked.iter().map(|one| item(one, &mut outcomes)).collect();
+        let items = checked.iter().enumerate().map(|(index, one)| item(index, one, &mut outcomes));
+        let items: Vec<Item<'_>> = items.collect();
         let body = serde_json::json!({ "items": items }).to_string();
         Ok(json(body))
     })
@@ -91,13 +94,14 @@ async fn check(
 }
 
 fn item<'a>(
+    index: usize,
     checked: &'a Result<Verified, Rejection>,
     outcomes: &mut impl Iterator<Item = Option<Outcome>>,
 ) -> Item<'a> {
     let refused = |provider, code, detail: String| Item {
         provider,
         status: "rejected",
-        error: Some(ItemError { code, detail }),
+        error: Some(ItemError { index, code, detail }),
     };
     let disbelieved = |rejection: &Rejection| refused(None, rejection.code(), rejection.to_string());
     let verified = match checked {

@@ -77,6 +77,8 @@ impl From<ScoringError> for Error {
             ScoringError::InvalidKey
             | ScoringError::Forbidden
             | ScoringError::InvalidAddress
+            | ScoringError::InvalidAddresses(_)
+            | ScoringError::NotTexts(..)
             | ScoringError::InvalidLimit
             | ScoringError::InvalidToken
             | ScoringError::MethodNotAllowed

@@ -66,7 +66,7 @@ fn imported(text: &str) -> Result<Verified, Rejection> {
 /// What becomes of `text` presented by the usual holder at the usual time, with both issuers trusted.
 fn check(text: &str) -> Result<Verified, Rejection> {
     let presented = presented(text, HOLDER);
-    if presented != Err(Rejection::OtherSubject) {
+    if !matches!(presented, Err(Rejection::OtherSubject { .. })) {
         assert_eq!(imported(text), presented, "who presents it makes no difference");
     }
     presented

@@ -84,5 +84,6 @@ fn the_holder_is_asked_for_where_one_presents_it() {
     let now = UnixMillis::parse_rfc3339("2026-01-01T00:00:00Z").unwrap();
     let as_holder = |holder| parse_and_verify(GOOGLE, holder, now, |_| true);
     assert!(as_holder(EvmAddress([0xaa; 20])).is_ok());
-    assert_eq!(as_holder(EvmAddress([0xab; 20])), Err(Rejection::OtherSubject));
+    let about = Rejection::OtherSubject { subject: EvmAddress([0xaa; 20]) };
+    assert_eq!(as_holder(EvmAddress([0xab; 20])), Err(about));
 }

@@ -19,7 +19,6 @@ pub(super) struct Block {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct On {
     network: Option<String>,
 }

@@ -18,7 +18,6 @@ const PAGE: u32 = 100;
 const MOST: u32 = 1000;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     network: Option<String>,
     kind: Option<String>,
@@ -28,7 +27,6 @@ pub(super) struct Wanted {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct After {
     after: Option<i64>,
     limit: Option<u32>,

@@ -1,5 +1,6 @@
 //! Statements as JSON: what `POST /registry/proofs` takes, and each line of an import.
 
+use pyxis_core::entries::shortened;
 use pyxis_core::hex;
 use pyxis_core::proof::{
     Kind, NetworkName, Rebinding, Registration, Revocation, Statement, Subject, is_plain_text,
@@ -204,7 +205,7 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(
     field: &'static str,
     text: &str,
 ) -> Result<T, InvalidStatement> {
-    text.parse().map_err(|error: T::Err| invalid(field, &error.to_string()))
+    text.parse().map_err(|error: T::Err| invalid(field, &format!("{error}; found {:?}", shortened(text))))
 }
 
 fn plain(field: &'static str, text: String) -> Result<String, InvalidStatement> {
@@ -303,9 +304,12 @@ mod tests {
         for (field, value, said) in [
             ("kind", Value::from("passport"), "kind: one of gov-id"),
             ("action_id", Value::from("1e3"), "action_id: "),
+            ("action_id", Value::from("0"), "action_id: not an action id"),
+            ("action_id", Value::from("000"), "found \"000\""),
             ("action_id", Value::from(1), "invalid type"),
             ("nullifier", Value::Null, "nullifier: is missing"),
             ("subject", Value::from("0x2"), "subject: not an address"),
+            ("subject", Value::from("0x2"), "found \"0x2\""),
             ("network", Value::from("Opt imism"), "network: "),
             ("nonce", Value::from("a\nb"), "nonce: "),
             ("issuer", Value::from("0x12"), "issuer: "),

@@ -1,8 +1,12 @@
 //! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height (Spec 2, Voting-strategy
 //! response). The voting tool keeps what it gets for ever, so where nothing is known, nothing is said.
 
+use std::borrow::Cow;
+
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::entries;
 use pyxis_core::proof::{Kind, Subject};
 use pyxis_http::json::Raw;
 use serde::{Deserialize, Serialize};
@@ -37,7 +41,7 @@ struct Posted {
     #[serde(default)]
     snapshot: Option<Value>,
     #[serde(default)]
-    addresses: Option<Vec<String>>,
+    addresses: Option<Vec<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -50,7 +54,8 @@ struct Options {
 struct Asked<'a> {
     network: Option<&'a str>,
     snapshot: Option<&'a str>,
-    addresses: Vec<&'a str>,
+    /// As they were given: what is not a text is written as JSON.
+    addresses: Vec<Cow<'a, str>>,
     action_id: Option<&'a str>,
     explain: bool,
 }
@@ -95,7 +100,7 @@ async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> R
     let asked = Asked {
         network: query.find("network"),
         snapshot: query.find("snapshot"),
-        addresses: query.find("addresses").map(|list| list.split(',').collect()).unwrap_or_default(),
+        addresses: query.find("addresses").map(split).unwrap_or_default(),
         action_id: query.find("action-id"),
         explain: query.explain(),
     };
@@ -115,14 +120,20 @@ async fn from_body(
     let additional = posted.options.and_then(|options| options.additional_parameters);
     let (query, additional) = (Query::read(query), Query::read(additional.as_deref()));
     let addresses = posted.addresses.unwrap_or_default();
+    let given = |address: &Value| address.as_str().map_or_else(|| address.to_string(), str::to_owned);
     let asked = Asked {
         network: network.as_deref(),
         snapshot: snapshot.as_deref(),
-        addresses: addresses.iter().map(String::as_str).collect(),
+        addresses: addresses.iter().map(|address| given(address).into()).collect(),
         action_id: additional.find("action-id").or_else(|| query.find("action-id")),
         explain: additional.explain() || query.explain(),
     };
     score(state, kind, &asked).await
+}
+
+/// The addresses of a query.
+fn split(list: &str) -> Vec<Cow<'_, str>> {
+    list.split(',').map(Cow::from).collect()
 }
 
 /// A number as the tool writes it, or its text.
@@ -148,8 +159,9 @@ async fn score(state: &State, kind: Kind, asked: &Asked<'_>) -> Result<String> {
     if asked.addresses.len() > most {
         return Err(Error::TooManyAddresses(most));
     }
-    let subjects = asked.addresses.iter().map(|text| parameters::address(text).map(Subject::from));
-    let subjects: Vec<Subject> = subjects.collect::<Result<_>>()?;
+    let texts = asked.addresses.iter().map(|text| &**text);
+    let subjects = entries::read(texts, |text| text.parse::<EvmAddress>().map(Subject::from));
+    let subjects = subjects.map_err(Error::InvalidUsers)?;
     let action_id = action_id.map(parameters::action).transpose()?;
     let snapshot = parameters::snapshot(snapshot)?;
     let network = parameters::chain(state.networks(), network, kind)?;

@@ -27,6 +27,19 @@ fn everything() -> Vec<(Method, String)> {
     all
 }
 
+/// Everything that is answered about one address.
+fn doors_of(scorer: &str, address: &str) -> [String; 7] {
+    [
+        format!("/v2/stamps/{scorer}/score/{address}"),
+        format!("/v2/stamps/{scorer}/score/{address}?explain=true"),
+        format!("/v2/stamps/{scorer}/score/{address}/history?created_at=2026-01-01"),
+        format!("/v2/stamps/{address}"),
+        format!("/v2/models/score/{address}"),
+        format!("/registry/score/{scorer}/{address}"),
+        format!("/passport/analysis/{address}"),
+    ]
+}
+
 async fn detail(world: &World, key: &str, path: &str) -> Answer {
     world.get_as(key, path).await
 }
@@ -170,6 +183,7 @@ both_engines! {
             let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
             assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
             assert!(!allowed.header("access-control-allow-methods").contains("POST"));
+            assert_eq!(world.get(&path).await.header("access-control-allow-origin"), "*", "no origin was named");
             // Refusals are readable too.
             for (key, status) in [(world.key.as_str(), 200), ("wrong", 401)] {
                 let mut asked = request(Method::GET, &path, key, String::new());
@@ -183,6 +197,58 @@ both_engines! {
                 {
                     assert!(exposed.split(',').any(|header| header.trim() == name), "{name}: {exposed}");
                 }
+            }
+        }
+    }
+
+    async fn a_page_may_ask_in_every_way_that_a_path_takes_and_read_every_answer(world: &World) {
+        let scorer = world.scorer("20", &[]).await.to_string();
+        let wallet = wallet(1).to_string();
+        let limited = world.add_key(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(1))).await;
+        let scores = format!("/v2/stamps/{scorer}/scores");
+        for (path, methods) in [
+            (scores.clone(), "POST"),
+            ("/registry/submit-passport".to_owned(), "POST"),
+            (format!("/v2/stamps/{wallet}"), "GET,HEAD,POST,DELETE"),
+            ("/v2/stamps/metadata".to_owned(), "GET,HEAD"),
+        ] {
+            let preflight = Request::builder()
+                .method(Method::OPTIONS)
+                .uri(&path)
+                .header("origin", "https://app.example")
+                .header("access-control-request-method", "POST")
+                .header("access-control-request-headers", "content-type,x-api-key")
+                .body(Body::empty())
+                .unwrap();
+            let allowed = world.send(preflight).await;
+            assert_eq!(allowed.status, StatusCode::OK, "{path}");
+            assert_eq!(allowed.header("access-control-allow-methods"), methods, "{path}");
+            assert_eq!(allowed.header("access-control-allow-headers"), "content-type,x-api-key", "{path}");
+        }
+        let page = async |method: Method, path: &str, key: &str| {
+            let mut asked = request(method, path, key, "{".to_owned());
+            asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
+            world.send(asked).await
+        };
+        for (method, path, key, status) in [
+            (Method::POST, scores.as_str(), world.key.as_str(), 400),
+            (Method::POST, &scores, "wrong", 401),
+            (Method::GET, &scores, &world.key, 405),
+            (Method::PATCH, "/v2/stamps/metadata", &world.key, 405),
+            (Method::GET, &format!("/v2/stamps/999/score/{wallet}"), &world.key, 404),
+            (Method::GET, "/v2/models/score/nobody", &world.key, 400),
+            (Method::GET, &format!("/v2/stamps/{scorer}/score/{wallet}/history"), &world.key, 422),
+            (Method::GET, "/v2/stamps/metadata", &limited, 200),
+            (Method::GET, "/v2/stamps/metadata", &limited, 429),
+            (Method::GET, &format!("/v2/stamps/{scorer}/score/{wallet}"), &limited, 429),
+            (Method::POST, "/registry/submit-passport", &limited, 429),
+        ] {
+            let answer = page(method, path, key).await;
+            assert_eq!(answer.status.as_u16(), status, "{path}: {}", answer.text);
+            assert_eq!(answer.header("access-control-allow-origin"), "*", "{path} {status}");
+            let exposed = answer.header("access-control-expose-headers");
+            for name in ["retry-after", "ratelimit-remaining", "x-request-id", "allow", "link", "deprecation"] {
+                assert!(exposed.split(',').any(|header| header == name), "{name}: {exposed}");
             }
         }
     }
@@ -204,11 +270,31 @@ both_engines! {
 
     async fn addresses_are_read_in_any_case_and_answered_in_lower_case(world: &World) {
         let scorer = world.scorer("20", &[]).await;
-        let digits = "52908400098527886E0F7030069857D2E4169Ee7"; // a wrong checksum
+        let digits = "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"; // with its checksum (ERC-55)
         for spelled in [digits.to_owned(), digits.to_lowercase(), digits.to_uppercase()] {
-            let answer = world.get(&format!("/v2/stamps/{scorer}/score/0x{spelled}")).await;
-            assert_eq!(answer.json()["address"], format!("0x{}", digits.to_lowercase()));
-            assert_eq!(world.get(&format!("/v2/stamps/0x{spelled}")).await.status, StatusCode::OK);
+            for path in doors_of(&scorer.to_string(), &format!("0x{spelled}")) {
+                let answer = world.get(&path).await;
+                assert_eq!(answer.status, StatusCode::OK, "{path}");
+                if let Some(address) = answer.json().get("address") {
+                    assert_eq!(*address, format!("0x{}", digits.to_lowercase()), "{path}");
+                }
+            }
+        }
+    }
+
+    async fn a_wrong_checksum_is_no_address_for_scores_stamps_and_models_alike(world: &World) {
+        let scorer = world.scorer("20", &[]).await.to_string();
+        for wrong in ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed", "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed"] {
+            for path in doors_of(&scorer, wrong) {
+                world.get(&path).await.refuses(400, "Invalid address.");
+            }
+            let body = serde_json::json!({"address": wrong, "scorer_id": scorer}).to_string();
+            let submitted = world.ask(Method::POST, "/registry/submit-passport", &world.key, body).await;
+            submitted.refuses(400, "Invalid address.");
+            for (method, query) in [(Method::POST, ""), (Method::DELETE, "?provider=A")] {
+                let path = format!("/v2/stamps/{wrong}{query}");
+                world.ask(method, &path, &world.key, "[]".to_owned()).await.refuses(400, "Invalid address.");
+            }
         }
     }
 

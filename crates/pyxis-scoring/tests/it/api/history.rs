@@ -122,12 +122,43 @@ both_engines! {
         assert_eq!(world.count("score_history").await, 1);
     }
 
-    async fn created_at_has_two_forms_and_no_other(world: &World) {
+    async fn a_time_of_an_answer_is_a_created_at(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1")]).await;
+        world.clock.set(UnixMillis(day(1).0 + 678));
+        world.verify(wallet(1), "A", "a:1", 90).await;
+        let record = world.record(scorer, wallet(1)).await;
+        let at = world.score(scorer, wallet(1)).await["last_score_timestamp"].as_str().unwrap().to_owned();
+        assert_eq!(at, "2026-01-02T00:00:00.678000+00:00");
+        let escaped = at.replace('+', "%2B");
+        // At its own time a score is not before it, and a moment later it is.
+        for (created_at, found) in [
+            (at.as_str(), false),
+            (&escaped, false),
+            ("2026-01-02T00:00:00.678Z", false),
+            ("2026-01-02T00:00:00.678000Z", false),
+            ("2026-01-02T00:00:00.678001+00:00", true),
+            ("2026-01-02T00:00:00.678001%2B00:00", true),
+            ("2026-01-02T00:00:00.678001%2b00:00", true),
+            ("2026-01-02T00:00:00.678001%2000:00", true),
+            ("2026-01-02T00:00:00.678001Z", true),
+            ("2026-01-02T00:00:00.679000Z", true),
+            ("2026-01-02T00:00:00Z", false),
+            ("2026-01-02T00:00:01Z", true),
+        ] {
+            let wanted = if found { holding(&record) } else { NOTHING.to_owned() };
+            assert_eq!(before(world, scorer, 1, created_at).await, wanted, "{created_at}");
+        }
+    }
+
+    async fn created_at_is_a_date_or_a_time_in_utc_and_nothing_else(world: &World) {
         let scorer = world.scorer("20", &[]).await;
         let path = format!("{}/history", score_path(scorer, wallet(1)));
         for good in ["2026-01-02", "2024-02-29", "2026-01-02T03:04:05.678Z"] {
             assert_eq!(before(world, scorer, 1, good).await, NOTHING);
         }
+        let told = world.get(&format!("{path}?created_at=2026-01-02T03:04:05")).await.json();
+        let told = told["detail"][0]["msg"].as_str().unwrap();
+        assert!(told.contains("YYYY-MM-DD)") && told.contains("YYYY-MM-DDThh:mm:ss.sssZ"), "{told}");
         world.get(&path).await.complains_about("query", "created_at");
         for bad in [
             "",
@@ -139,6 +170,8 @@ both_engines! {
             "2026-01-02T25:00:00.000Z",
             "2026-01-02%2003:04:05",
             "2026-01-02T03:04:05.678%2B01:00",
+            "2026-01-02T03:04:05.678+01:00",
+            "2026-01-02T03:04:05.678-00:00",
             "2026-01-02T03:04:05.678",
             "1767225600",
             "2026-01-02T03:04:05.678Z%00",

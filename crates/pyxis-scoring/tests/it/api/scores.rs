@@ -208,9 +208,26 @@ both_engines! {
             "type": "value_error", "loc": ["body", "addresses"], "msg": "at most 1000 addresses in one request"
         }]);
         assert_eq!(post(json!({"addresses": many}).to_string()).await.json()["detail"], wrong);
-        post(format!("{{\"addresses\":[\"{}\"]}}", &wallet(1).to_string()[2..]))
-            .await
-            .refuses(400, "Invalid address.");
+        // Each bad address is named, up to twenty of them.
+        let (good, short) = (wallet(1).to_string(), &wallet(1).to_string()[2..]);
+        let summed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
+        let answer = post(json!({"addresses": [good, short, good, "vitalik.eth", summed]}).to_string()).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["detail"]), (400, &json!("Invalid address.")));
+        let form = "not an address: 0x and 40 hexadecimal digits";
+        let sum = "wrong checksum (ERC-55): look for a typing error, or write it in lower case";
+        let invalid = json!([
+            {"index": 1, "value": short, "reason": form},
+            {"index": 3, "value": "vitalik.eth", "reason": form},
+            {"index": 4, "value": summed, "reason": sum},
+        ]);
+        assert_eq!((&answer.json()["invalid"], &answer.json()["invalid_count"]), (&invalid, &json!(3)));
+        let answer = post(json!({"addresses": vec!["x"; 1000]}).to_string()).await.json();
+        assert_eq!((answer["invalid"].as_array().unwrap().len(), &answer["invalid_count"]), (20, &json!(1000)));
+        let answer = post(json!({"addresses": [good, 1, good, null]}).to_string()).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let places: Vec<Value> =
+            answer.json()["detail"].as_array().unwrap().iter().map(|item| item["loc"].clone()).collect();
+        assert_eq!(places, [json!(["body", "addresses", 1]), json!(["body", "addresses", 3])]);
     }
 }
 

@@ -48,6 +48,26 @@ both_engines! {
         assert!(approvals.count() >= 2, "decisions are records too: {kinds:?}");
     }
 
+    async fn a_time_that_the_program_wrote_is_a_filter_in_every_spelling(setup: Setup) {
+        let world = lively(setup).await;
+        let all = world.owner.client.get("/admin/audit?limit=1000").send().await.expect(200).json();
+        let records = all["records"].as_array().unwrap();
+        let at = records[records.len() / 2]["at"].as_str().unwrap();
+        let from = async |text: &str| {
+            let answer = world.owner.client.get(&format!("/admin/audit?limit=1000&from={text}")).send().await.expect(200);
+            answer.json()["records"].as_array().unwrap().len()
+        };
+        let wanted = from(at).await;
+        assert!((1..=records.len()).contains(&wanted));
+        let numeric = at.replace('Z', "+00:00");
+        for text in [numeric.replace('+', "%2B"), numeric, at.replace('Z', "000%2B00:00")] {
+            assert_eq!(from(&text).await, wanted, "{text}");
+        }
+        for text in ["yesterday", &at[..19]] {
+            world.owner.client.get(&format!("/admin/audit?from={text}")).send().await.problem(422, "invalid_field");
+        }
+    }
+
     async fn a_request_refused_for_its_reason_or_its_size_has_a_record(setup: Setup) {
         let world = World::with(setup.env("PX_PENDING_BODY_MAX_BYTES", "1000")).await;
         world.forward("POST", "/large").body("x".repeat(1001)).send().await.problem(413, "body_too_large");

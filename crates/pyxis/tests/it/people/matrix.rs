@@ -170,6 +170,30 @@ both_engines! {
     }
 }
 
+#[tokio::test]
+async fn a_parameter_that_nobody_knows_changes_no_answer() {
+    let scene = Scene::new(Setup::new()).await;
+    let app = &scene.world.app;
+    let mut checked = 0;
+    for (method, route) in operations(app).await {
+        // Streams never end.
+        if method != "GET" || route.contains("/events") {
+            continue;
+        }
+        let path = route
+            .replace("{credential}", "api")
+            .replace("{id}", "0190a2b4-0000-7000-8000-000000000001")
+            .replace("{txn_id}", "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11")
+            .replace("{address}", "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")
+            .replace(['{', '}'], "");
+        let status =
+            async |query: &str| scene.world.owner.client.get(&format!("{path}{query}")).send().await.status;
+        assert_eq!(status("?px_nobody_knows=1&px_other=").await, status("").await, "{route}");
+        checked += 1;
+    }
+    assert!(checked > 60, "{checked}");
+}
+
 /// Does it about a request of its own. The policy that is written is the one that holds.
 async fn act(world: &World, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
     let txn = world.pause(path).await;

@@ -89,6 +89,9 @@ async fn errors_come_in_their_order_with_their_words() {
         ),
         ("/sybil-resistance/gov-id/nowhere?user=x&action-id=x".to_owned(), 400, "Invalid user address"),
         (format!("/sybil-resistance/gov-id/nowhere?user={user}&action-id=x"), 400, "Invalid action-id"),
+        (format!("/sybil-resistance/gov-id/nowhere?user={user}&action-id=0"), 400, "Invalid action-id"),
+        (format!("/attestation/evm/gov-id/optimism?user={user}&action-id=0"), 400, "Invalid action-id"),
+        ("/attestation/sbts/clean-hands?address=0x2&action-id=00".to_owned(), 400, "Invalid action-id"),
         (format!("/sybil-resistance/gov-id/nowhere?user={user}&action-id=1"), 400, "Unsupported network"),
         (
             format!("/sybil-resistance/gov-id/optimism-goerli?user={user}&action-id=1"),
@@ -152,6 +155,80 @@ async fn a_page_is_told_before_it_asks_that_it_may() {
     assert_eq!((wrong.json()["error"].is_string(), wrong.header("allow")), (true, Some("GET,HEAD")));
     let wrong = stage.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(401);
     assert_eq!(wrong.json(), serde_json::json!({"detail": "Invalid API Key."}));
+}
+
+#[tokio::test]
+async fn a_page_reads_every_answer_also_that_there_is_nothing() {
+    let stage = Stage::with(Setup::new().env("PX_VERIFY_API_KEY", "let-me-in-0123456789")).await;
+    let page =
+        |method: &str, path: &str| stage.anyone.call(method, path).header("origin", "https://app.example");
+    for (method, path, status) in [
+        ("GET", "/v2/nothing", 404),
+        ("GET", "/v2/stamps/1/score", 404),
+        ("GET", "/registry/nothing", 404),
+        ("GET", "/passport/nothing", 404),
+        ("GET", "/sybil-resistance/gov-id", 404),
+        ("GET", "/residence/country", 404),
+        ("GET", "/snapshot-strategies/nothing", 404),
+        ("POST", "/attestation/nothing", 404),
+        ("GET", "/api/scan/nothing", 404),
+        ("GET", "/sybil-resistance/gov-id/optimism", 401),
+        ("POST", "/registry/proofs", 401),
+        ("DELETE", "/snapshot-strategies/sybil-resistance/gov-id", 405),
+        ("GET", "/v2/stamps/metadata", 401),
+        ("GET", "/assets/stamps/nothing", 404),
+        ("GET", "/openapi.json", 200),
+    ] {
+        let answer = page(method, path).send().await.expect(status);
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{method} {path}");
+    }
+    for (path, method) in [
+        ("/v2/stamps/1/scores", "POST"),
+        ("/registry/submit-passport", "POST"),
+        ("/registry/proofs", "POST"),
+        ("/snapshot-strategies/sybil-resistance/gov-id", "POST"),
+        ("/v2/nothing", "POST"),
+    ] {
+        let call = page("OPTIONS", path).header("access-control-request-method", method);
+        let call = call.header("access-control-request-headers", "content-type,x-api-key");
+        let answer = call.send().await.expect(200);
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
+        let allowed = answer.header("access-control-allow-methods").unwrap();
+        assert!(allowed == "*" || allowed.contains(method), "{path}: {allowed}");
+        assert_eq!(answer.header("access-control-allow-headers"), Some("content-type,x-api-key"), "{path}");
+    }
+    // What is for people and agents is for no other page, whether it is there or not.
+    for path in ["/admin/agents", "/admin/nothing", "/forward", "/approvals", "/nothing"] {
+        let answer = page("GET", path).send().await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_has_one_limit_however_proxies_write_its_address() {
+    let setup =
+        Setup::new().env("PX_VERIFY_RATE_LIMIT", "1").env("PX_TRUSTED_PROXIES", "::ffff:127.0.0.0/104");
+    let stage = Stage::with(setup).await;
+    let path = format!("/residence/country/us/optimism?user={}", address(1));
+    let mut taken = 0;
+    for (name, value) in [
+        ("x-forwarded-for", "203.0.113.9"),
+        ("x-forwarded-for", "203.0.113.9:5678"),
+        ("x-forwarded-for", "::ffff:203.0.113.9"),
+        ("x-forwarded-for", "[::ffff:203.0.113.9]:443"),
+        ("x-forwarded-for", "6.6.6.6, 203.0.113.9, ::ffff:127.0.0.9"),
+        ("forwarded", "for=\"203.0.113.9:80\";proto=https"),
+        ("forwarded", "for=\"[::ffff:cb00:7109]:80\""),
+    ] {
+        let answer =
+            stage.anyone.get(&path).header(name, value).header("origin", "https://app.example").send().await;
+        taken += usize::from(answer.status == 200);
+        assert!(answer.status == 200 || answer.status == 429, "{value}: {}", answer.text());
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{value}");
+    }
+    // The minute may end between two of them.
+    assert!((1..=2).contains(&taken), "{taken}");
+    stage.anyone.get(&path).header("x-forwarded-for", "[2001:db8::1]:443").send().await.expect(200);
 }
 
 #[tokio::test]

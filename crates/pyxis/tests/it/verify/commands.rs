@@ -101,8 +101,11 @@ both_engines! {
         app.cli(&add).await.expect(0);
         let mut lines: Vec<String> = (1..=1001).map(|number| one_of_many(&issuer, number, 10)).collect();
         // One that is refused on each side of the first batch's end.
+        // Each is told with its line and, where one is bad, its value.
         lines[499] = to_json(&key(9).sign(Statement::Register(registration(1, Kind::GovId, 1)))).to_string();
-        "nonsense".clone_into(&mut lines[500]);
+        let mut bad = to_json(&issuer.sign(Statement::Register(registration(1, Kind::GovId, 1))));
+        (bad["subject"], bad["action_id"]) = (json!("vitalik.eth"), json!("5"));
+        lines[500] = bad.to_string();
         let import = async |name: &str, lines: &[String]| {
             std::fs::write(app.directory().join(name), lines.join("\n")).unwrap();
             app.cli(&["proofs", "import", name, "--json"]).await.expect(1).json()
@@ -117,6 +120,21 @@ both_engines! {
             rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let told: Vec<_> = rejects.iter().map(|reject| (reject["line"].as_u64(), reject["code"].as_str())).collect();
         assert_eq!(told, [(Some(500), Some("issuer_not_allowed")), (Some(501), Some("invalid"))]);
+        let why = rejects[1]["detail"].as_str().unwrap();
+        assert!(why.starts_with("subject: not an address") && why.ends_with("found \"vitalik.eth\""), "{why}");
+        let zero = to_json(&issuer.sign(Statement::Register(registration(1, Kind::GovId, 1)))).to_string();
+        let zero = zero.replace(&format!("\"{ACTION}\""), "\"0\"");
+        std::fs::write(app.directory().join("zero.jsonl"), &zero).unwrap();
+        app.cli(&["proofs", "import", "zero.jsonl"]).await.expect(1);
+        let why = std::fs::read_to_string(app.directory().join("zero.jsonl.rejects.jsonl")).unwrap();
+        assert!(why.contains("action_id: not an action id"), "{why}");
+        for arguments in [
+            ["check", "sybil", "--kind", "gov-id", "--network", "optimism", "--action-id", "0"].as_slice(),
+            ["proofs", "revoke", "--kind", "gov-id", "--network", "optimism", "--action-id", "0", "--reason", "x"].as_slice(),
+        ] {
+            let refused = app.cli(&[arguments, &[&address(1).to_string()]].concat()).await.expect(2);
+            assert!(refused.stderr.contains("not an action id"), "{}", refused.stderr);
+        }
     }
 
     async fn old_statements_are_imported_in_any_order_to_one_result(setup: Setup) {

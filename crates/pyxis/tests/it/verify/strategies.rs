@@ -154,9 +154,9 @@ async fn errors_of_strategies_come_with_their_words() {
         ("snapshot", None, "Request query params do not include snapshot"),
         ("addresses", None, "Request query params do not include addresses"),
         ("action-id", None, "Request query params do not include action-id"),
-        ("addresses", Some("0x1"), "Invalid user address"),
-        ("addresses", Some(","), "Invalid user address"),
         ("action-id", Some("0x1"), "Invalid action-id"),
+        ("action-id", Some("0"), "Invalid action-id"),
+        ("action-id", Some("000"), "Invalid action-id"),
         ("snapshot", Some("soon"), "Snapshot is invalid"),
         ("snapshot", Some("999999999"), "Snapshot is invalid"),
         ("snapshot", Some(&huge), "Snapshot is invalid"),
@@ -167,6 +167,32 @@ async fn errors_of_strategies_come_with_their_words() {
         let answer = stage.get(&format!("{GOV_ID}{}", with(name, value))).await.expect(400);
         assert_eq!(answer.json(), json!({"error": said}), "{name} {value:?}");
     }
+    // Each bad address is named, up to twenty of them.
+    let entry = |index: usize, value: &str| {
+        let reason = "not an address: 0x and 40 hexadecimal digits";
+        json!({"index": index, "value": value, "reason": reason})
+    };
+    let mixed = format!("{user},0x1,{user},vitalik.eth");
+    for (addresses, invalid) in [
+        ("0x1", vec![entry(0, "0x1")]),
+        (",", vec![entry(0, ""), entry(1, "")]),
+        (&mixed, vec![entry(1, "0x1"), entry(3, "vitalik.eth")]),
+    ] {
+        let wanted =
+            json!({"error": "Invalid user address", "invalid": invalid, "invalid_count": invalid.len()});
+        let answer = stage.get(&format!("{GOV_ID}{}", with("addresses", Some(addresses)))).await.expect(400);
+        assert_eq!(answer.json(), wanted, "{addresses}");
+        let options = json!({"additionalParameters": format!("action-id={ACTION}")});
+        let addresses: Vec<&str> = addresses.split(',').collect();
+        let body = json!({"options": options, "network": "10", "snapshot": 1, "addresses": addresses});
+        assert_eq!(stage.anyone.post(GOV_ID, &body).send().await.expect(400).json(), wanted);
+    }
+    let body = json!({"options": {"additionalParameters": "action-id=0"}, "network": 10, "snapshot": 1, "addresses": [user]});
+    let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(400).json();
+    assert_eq!(answer, json!({"error": "Invalid action-id"}));
+    let body = json!({"options": {"additionalParameters": "action-id=1"}, "network": 10, "snapshot": 1, "addresses": [user, 7, null]});
+    let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(400).json();
+    assert_eq!(answer["invalid"], json!([entry(1, "7"), entry(2, "null")]));
     for path in ["sybil-resistance/epassport", "sybil-resistance/none", "residence/country/de"] {
         stage.get(&format!("/snapshot-strategies/{path}{}", with("", None))).await.expect(404);
         let posted = stage.anyone.post(&format!("/snapshot-strategies/{path}"), &json!({})).send().await;
