@@ -1,5 +1,7 @@
 //! A network as its nodes show it: the newest block, older blocks, and calls pinned to a block.
 
+mod calls;
+
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,16 +9,14 @@ use bytes::Bytes;
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::hex;
 use pyxis_net::Client;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::rpc::{Json, Nodes, Outcome, Request1};
-use crate::{Error, abi};
+use crate::Error;
+use crate::rpc::{Endpoint, Json, Limits, Nodes, Outcome, Request1};
 
-/// Calls of one request without Multicall3, and with it.
-const BATCH: usize = 100;
+/// Calls of one call of Multicall3.
 const AGGREGATED: usize = 500;
 /// The newest block, as nodes are asked for it.
 const LATEST: &str = "latest";
@@ -32,6 +32,8 @@ pub struct Settings {
     pub urls: Vec<String>,
     /// For each request.
     pub timeout: Duration,
+    /// How long a node that is behind is left alone before it is asked again.
+    pub pause: Duration,
     /// Where Multicall3 is; without it calls go out as JSON-RPC batches.
     pub multicall: Option<EvmAddress>,
 }
@@ -54,6 +56,8 @@ pub struct Node {
     pub standing: Result<(Block, u64), Error>,
     /// How long it took.
     pub took: Duration,
+    /// The most calls that it takes in one request, if that is less than Pyxis sends.
+    pub batch: Option<usize>,
 }
 
 /// A call of a contract.
@@ -65,13 +69,15 @@ pub struct Call {
     pub data: Vec<u8>,
 }
 
-/// What a contract answered.
+/// What a call of a contract came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// Data, perhaps none.
     Data(Bytes),
     /// It reverted, with this reason if it gave one.
     Reverted(Option<String>),
+    /// It needs more gas or time than any node allows: the contract gave no answer.
+    Unfinished,
 }
 
 /// A network.
@@ -84,11 +90,12 @@ pub struct Chain {
 
 impl Chain {
     /// Asks nobody yet. Addresses of the operator's own network are allowed.
-    pub fn new(net: &Client, settings: Settings) -> Self {
-        let Settings { urls, timeout, multicall } = settings;
+    pub fn new(net: &Client, settings: &Settings) -> Self {
+        let (timeout, pause) = (settings.timeout, settings.pause);
+        let limits = Limits { timeout, pause, aggregated: AGGREGATED };
         Self {
-            nodes: Nodes::new(net.private(), urls, timeout),
-            multicall,
+            nodes: Nodes::new(net, &settings.urls, limits),
+            multicall: settings.multicall,
             head: Mutex::new(None),
             timestamps: Cache::new(TIMESTAMPS),
         }
@@ -109,10 +116,28 @@ impl Chain {
     /// The newest block, asked for now.
     pub async fn newest(&self, now: UnixMillis) -> Result<Block, Error> {
         let block = self.ask_block(LATEST).await?;
+        Ok(self.note_head(block, now))
+    }
+
+    /// The newest block that any node knows, asked for now. One node may be behind the others.
+    pub async fn highest(&self, now: UnixMillis) -> Result<Block, Error> {
+        let mut highest = self.newest(now).await?;
+        if self.nodes.all().len() > 1 {
+            for node in self.nodes.all() {
+                // One answered: what another lacks is no failure.
+                if let Ok(block) = newest_of(node).await {
+                    highest = self.note_head(block, now);
+                }
+            }
+        }
+        Ok(highest)
+    }
+
+    fn note_head(&self, block: Block, now: UnixMillis) -> Block {
         let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = head.map_or(block, |(old, _)| if old.number > block.number { old } else { block });
         *head = Some((newest, now));
-        Ok(newest)
+        newest
     }
 
     /// The newest block that is known to exist, without asking.
@@ -138,85 +163,54 @@ impl Chain {
     }
 
     async fn ask_block(&self, which: &str) -> Result<Block, Error> {
-        let call = get_block(which);
-        let [Outcome::Result(block)] = &self.nodes.batch(&[call]).await?[..] else {
-            return Err(Error::Malformed("no block"));
-        };
-        read_block(block)
+        match self.nodes.ask(get_block(which)).await? {
+            Outcome::Result(block) => read_block(&block),
+            Outcome::Reverted(_) | Outcome::Unfinished => Err(Error::Malformed("no block")),
+        }
     }
 
     /// How each node is, asked apart from the others.
     pub async fn nodes(&self) -> Vec<Node> {
         let mut all = Vec::new();
-        for index in 0..self.nodes.count() {
+        for node in self.nodes.all() {
             let begun = Instant::now();
-            let standing = self.standing(index).await;
-            all.push(Node { origin: self.nodes.origin(index), standing, took: begun.elapsed() });
+            let standing = standing(node).await;
+            let took = begun.elapsed();
+            let batch = if standing.is_ok() { node.largest_batch(&chain_id()).await } else { None };
+            all.push(Node { origin: node.origin(), standing, took, batch });
         }
         all
     }
 
-    async fn standing(&self, index: usize) -> Result<(Block, u64), Error> {
-        let id = Request1::new("eth_chainId", "[]".to_owned());
-        let answers = self.nodes.ask_one(index, &[id, get_block(LATEST)]).await?;
-        let [Outcome::Result(id), Outcome::Result(block)] = &answers[..] else {
-            return Err(Error::Malformed("no chain id or no block"));
-        };
-        Ok((read_block(block)?, quantity(&id.value()).ok_or(Error::Malformed("no chain id"))?))
-    }
-
-    /// Calls contracts in the state after a block, all in one state; the answers in the same order. An error
-    /// of any of them that is not the contract's own revert is an error of all.
+    /// Calls contracts in the state after a block, all in one state; the answers in the same order. A failure
+    /// that is of the node is an error of all; what a contract did, or what only one call needs too much for,
+    /// is that call's own.
     pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<Returned>, Error> {
-        if let Some(multicall) = self.multicall
-            && calls.len() > 1
-            && let Some(answers) = self.aggregate(multicall, block, calls).await?
-        {
-            return Ok(answers);
+        let mut asked = calls::Calls::new(self.multicall, block, calls);
+        match self.nodes.answer(&mut asked).await {
+            Ok(()) => asked.finish().ok_or(Error::Malformed("a call without an answer")),
+            Err(error) => asked.finish().ok_or(error),
         }
-        let mut answers = Vec::with_capacity(calls.len());
-        for chunk in calls.chunks(BATCH) {
-            let requests: Vec<Request1> =
-                chunk.iter().map(|call| eth_call(call.to, &call.data, block)).collect();
-            for outcome in self.nodes.batch(&requests).await? {
-                answers.push(returned(outcome)?);
-            }
-        }
-        Ok(answers)
     }
+}
 
-    /// The same in few calls; `None` where there was no Multicall3 at that block yet.
-    async fn aggregate(
-        &self,
-        multicall: EvmAddress,
-        block: u64,
-        calls: &[Call],
-    ) -> Result<Option<Vec<Returned>>, Error> {
-        let chunks: Vec<&[Call]> = calls.chunks(AGGREGATED).collect();
-        let request = |chunk: &&[Call]| {
-            let calls: Vec<_> = chunk.iter().map(|call| (call.to, &call.data[..])).collect();
-            eth_call(multicall, &abi::aggregate3(&calls), block)
-        };
-        let requests: Vec<Request1> = chunks.iter().map(request).collect();
-        let mut answers = Vec::with_capacity(calls.len());
-        for (outcome, chunk) in self.nodes.batch(&requests).await?.into_iter().zip(chunks) {
-            let Returned::Data(data) = returned(outcome)? else {
-                return Err(Error::Malformed("Multicall3 reverted"));
-            };
-            if data.is_empty() {
-                return Ok(None);
-            }
-            let all = abi::aggregated(&data, chunk.len()).ok_or(Error::Malformed("not of Multicall3"))?;
-            answers.extend(all.into_iter().map(|(success, told)| {
-                if success {
-                    Returned::Data(data.slice_ref(told))
-                } else {
-                    Returned::Reverted(abi::revert_reason(told))
-                }
-            }));
-        }
-        Ok(Some(answers))
+async fn standing(node: &Endpoint) -> Result<(Block, u64), Error> {
+    let answers = node.ask(&[chain_id(), get_block(LATEST)]).await?;
+    let [Outcome::Result(id), Outcome::Result(block)] = &answers[..] else {
+        return Err(Error::Malformed("no chain id or no block"));
+    };
+    Ok((read_block(block)?, quantity(&id.value()).ok_or(Error::Malformed("no chain id"))?))
+}
+
+async fn newest_of(node: &Endpoint) -> Result<Block, Error> {
+    match &node.ask(&[get_block(LATEST)]).await?[..] {
+        [Outcome::Result(block)] => read_block(block),
+        _ => Err(Error::Malformed("no block")),
     }
+}
+
+fn chain_id() -> Request1 {
+    Request1::new("eth_chainId", "[]".to_owned())
 }
 
 fn get_block(which: &str) -> Request1 {
@@ -229,43 +223,6 @@ fn read_block(block: &Json) -> Result<Block, Error> {
     Ok(Block { number: field("number")?, timestamp: field("timestamp")? })
 }
 
-fn eth_call(to: EvmAddress, data: &[u8], block: u64) -> Request1 {
-    let data = hex::encode(data);
-    let params = [r#"[{"to":""#, &to.to_string(), r#"","data":"0x"#, &data, &format!(r#""}},"{block:#x}"]"#)];
-    Request1::new("eth_call", params.concat())
-}
-
-fn returned(outcome: Outcome) -> Result<Returned, Error> {
-    match outcome {
-        Outcome::Result(told) => {
-            told.data().map(|data| Returned::Data(data.into())).ok_or(Error::Malformed("not hexadecimal"))
-        }
-        Outcome::Reverted { data, message } => {
-            let told =
-                data.as_deref().and_then(hex::decode_prefixed).and_then(|data| abi::revert_reason(&data));
-            // Some nodes only say it in words.
-            let said = || message.split_once("execution reverted: ").map(|(_, said)| said.to_owned());
-            Ok(Returned::Reverted(told.or_else(said)))
-        }
-    }
-}
-
 fn quantity(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reason_of_a_revert_comes_from_its_data_or_from_the_nodes_words() {
-        let reverted = |data: Option<&str>, message: &str| {
-            returned(Outcome::Reverted { data: data.map(str::to_owned), message: message.to_owned() })
-                .unwrap()
-        };
-        let said = "execution reverted: SBT has been revoked";
-        assert_eq!(reverted(None, said), Returned::Reverted(Some("SBT has been revoked".to_owned())));
-        assert_eq!(reverted(Some("0x"), "execution reverted"), Returned::Reverted(None));
-    }
 }

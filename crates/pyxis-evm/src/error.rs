@@ -1,5 +1,7 @@
 //! What can go wrong with a node.
 
+use pyxis_core::address::EvmAddress;
+
 /// Why a node gave no answer. A contract that reverts is an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -15,11 +17,36 @@ pub enum Error {
     /// The node refused one call.
     #[error("the node refused a call: {code}, {message}")]
     Refused {
-        /// Its JSON-RPC code.
+        /// JSON-RPC error code.
         code: i64,
-        /// Its own words, cut.
+        /// The node's message, truncated.
         message: String,
     },
+    /// The node refuses to work now, whatever it is asked.
+    #[error("the node is at a limit: {code}, {message}")]
+    Busy {
+        /// JSON-RPC error code.
+        code: i64,
+        /// The node's message, truncated.
+        message: String,
+    },
+    /// The node lacks the block or the state after it, although the block exists.
+    #[error("the node is behind: {0}")]
+    Behind(String),
+    /// Every node says that an address has no code at a block.
+    #[error("no contract at {address} at block {block}")]
+    NoContract {
+        /// The address that was called.
+        address: EvmAddress,
+        /// The block.
+        block: u64,
+    },
+    /// Some calls need more gas or time than the node allows; the others were answered.
+    #[error("a call needs more gas or time than the node allows")]
+    Unfinished,
+    /// The address of Multicall3 belongs to another contract.
+    #[error("the contract at the address of Multicall3 is another one")]
+    OtherContract,
     /// What came back is not what was asked for.
     #[error("the node's answer cannot be read: {0}")]
     Malformed(&'static str),
@@ -28,8 +55,60 @@ pub enum Error {
     Url,
 }
 
+impl Error {
+    /// True where the same question may be answered in a moment, or at the block before.
+    pub const fn is_behind(&self) -> bool {
+        matches!(self, Self::Behind(_) | Self::NoContract { .. })
+    }
+
+    /// True where the node may answer fewer calls in one request. A node that is unreachable, slow or behind
+    /// stays so, however little it is asked.
+    pub(crate) const fn eases_with_fewer(&self) -> bool {
+        match self {
+            Self::Net(error) => {
+                matches!(error, pyxis_net::Error::Closed { .. } | pyxis_net::Error::TooLarge { .. })
+            }
+            Self::Status(_)
+            | Self::Refused { .. }
+            | Self::Busy { .. }
+            | Self::Malformed(_)
+            | Self::Unfinished => true,
+            Self::Timeout | Self::Behind(_) | Self::NoContract { .. } | Self::OtherContract | Self::Url => {
+                false
+            }
+        }
+    }
+
+    /// The size of a batch that the node names in its refusal, below `asked`.
+    pub(crate) fn named_limit(&self, asked: usize) -> Option<usize> {
+        let (Self::Refused { message, .. } | Self::Busy { message, .. }) = self else { return None };
+        if !message.to_ascii_lowercase().contains("batch") {
+            return None;
+        }
+        let numbers = message.split(|character: char| !character.is_ascii_digit());
+        numbers.filter_map(|digits| digits.parse().ok()).filter(|number| (1..asked).contains(number)).min()
+    }
+}
+
 impl From<pyxis_net::Error> for Error {
     fn from(error: pyxis_net::Error) -> Self {
         Self::Net(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_batch_may_name_the_size_that_is_accepted() {
+        let named =
+            |message: &str| Error::Refused { code: -32600, message: message.to_owned() }.named_limit(100);
+        assert_eq!(named("batch limit 20 exceeded: 100 requests given"), Some(20));
+        assert_eq!(named("Batch size too large: the maximum is 10"), Some(10));
+        assert_eq!(named("batch too large"), None);
+        assert_eq!(named("batch of 1000 at most"), None);
+        assert_eq!(named("rate limit: 5 requests"), None);
+        assert_eq!(Error::Status(413).named_limit(100), None);
     }
 }

@@ -3,6 +3,7 @@
 pub mod abi;
 mod chain;
 mod error;
+mod failure;
 mod rpc;
 mod signature;
 

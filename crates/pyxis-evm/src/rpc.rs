@@ -1,294 +1,257 @@
-//! JSON-RPC over one POST: batches, failover to the next node, and reverts told apart from failures.
+//! JSON-RPC over one POST: batches as large as a node takes, and failover to the next node.
+
+mod wire;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
-use pyxis_core::hex;
 use pyxis_net::{Client, body};
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use crate::Error;
 
+pub(crate) use wire::{Answers, Json, Outcome, Request1};
+
 /// Largest answer, in bytes.
 const MAX_ANSWER: usize = 32 << 20;
-/// Longest piece of a node's words that is kept.
-const MAX_WORDS: usize = 200;
-/// What geth and its kin answer when a contract reverts.
-const REVERTED: i64 = 3;
+/// Largest body of a refusal, in bytes.
+const MAX_REFUSAL: usize = 1 << 20;
+/// Most calls of one request.
+const BATCH: usize = 100;
+/// How long a learned size is kept. Afterwards the largest is tried again: a provider may have raised its limit.
+const REMEMBERED: Duration = Duration::from_mins(10);
+/// How often a node that is behind is asked again.
+const AGAIN: usize = 2;
 
-/// A method and its parameters.
-#[derive(Clone, Debug)]
-pub(crate) struct Request1 {
-    pub(crate) method: &'static str,
-    params: String,
+/// How much fits into one request to a node: the most, or less where the node refused that lately.
+pub(crate) struct Learned {
+    most: usize,
+    less: Mutex<Option<(usize, Instant)>>,
 }
 
-impl Request1 {
-    /// `params` is JSON, and goes out as it is: that of many calls is long, and is not read again.
-    pub(crate) fn new(method: &'static str, params: String) -> Self {
-        Self { method, params }
+impl Learned {
+    pub(crate) const fn new(most: usize) -> Self {
+        Self { most, less: Mutex::new(None) }
     }
 
-    /// Appends the request, whose answer will have this `id`.
-    fn write(&self, id: usize, text: &mut String) {
-        let Self { method, params } = self;
-        let id = id.to_string();
-        text.extend([
-            r#"{"jsonrpc":"2.0","id":"#,
-            &id,
-            r#","method":""#,
-            method,
-            r#"","params":"#,
-            params,
-            "}",
-        ]);
+    pub(crate) fn now(&self) -> usize {
+        let less = *self.less.lock().unwrap_or_else(PoisonError::into_inner);
+        less.filter(|(_, since)| since.elapsed() < REMEMBERED).map_or(self.most, |(size, _)| size)
+    }
+
+    /// Keeps a size that was accepted after a larger one was refused.
+    pub(crate) fn note(&self, size: usize) {
+        *self.less.lock().unwrap_or_else(PoisonError::into_inner) = Some((size, Instant::now()));
     }
 }
 
-/// A piece of a node's answer, as it came: the result of many calls is long, and is not copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Json(Bytes);
-
-impl Json {
-    /// What it says.
-    pub(crate) fn value(&self) -> Value {
-        // It was read as JSON before.
-        serde_json::from_slice(&self.0).unwrap_or_default()
-    }
-
-    /// The bytes that it spells, if it is a string of `0x` and hexadecimal digits.
-    pub(crate) fn data(&self) -> Option<Vec<u8>> {
-        let text = str::from_utf8(&self.0).ok()?.strip_prefix('"')?.strip_suffix('"')?;
-        hex::decode_prefixed(text)
-    }
-}
-
-/// What one call of a batch came to.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outcome {
-    Result(Json),
-    /// The contract reverted: its data, and what the node said.
-    Reverted {
-        data: Option<String>,
-        message: String,
-    },
-}
-
-#[derive(Deserialize)]
-struct Received<'a> {
-    id: Option<usize>,
-    #[serde(borrow, default)]
-    result: Option<&'a RawValue>,
-    #[serde(default)]
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    code: i64,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    data: Value,
-}
-
-/// The nodes of a network, in the order of preference.
-pub(crate) struct Nodes {
+/// A node.
+pub(crate) struct Endpoint {
     net: Client,
-    urls: Vec<String>,
+    url: String,
     timeout: Duration,
-    /// The one that answered last.
-    preferred: AtomicUsize,
+    /// Calls of one request.
+    batch: Learned,
+    /// Calls that one call of Multicall3 may hold.
+    pub(crate) aggregated: Learned,
 }
 
-impl Nodes {
-    pub(crate) fn new(net: Client, urls: Vec<String>, timeout: Duration) -> Self {
-        Self { net, urls, timeout, preferred: AtomicUsize::new(0) }
-    }
-
-    /// Asks the node that answered last, then the others, until one answers every call.
-    pub(crate) async fn batch(&self, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
-        let first = self.preferred.load(Ordering::Relaxed);
-        let mut failure = Error::Url;
-        for offset in 0..self.urls.len() {
-            let index = (first + offset) % self.urls.len();
-            match self.ask(&self.urls[index], calls).await {
-                Ok(outcomes) => {
-                    self.preferred.store(index, Ordering::Relaxed);
-                    return Ok(outcomes);
+impl Endpoint {
+    /// The answer to every call. Calls that the node refuses together are asked in smaller requests; what it
+    /// refuses alone is an error of all.
+    pub(crate) async fn ask(&self, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; calls.len()];
+        let mut open: Vec<usize> = (0..calls.len()).collect();
+        let (mut size, mut refused) = (self.batch.now(), false);
+        while !open.is_empty() {
+            let some = &open[..size.min(open.len())];
+            let asked = some.len();
+            let requests: Vec<&Request1> = some.iter().map(|index| &calls[*index]).collect();
+            let failure = match self.post(&requests).await {
+                Ok(Answers { outcomes: found, failure }) => {
+                    for (index, outcome) in some.iter().zip(found) {
+                        outcomes[*index] = outcome;
+                    }
+                    failure
                 }
-                Err(error) => {
-                    tracing::debug!(%error, node = index, "a node failed");
-                    failure = error;
+                Err(error) => Some(error),
+            };
+            let before = open.len();
+            open.retain(|index| outcomes[*index].is_none());
+            let answered = before - open.len();
+            match failure {
+                None if refused && asked == size => self.batch.note(size),
+                None => {}
+                // The node answers others: it is this call.
+                Some(Error::Refused { .. }) if asked == 1 && outcomes.iter().any(Option::is_some) => {
+                    outcomes[open.remove(0)] = Some(Outcome::Unfinished);
+                }
+                Some(error) if asked == 1 || !error.eases_with_fewer() => return Err(error),
+                Some(error) => {
+                    tracing::debug!(%error, asked, "a node refused a batch");
+                    refused = true;
+                    let fewer = if answered == 0 { asked / 2 } else { answered };
+                    size = error.named_limit(asked).unwrap_or(fewer);
                 }
             }
         }
-        Err(failure)
+        outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.urls.len()
+    /// The most calls that the node takes in one request, if that is less than are sent.
+    pub(crate) async fn largest_batch(&self, probe: &Request1) -> Option<usize> {
+        let takes = async |size: usize| {
+            let answers = self.post(&vec![probe; size]).await;
+            answers.is_ok_and(|answers| answers.failure.is_none())
+        };
+        if takes(BATCH).await || !takes(1).await {
+            return None;
+        }
+        // The first is taken, the second refused.
+        let (mut taken, mut refused) = (1, BATCH);
+        while refused - taken > 1 {
+            let middle = usize::midpoint(taken, refused);
+            if takes(middle).await { taken = middle } else { refused = middle }
+        }
+        Some(taken)
     }
 
-    /// Scheme, host and port of one: the rest of a URL may hold a key.
-    pub(crate) fn origin(&self, index: usize) -> String {
-        let url: Option<http::Uri> = self.urls[index].parse().ok();
+    /// One request.
+    async fn post(&self, calls: &[&Request1]) -> Result<Answers, Error> {
+        let request = Request::post(&self.url);
+        let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let request = request.body(body::full(wire::written(calls))).map_err(|_| Error::Url)?;
+        let answer = tokio::time::timeout(self.timeout, self.send(request, calls.len())).await;
+        answer.map_err(|_| Error::Timeout)?
+    }
+
+    async fn send(&self, request: Request<pyxis_net::Body>, count: usize) -> Result<Answers, Error> {
+        let response = self.net.send(request, self.timeout).await?;
+        let status = response.status();
+        if status.is_success() {
+            return wire::read(&body::read_capped(response.into_body(), MAX_ANSWER).await?, count);
+        }
+        // Some say in JSON-RPC why, or that the contract reverted.
+        let said = body::read_capped(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();
+        refusal(&said, count).ok_or(Error::Status(status.as_u16()))
+    }
+
+    /// Scheme, host and port: the rest of a URL may hold a key.
+    pub(crate) fn origin(&self) -> String {
+        let url: Option<http::Uri> = self.url.parse().ok();
         let origin = url.as_ref().and_then(|url| {
             let port = url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
             Some(format!("{}://{}{port}", url.scheme_str()?, url.host()?))
         });
         origin.unwrap_or_else(|| "a node without a usable url".to_owned())
     }
+}
 
-    /// Asks one node only.
-    pub(crate) async fn ask_one(&self, index: usize, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
-        self.ask(&self.urls[index], calls).await
+/// The errors that came with a status of failure. A result that comes with one is not trusted.
+fn refusal(said: &Bytes, count: usize) -> Option<Answers> {
+    let answers = wire::read(said, count).ok()?;
+    let result = answers.outcomes.iter().flatten().any(|outcome| matches!(outcome, Outcome::Result(_)));
+    let unread = matches!(answers.failure, Some(Error::Malformed(_)));
+    (!result && !unread).then_some(answers)
+}
+
+/// Something that a node is asked. It keeps what was answered, so that the next node is asked for the rest only.
+pub(crate) trait Question: Send {
+    /// Asks one node for what is open. `last`: it will not be asked again if it is behind.
+    fn put_to(&mut self, node: &Endpoint, last: bool) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+/// What is waited for, and how much is asked at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// For each request.
+    pub(crate) timeout: Duration,
+    /// How long a node that is behind is left alone before it is asked again.
+    pub(crate) pause: Duration,
+    /// Most calls of one call of Multicall3.
+    pub(crate) aggregated: usize,
+}
+
+/// The nodes of a network, in the order of preference.
+pub(crate) struct Nodes {
+    all: Vec<Endpoint>,
+    pause: Duration,
+    /// The one that answered last.
+    preferred: AtomicUsize,
+}
+
+impl Nodes {
+    pub(crate) fn new(net: &Client, urls: &[String], limits: Limits) -> Self {
+        let Limits { timeout, pause, aggregated } = limits;
+        let endpoint = |url: &String| Endpoint {
+            net: net.private(),
+            url: url.clone(),
+            timeout,
+            batch: Learned::new(BATCH),
+            aggregated: Learned::new(aggregated),
+        };
+        Self { all: urls.iter().map(endpoint).collect(), pause, preferred: AtomicUsize::new(0) }
     }
 
-    async fn ask(&self, url: &str, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
-        let request = Request::post(url).header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let request = request.body(body::full(written(calls))).map_err(|_| Error::Url)?;
-        let answer = tokio::time::timeout(self.timeout, self.send(request)).await;
-        read(&answer.map_err(|_| Error::Timeout)??, calls.len())
+    /// Every node.
+    pub(crate) fn all(&self) -> &[Endpoint] {
+        &self.all
     }
 
-    async fn send(&self, request: Request<pyxis_net::Body>) -> Result<Bytes, Error> {
-        let response = self.net.send(request, self.timeout).await?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(Error::Status(status.as_u16()));
+    /// Asks the node that answered last, then the others, until one has answered. A node that is behind is asked
+    /// again after a pause. That a node was behind outweighs other failures.
+    pub(crate) async fn answer<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        let mut failure = Error::Url;
+        for offset in 0..self.all.len() {
+            let index = (first + offset) % self.all.len();
+            match self.patiently(&self.all[index], question).await {
+                Ok(()) => {
+                    self.preferred.store(index, Ordering::Relaxed);
+                    return Ok(());
+                }
+                Err(error) => {
+                    tracing::debug!(%error, node = index, "a node failed");
+                    if !failure.is_behind() {
+                        failure = error;
+                    }
+                }
+            }
         }
-        Ok(body::read_capped(response.into_body(), MAX_ANSWER).await?)
-    }
-}
-
-/// The body of a request. Some nodes refuse a batch of one.
-fn written(calls: &[Request1]) -> String {
-    let mut text = String::with_capacity(calls.iter().map(|call| call.params.len() + 96).sum());
-    if let [only] = calls {
-        only.write(0, &mut text);
-        return text;
-    }
-    for (id, call) in calls.iter().enumerate() {
-        text.push(if id == 0 { '[' } else { ',' });
-        call.write(id, &mut text);
-    }
-    text.push(']');
-    text
-}
-
-/// Puts the answers into the order of the calls; every call must have its own.
-fn read(text: &Bytes, count: usize) -> Result<Vec<Outcome>, Error> {
-    let malformed = |_| Error::Malformed("not JSON-RPC");
-    let received: Vec<Received<'_>> = if text.trim_ascii_start().starts_with(b"[") {
-        serde_json::from_slice(text).map_err(malformed)?
-    } else {
-        // One call, or a refusal of the whole batch.
-        vec![serde_json::from_slice(text).map_err(malformed)?]
-    };
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; count];
-    for one in received {
-        let outcome = outcome(text, one.result, one.error)?;
-        let place = one.id.and_then(|id| outcomes.get_mut(id));
-        *place.ok_or(Error::Malformed("an answer to no call"))? = Some(outcome);
-    }
-    outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
-}
-
-fn outcome(text: &Bytes, result: Option<&RawValue>, error: Option<Failure>) -> Result<Outcome, Error> {
-    let Some(failure) = error else {
-        let result = result.ok_or(Error::Malformed("neither result nor error"))?;
-        return Ok(Outcome::Result(Json(text.slice_ref(result.get().as_bytes()))));
-    };
-    let message: String = failure.message.chars().take(MAX_WORDS).collect();
-    let reverted = failure.code == REVERTED || message.to_ascii_lowercase().contains("execution reverted");
-    if !reverted {
-        return Err(Error::Refused { code: failure.code, message });
-    }
-    Ok(Outcome::Reverted { data: revert_data(&failure.data), message })
-}
-
-/// What the contract said. Some nodes put a word before it, others an object around it.
-fn revert_data(data: &Value) -> Option<String> {
-    let text = data.as_str().or_else(|| data.get("data")?.as_str())?;
-    Some(text.strip_prefix("Reverted ").unwrap_or(text).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: impl AsRef<[u8]>, count: usize) -> Result<Vec<Outcome>, Error> {
-        super::read(&Bytes::copy_from_slice(text.as_ref()), count)
+        Err(failure)
     }
 
-    fn json(text: &'static str) -> Json {
-        Json(Bytes::from_static(text.as_bytes()))
-    }
-
-    #[test]
-    fn one_call_goes_out_alone_and_several_as_a_batch() {
-        let calls = [Request1::new("a", "[]".to_owned()), Request1::new("b", r#"["0x",1]"#.to_owned())];
-        assert_eq!(written(&calls[..1]), r#"{"jsonrpc":"2.0","id":0,"method":"a","params":[]}"#);
-        let batch: Value = serde_json::from_str(&written(&calls)).unwrap();
-        assert_eq!(
-            batch,
-            serde_json::json!([
-                { "jsonrpc": "2.0", "id": 0, "method": "a", "params": [] },
-                { "jsonrpc": "2.0", "id": 1, "method": "b", "params": ["0x", 1] }
-            ])
-        );
-    }
-
-    #[test]
-    fn answers_are_put_into_the_order_of_the_calls() {
-        let text = r#"[{"id":1,"result":"b"},{"id":0,"result":[ 1 ]}]"#;
-        assert_eq!(read(text, 2).unwrap(), [json("[ 1 ]"), json(r#""b""#)].map(Outcome::Result));
-        assert_eq!(
-            read(r#"{"id":0,"result":null}"#, 1).unwrap_err().to_string(),
-            "the node's answer cannot be read: neither result nor error"
-        );
-    }
-
-    #[test]
-    fn only_hexadecimal_is_data() {
-        assert_eq!(json(r#""0x0aFF""#).data(), Some(vec![10, 255]));
-        assert_eq!(json(r#""0x""#).data(), Some(vec![]));
-        for text in [r#""0x0""#, r#""ff""#, r#""0xzz""#, "1", "null", "0x00", r#""0x\u0030a""#] {
-            assert_eq!(json(text).data(), None, "{text}");
+    async fn patiently<Q: Question>(&self, node: &Endpoint, question: &mut Q) -> Result<(), Error> {
+        for _ in 0..AGAIN {
+            match question.put_to(node, false).await {
+                Err(error) if error.is_behind() => tokio::time::sleep(self.pause).await,
+                done => return done,
+            }
         }
+        question.put_to(node, true).await
     }
 
-    #[test]
-    fn a_revert_is_an_answer_and_any_other_error_is_none() {
-        let reverted =
-            br#"{"id":0,"error":{"code":3,"message":"execution reverted: no","data":"0x08c379a0"}}"#;
-        let wanted =
-            Outcome::Reverted { data: Some("0x08c379a0".into()), message: "execution reverted: no".into() };
-        assert_eq!(read(reverted, 1).unwrap(), [wanted]);
-        for data in [r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
-            let text =
-                format!(r#"{{"id":0,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
-            let Outcome::Reverted { data, .. } = &read(&text, 1).unwrap()[0] else { panic!("{text}") };
-            assert_eq!(data.as_deref(), Some("0x08c379a0"), "{text}");
-        }
-        for text in [
-            r#"{"id":0,"error":{"code":-32005,"message":"rate limited"}}"#,
-            r#"{"id":0,"error":{"code":-32000,"message":"header not found"}}"#,
-            r#"{"id":null,"error":{"code":-32600,"message":"batch too large"}}"#,
-            r#"[{"id":0,"result":"a"}]"#,
-            r#"[{"id":7,"result":"a"},{"id":0,"result":"a"}]"#,
-            "[]",
-            "nonsense",
-            "",
-        ] {
-            assert!(read(text, 2).is_err(), "{text}");
-        }
+    /// The outcome of one call.
+    pub(crate) async fn ask(&self, call: Request1) -> Result<Outcome, Error> {
+        let mut single = Single { call: [call], outcome: None };
+        self.answer(&mut single).await?;
+        single.outcome.ok_or(Error::Malformed("a call without an answer"))
+    }
+}
+
+/// A call on its own.
+struct Single {
+    call: [Request1; 1],
+    outcome: Option<Outcome>,
+}
+
+impl Question for Single {
+    async fn put_to(&mut self, node: &Endpoint, _: bool) -> Result<(), Error> {
+        self.outcome = node.ask(&self.call).await?.pop();
+        Ok(())
     }
 }

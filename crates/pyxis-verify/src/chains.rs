@@ -9,7 +9,7 @@ use pyxis_evm::{Chain, Word};
 use pyxis_net::Client;
 
 use crate::contracts::{self, Asked, Contracts};
-use crate::error::Result;
+use crate::error::{Result, Unanswered};
 use crate::network::{Network, Networks};
 use crate::verdict::Verdict;
 
@@ -34,7 +34,7 @@ pub(crate) struct Chains {
 impl Chains {
     pub(crate) fn new(net: &Client, networks: &Networks) -> Self {
         let chain = |network: &Network| {
-            let settings = network.rpc.clone()?;
+            let settings = network.rpc.as_ref()?;
             Some((network.name.clone(), Chain::new(net, settings)))
         };
         Self { chains: networks.iter().filter_map(chain).collect(), answers: Cache::new(REMEMBERED) }
@@ -45,7 +45,8 @@ impl Chains {
         self.chains.get(network)
     }
 
-    /// What contracts say about addresses, in their order.
+    /// What contracts say about addresses, in their order. Where a contract gives no answer about one of them,
+    /// all are refused and that one is named; the answers about the others are kept if they are final.
     pub(crate) async fn ask(
         &self,
         network: &Network,
@@ -64,17 +65,27 @@ impl Chains {
             user,
         };
         let head = chain.known_head().map_or(0, |head| head.number);
-        if asked.block.saturating_add(network.confirmations) > head {
-            return contracts::ask(chain, contracts, asked, users).await;
-        }
-        let known: Vec<Option<Verdict>> = users.iter().map(|user| self.answers.get(&key(*user))).collect();
+        let settled = asked.block.saturating_add(network.confirmations) <= head;
+        let known = |user: &EvmAddress| if settled { self.answers.get(&key(*user)) } else { None };
+        let known: Vec<Option<Verdict>> = users.iter().map(known).collect();
         let missing = users.iter().zip(&known).filter(|(_, known)| known.is_none());
         let missing: Vec<EvmAddress> = missing.map(|(user, _)| *user).collect();
         let fresh = contracts::ask(chain, contracts, asked, &missing).await?;
-        for (user, verdict) in missing.iter().zip(&fresh) {
-            self.answers.insert(key(*user), *verdict);
+        if settled {
+            for (user, verdict) in missing.iter().zip(&fresh) {
+                if let Ok(verdict) = verdict {
+                    self.answers.insert(key(*user), *verdict);
+                }
+            }
         }
-        let mut fresh = fresh.into_iter();
+        let silent = missing
+            .iter()
+            .zip(&fresh)
+            .filter_map(|(user, verdict)| Some((*user, verdict.as_ref().err()?.clone())));
+        if let Some(unanswered) = Unanswered::of(silent, users.len()) {
+            return Err(crate::Error::Unanswered(unanswered));
+        }
+        let mut fresh = fresh.into_iter().filter_map(std::result::Result::ok);
         let verdicts = known.into_iter().map(|known| known.or_else(|| fresh.next()));
         verdicts
             .collect::<Option<_>>()

@@ -5,12 +5,15 @@ use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::proofs::{self, Ended, ProofRow, Question};
 
 use crate::contracts::{Asked, Contracts};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::heights::{self, Block, Snapshot};
 use crate::network::Network;
 use crate::state::State;
 
 pub use crate::verdict::{Reason, Verdict};
+
+/// Blocks that a question about the present goes back where no node has the state of the newest one.
+const STEPS_BACK: u32 = 2;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +117,8 @@ async fn add_contracts(
     Ok(())
 }
 
-/// What contracts say of addresses: all of them in one state, also of the present.
+/// What contracts say of addresses: all of them in one state, also of the present. A question about the present is
+/// answered from the block before where no node has the newest state; one about a block never is.
 async fn ask_contracts(
     state: &State,
     (ask, contracts): (Ask<'_>, &Contracts),
@@ -124,17 +128,29 @@ async fn ask_contracts(
     if users.is_empty() {
         return Ok(Vec::new());
     }
-    let block = match ask.snapshot {
+    let mut block = match ask.snapshot {
         Snapshot::Latest => heights::head(state, ask.network).await?,
         Snapshot::Block(_) => Block { height: question.height, at: question.at },
     };
-    let asked = Asked {
-        kind: ask.kind,
-        action: ask.action_id.map(|action| action.0.to_be_bytes()),
-        block: u64::try_from(block.height).unwrap_or(0),
-        at: block.at,
+    let mut steps = match ask.snapshot {
+        Snapshot::Latest => STEPS_BACK,
+        Snapshot::Block(_) => 0,
     };
-    state.chains.ask(ask.network, contracts, &asked, users).await
+    loop {
+        let asked = Asked {
+            kind: ask.kind,
+            action: ask.action_id.map(|action| action.0.to_be_bytes()),
+            block: u64::try_from(block.height).unwrap_or(0),
+            at: block.at,
+        };
+        let behind = match state.chains.ask(ask.network, contracts, &asked, users).await {
+            Err(error @ Error::Behind(_)) if steps > 0 => error,
+            done => return done,
+        };
+        // Some node has told of this block, and none has its state yet.
+        steps -= 1;
+        block = heights::before(state, ask.network, block).await.map_err(|_| behind)?;
+    }
 }
 
 async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {

@@ -10,7 +10,6 @@ use pyxis_evm::abi::{self, Selector};
 use pyxis_evm::{Call, Chain, Returned, Word};
 use pyxis_signing::eip712::words;
 
-use crate::error::{Error, Result};
 use crate::verdict::{Reason, Verdict};
 
 /// Position of the action id among the public values of a soulbound token.
@@ -78,6 +77,29 @@ struct Question {
     shape: Shape,
 }
 
+/// A contract that gave no answer about an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// The contract.
+    pub contract: EvmAddress,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a contract gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Cause {
+    /// The call needs more gas or time than any node allows.
+    #[error("the call needs more gas or time than the nodes allow")]
+    Unfinished,
+    /// It reverted with a reason that is no answer.
+    #[error("the contract reverted: {}", .0.as_deref().unwrap_or("without a reason"))]
+    Reverted(Option<String>),
+    /// It returned something else than such a contract does.
+    #[error("the contract's answer cannot be read; is its address right?")]
+    Unreadable,
+}
+
 /// How an answer is read.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -122,40 +144,42 @@ impl Question {
     }
 }
 
-/// The verdicts about addresses, in their order. Any answer that cannot be understood is an error of all:
-/// nobody is told "no" because a contract could not be read.
+/// The verdicts about addresses, in their order. Nobody is told "no" because a contract could not be read: an
+/// address about which one of the contracts gave no answer has no verdict.
 pub async fn ask(
     chain: &Chain,
     contracts: &Contracts,
     asked: &Asked,
     users: &[EvmAddress],
-) -> Result<Vec<Verdict>> {
+) -> Result<Vec<Result<Verdict, Silence>>, pyxis_evm::Error> {
     let questions = contracts.questions(asked.kind, asked.action);
     let calls: Vec<Call> =
         users.iter().flat_map(|user| questions.iter().map(|question| question.about(*user))).collect();
-    let answers = chain.call_many(asked.block, &calls).await;
-    let mut answers = answers.map_err(|error| Error::Unavailable(error.into()))?.into_iter();
-    let mut verdicts = Vec::with_capacity(users.len());
-    for _ in users {
+    let answers = chain.call_many(asked.block, &calls).await?;
+    let of_user = |answers: &[Returned]| {
         let mut verdict = Verdict::Invalid(Reason::None);
-        for question in &questions {
-            let answer = answers.next().ok_or_else(unreadable)?;
-            verdict = verdict.or(read(asked, question.shape, &answer)?);
+        for (question, answer) in questions.iter().zip(answers) {
+            let found = read(asked, question.shape, answer);
+            verdict = verdict.or(found.map_err(|cause| Silence { contract: question.to, cause })?);
         }
-        verdicts.push(verdict);
-    }
-    Ok(verdicts)
+        Ok(verdict)
+    };
+    // A kind that no contract knows is asked nobody about.
+    Ok(match questions.len() {
+        0 => vec![Ok(Verdict::Invalid(Reason::None)); users.len()],
+        count => answers.chunks(count).map(of_user).collect(),
+    })
 }
 
-fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict> {
+fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict, Cause> {
     match (shape, answer) {
         (Shape::Boolean, Returned::Data(data)) => match abi::Words::new(data).boolean(0) {
             Some(true) => Ok(Verdict::Valid(None)),
             Some(false) => Ok(Verdict::Invalid(Reason::None)),
-            None => Err(unreadable()),
+            None => Err(Cause::Unreadable),
         },
         (Shape::Token(circuit), Returned::Data(data)) => {
-            token(asked, circuit, abi::Words::new(data)).ok_or_else(unreadable)
+            token(asked, circuit, abi::Words::new(data)).ok_or(Cause::Unreadable)
         }
         (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == ABSENT => {
             Ok(Verdict::Invalid(Reason::None))
@@ -163,10 +187,8 @@ fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict> {
         (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == REVOKED => {
             Ok(Verdict::Invalid(Reason::Revoked))
         }
-        (_, Returned::Reverted(reason)) => {
-            let said = reason.as_deref().unwrap_or("without a reason");
-            Err(Error::Unavailable(format!("a contract reverted: {said}").into()))
-        }
+        (_, Returned::Reverted(reason)) => Err(Cause::Reverted(reason.clone())),
+        (_, Returned::Unfinished) => Err(Cause::Unfinished),
     }
 }
 
@@ -193,10 +215,6 @@ fn token(asked: &Asked, circuit: Circuit, words: abi::Words<'_>) -> Option<Verdi
     })
 }
 
-fn unreadable() -> Error {
-    Error::Unavailable("a contract's answer cannot be read; is its address right, and was it there?".into())
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -207,7 +225,7 @@ mod tests {
         words::number(number)
     }
 
-    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<Verdict> {
+    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<Verdict, Cause> {
         let asked = Asked { kind: Kind::GovId, action: Some(word(5)), block: 1, at: UnixMillis(1_000_000) };
         let circuit = Circuit { id: word(1), issuer: word(9) };
         let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
@@ -239,6 +257,7 @@ mod tests {
             Returned::Data(vec![0; 31].into()),
             Returned::Reverted(None),
             Returned::Reverted(Some("paused".to_owned())),
+            Returned::Unfinished,
         ] {
             assert!(read(&asked, Shape::Boolean, &answer).is_err(), "{answer:?}");
             assert!(read(&asked, Shape::Token(circuit), &answer).is_err(), "{answer:?}");

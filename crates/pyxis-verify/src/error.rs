@@ -5,9 +5,12 @@ use std::borrow::Cow;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::address::EvmAddress;
 use pyxis_core::entries::BadEntries;
 use pyxis_store::StoreError;
 use serde_json::json;
+
+use crate::contracts::{Cause, Silence};
 
 /// Any error, as a cause.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -71,6 +74,12 @@ pub enum Error {
     /// A source of proofs does not answer, so nothing can be said.
     #[error("a source does not answer")]
     Unavailable(#[source] BoxError),
+    /// The nodes of a network lack a block or its state, although the block exists.
+    #[error("the nodes are behind")]
+    Behind(#[source] pyxis_evm::Error),
+    /// A contract gave no answer about some of the addresses, so nothing is said about any.
+    #[error("no answer of a contract")]
+    Unanswered(#[source] Unanswered),
     /// Answers were given about heights that somebody else counted: they would change.
     #[error("{0}")]
     OtherClock(String),
@@ -79,12 +88,57 @@ pub enum Error {
     Internal(#[source] BoxError),
 }
 
+/// The addresses about which a contract gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{user} and {more} more, contract {}: {}", silence.contract, silence.cause)]
+pub struct Unanswered {
+    /// The first of them.
+    pub user: EvmAddress,
+    /// Why it has no answer.
+    pub silence: Silence,
+    /// How many others have none.
+    pub more: usize,
+    /// How many were answered.
+    pub answered: usize,
+}
+
+impl Unanswered {
+    /// Of the addresses that have no answer among `all`; `None` if there is none.
+    pub(crate) fn of(mut silent: impl Iterator<Item = (EvmAddress, Silence)>, all: usize) -> Option<Self> {
+        let (user, silence) = silent.next()?;
+        let more = silent.count();
+        Some(Self { user, silence, more, answered: all.saturating_sub(more + 1) })
+    }
+
+    /// For whoever asked: without the words of the contract, which anybody may have written.
+    fn said(&self) -> String {
+        let Self { user, silence: Silence { contract, cause }, more, answered } = self;
+        let why = match cause {
+            Cause::Unfinished => "the call needs more gas or time than the nodes allow",
+            Cause::Reverted(_) => "the contract reverted",
+            Cause::Unreadable => "the contract's answer cannot be read",
+        };
+        let others = if *more == 0 { String::new() } else { format!(" and {more} other addresses") };
+        let rest = match answered {
+            0 => String::new(),
+            count => format!(" The other {count} can be asked without it."),
+        };
+        format!("Contract {contract} gave no answer for {user}{others}: {why}.{rest}")
+    }
+}
+
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) | StoreError::Conflict { .. } => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
+    }
+}
+
+impl From<pyxis_evm::Error> for Error {
+    fn from(error: pyxis_evm::Error) -> Self {
+        if error.is_behind() { Self::Behind(error) } else { Self::Unavailable(error.into()) }
     }
 }
 
@@ -105,9 +159,11 @@ impl Error {
             Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Index(_) => StatusCode::BAD_GATEWAY,
-            Self::Unavailable(_) | Self::NotConfigured | Self::OtherClock(_) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::Unavailable(_)
+            | Self::Behind(_)
+            | Self::Unanswered(_)
+            | Self::NotConfigured
+            | Self::OtherClock(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -129,7 +185,8 @@ impl Error {
             Self::Index(_) => "The attestation index does not answer. Try again later.".into(),
             Self::NotConfigured => "No attestation index is configured".into(),
             Self::InvalidBody(reason) => format!("Invalid body: {reason}").into(),
-            Self::Unavailable(_) | Self::OtherClock(_) => {
+            Self::Unanswered(unanswered) => unanswered.said().into(),
+            Self::Unavailable(_) | Self::Behind(_) | Self::OtherClock(_) => {
                 "The source of proofs does not answer. Try again later.".into()
             }
             Self::Internal(_) => "Internal server error".into(),

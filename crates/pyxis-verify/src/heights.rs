@@ -78,13 +78,18 @@ fn other_clock(network: &Network) -> Error {
 /// The newest block of a network: as its nodes say, or counted here.
 pub async fn head(state: &State, network: &Network) -> Result<Block> {
     match state.chains.of(&network.name) {
-        Some(chain) => chain.head(state.now()).await.map(Block::from).map_err(unavailable),
+        Some(chain) => Ok(chain.head(state.now()).await?.into()),
         None => Ok(local(state, &network.name).await?.head(state.now())),
     }
 }
 
-fn unavailable(error: pyxis_evm::Error) -> Error {
-    Error::Unavailable(error.into())
+/// The block before one, on a network with nodes.
+pub(crate) async fn before(state: &State, network: &Network, block: Block) -> Result<Block> {
+    let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
+    match (state.chains.of(&network.name), number) {
+        (Some(chain), Some(number)) => Ok(chain.block(number, network.confirmations).await?.into()),
+        _ => Err(Error::InvalidSnapshot),
+    }
 }
 
 impl From<pyxis_evm::Block> for Block {
@@ -118,13 +123,14 @@ pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<
 async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64) -> Result<Block> {
     let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
     if chain.known_head().is_none_or(|head| number > head.number) {
-        // It may have been mined since somebody last looked.
-        let head = chain.newest(state.now()).await.map_err(unavailable)?;
+        // It may have been mined since somebody last looked, and the node that is asked first may be behind.
+        let head = chain.newest(state.now()).await?;
+        let head = if number > head.number { chain.highest(state.now()).await? } else { head };
         if number > head.number {
             return Err(Error::InvalidSnapshot);
         }
     }
-    chain.block(number, network.confirmations).await.map(Block::from).map_err(unavailable)
+    Ok(chain.block(number, network.confirmations).await?.into())
 }
 
 /// The heads of some networks, for a change that will hold the clocks. `None`: its head is not known, and it
@@ -144,8 +150,9 @@ pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Re
 async fn stamp(state: &State, network: &Network) -> Result<(NetworkName, Option<(i64, ClockKind)>)> {
     let head = match head(state, network).await {
         Ok(block) => Some((block.height, network.clock())),
-        Err(Error::Unavailable(error)) => {
-            tracing::warn!(%error, network = %network.name, "the newest block is not known");
+        Err(error @ (Error::Unavailable(_) | Error::Behind(_))) => {
+            let error = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(error, network = %network.name, "the newest block is not known");
             None
         }
         Err(error) => return Err(error),

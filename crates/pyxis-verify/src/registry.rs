@@ -116,7 +116,7 @@ impl From<Error> for Refusal {
         match error {
             Error::UnsupportedNetwork => Self::Field { field: "network", reason: "there is no such network" },
             Error::Unavailable(error) => Self::Unavailable(error),
-            error @ Error::OtherClock(_) => Self::Unavailable(error.into()),
+            error @ (Error::OtherClock(_) | Error::Behind(_)) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
     }

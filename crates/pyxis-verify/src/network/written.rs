@@ -12,6 +12,9 @@ use serde::Deserialize;
 use super::{Network, Networks, SUI};
 use crate::contracts::{Circuit, Contracts, Hub};
 
+/// Longest pause before a node that is behind is asked again.
+const LONGEST_PAUSE_MS: u64 = 10_000;
+
 /// What is written about networks cannot be.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidNetworks {
@@ -38,6 +41,7 @@ struct Written {
     #[serde(default)]
     rpc: Vec<String>,
     rpc_timeout_ms: Option<u64>,
+    rpc_retry_ms: Option<u64>,
     multicall: Option<EvmAddress>,
     confirmations: Option<u64>,
     contracts: Option<WrittenContracts>,
@@ -141,7 +145,8 @@ fn sources(network: &mut Network, written: Written) -> Result<(), String> {
     }
     if !written.rpc.is_empty() {
         let timeout = Duration::from_millis(written.rpc_timeout_ms.unwrap_or(5000).max(1));
-        network.rpc = Some(Settings { urls: written.rpc, timeout, multicall: written.multicall });
+        let pause = Duration::from_millis(written.rpc_retry_ms.unwrap_or(250).min(LONGEST_PAUSE_MS));
+        network.rpc = Some(Settings { urls: written.rpc, timeout, pause, multicall: written.multicall });
     }
     if network.contracts.is_some() && network.rpc.is_none() {
         return Err("the source evm needs rpc, a list of URLs".to_owned());

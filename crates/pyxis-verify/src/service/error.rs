@@ -79,7 +79,7 @@ impl From<Unanswered> for Error {
         match error {
             Unanswered::UnsupportedNetwork => Self::field("network", "there is no such network"),
             Unanswered::Unavailable(error) => Self::Unavailable(error),
-            error @ Unanswered::OtherClock(_) => Self::Unavailable(error.into()),
+            error @ (Unanswered::OtherClock(_) | Unanswered::Behind(_)) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
     }

@@ -19,7 +19,7 @@ pub(super) async fn examine(config: &Config, store: &Store) -> Vec<Finding> {
         match &network.rpc {
             None => findings.push(counted_here(network, &clocks)),
             Some(settings) => match app::client(config) {
-                Ok(net) => findings.extend(nodes(network, Chain::new(&net, settings.clone())).await),
+                Ok(net) => findings.extend(nodes(network, Chain::new(&net, settings)).await),
                 Err(error) => findings.push(bad(network, format!("{error:#}"), "check PX_EGRESS_CA_FILE")),
             },
         }
@@ -75,7 +75,10 @@ fn of_node(network: &Network, node: &Node) -> Finding {
             )
         }
         Ok((block, _)) => {
-            Finding::good(part).told(format!("block {}, {} ms", block.number, node.took.as_millis()))
+            let batch = node.batch.map(|most| format!(", refuses batches of more than {most} calls"));
+            let told =
+                format!("block {}, {} ms{}", block.number, node.took.as_millis(), batch.unwrap_or_default());
+            Finding::good(part).told(told)
         }
         Err(error) => Finding::bad(part, reason(error), "does it run, and is its URL in PX_NETWORKS right?"),
     }

@@ -1,0 +1,212 @@
+//! Calls of contracts at one block: through Multicall3 where it is, in pieces that the node's gas allows, and
+//! each on its own where that does not answer.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::hex;
+
+use super::{Call, Returned};
+use crate::rpc::{Endpoint, Outcome, Question, Request1};
+use crate::{Error, abi};
+
+/// A piece of this size that Multicall3 does not answer is asked call by call.
+const SMALL: usize = 16;
+
+/// Calls, and what is known of them.
+pub(super) struct Calls<'c> {
+    multicall: Option<EvmAddress>,
+    block: u64,
+    calls: &'c [Call],
+    answers: Vec<Option<Returned>>,
+    /// Calls for which a node had not enough gas or time.
+    unfinished: Vec<bool>,
+}
+
+impl<'c> Calls<'c> {
+    pub(super) fn new(multicall: Option<EvmAddress>, block: u64, calls: &'c [Call]) -> Self {
+        let answers = vec![None; calls.len()];
+        Self { multicall, block, calls, answers, unfinished: vec![false; calls.len()] }
+    }
+
+    /// The answers, if there is one to every call. A call that unfinished a node and was answered by none is
+    /// [`Returned::Unfinished`].
+    pub(super) fn finish(self) -> Option<Vec<Returned>> {
+        let unfinished =
+            self.unfinished.into_iter().map(|unfinished| unfinished.then_some(Returned::Unfinished));
+        self.answers.into_iter().zip(unfinished).map(|(answer, unfinished)| answer.or(unfinished)).collect()
+    }
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.calls.len()).filter(|index| self.answers[*index].is_none()).collect()
+    }
+
+    /// Answers what Multicall3 can. A piece that takes too much is halved.
+    async fn aggregate(
+        &mut self,
+        node: &Endpoint,
+        multicall: EvmAddress,
+        open: &[usize],
+    ) -> Result<(), Error> {
+        let size = node.aggregated.now();
+        let mut pieces: Vec<&[usize]> = open.chunks(size).rev().collect();
+        let (mut passed, mut refused) = (0, false);
+        while let Some(piece) = pieces.pop() {
+            let error = match self.piece(node, multicall, piece).await {
+                Ok(()) => {
+                    passed = passed.max(piece.len());
+                    continue;
+                }
+                Err(error) if error.eases_with_fewer() => error,
+                Err(error) => return Err(error),
+            };
+            tracing::debug!(%error, calls = piece.len(), "a node refused a multicall");
+            refused = true;
+            if piece.len() > SMALL {
+                let (first, second) = piece.split_at(piece.len() / 2);
+                pieces.extend([second, first]);
+                continue;
+            }
+            self.each(node, piece).await?;
+            if passed == 0 {
+                // It answers calls, but not together.
+                break;
+            }
+        }
+        if refused && passed > 0 && passed < size {
+            node.aggregated.note(passed);
+        }
+        Ok(())
+    }
+
+    /// One call of Multicall3. A call without data in its answer stays open: it may have had no gas left by
+    /// those before it, or no code, and only a call of its own tells.
+    async fn piece(&mut self, node: &Endpoint, multicall: EvmAddress, piece: &[usize]) -> Result<(), Error> {
+        let calls = piece.iter().map(|index| (self.calls[*index].to, &self.calls[*index].data[..]));
+        let data = abi::aggregate3(&calls.collect::<Vec<_>>());
+        let told = match node.ask(&[self.eth_call(multicall, &data)]).await?.pop() {
+            Some(Outcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
+            Some(Outcome::Unfinished) => return Err(Error::Unfinished),
+            Some(Outcome::Reverted(_)) => return Err(Error::OtherContract),
+            None => return Err(Error::Malformed("a call without an answer")),
+        };
+        if told.is_empty() {
+            // It was not there yet at this block.
+            return Ok(());
+        }
+        let told = Bytes::from(told);
+        let all = abi::aggregated(&told, piece.len()).ok_or(Error::OtherContract)?;
+        for (index, (success, data)) in piece.iter().zip(all) {
+            if !data.is_empty() {
+                self.answers[*index] = Some(if success {
+                    Returned::Data(told.slice_ref(data))
+                } else {
+                    Returned::Reverted(abi::revert_reason(data))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes calls one by one, in batches. What has no data in its answer stays open.
+    async fn each(&mut self, node: &Endpoint, open: &[usize]) -> Result<(), Error> {
+        let request = |index: &usize| self.eth_call(self.calls[*index].to, &self.calls[*index].data);
+        let requests: Vec<Request1> = open.iter().map(request).collect();
+        for (index, outcome) in open.iter().zip(node.ask(&requests).await?) {
+            match outcome {
+                Outcome::Result(told) => {
+                    let data = told.data().ok_or(Error::Malformed("not hexadecimal"))?;
+                    if !data.is_empty() {
+                        self.answers[*index] = Some(returned(data));
+                    }
+                }
+                Outcome::Reverted(reason) => self.answers[*index] = Some(Returned::Reverted(reason)),
+                Outcome::Unfinished => self.unfinished[*index] = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a contract that answers nothing from an address without code: for a node that is behind, every
+    /// address is without.
+    async fn settle_empty(&mut self, node: &Endpoint, empty: &[usize]) -> Result<(), Error> {
+        let mut contracts: BTreeMap<EvmAddress, Vec<usize>> = BTreeMap::new();
+        for index in empty {
+            contracts.entry(self.calls[*index].to).or_default().push(*index);
+        }
+        for (address, calls) in contracts {
+            let params = format!(r#"["{address}","{:#x}"]"#, self.block);
+            let code = node.ask(&[Request1::new("eth_getCode", params)]).await?.pop();
+            let Some(Outcome::Result(code)) = code else {
+                return Err(Error::Malformed("no code of a contract"));
+            };
+            if code.data().ok_or(Error::Malformed("not hexadecimal"))?.is_empty() {
+                return Err(Error::NoContract { address, block: self.block });
+            }
+            for index in calls {
+                self.answers[index] = Some(Returned::Data(Bytes::new()));
+            }
+        }
+        Ok(())
+    }
+
+    fn eth_call(&self, to: EvmAddress, data: &[u8]) -> Request1 {
+        let (data, block) = (hex::encode(data), self.block);
+        let (to, block) = (to.to_string(), format!(r#""}},"{block:#x}"]"#));
+        Request1::new("eth_call", [r#"[{"to":""#, &to, r#"","data":"0x"#, &data, &block].concat())
+    }
+}
+
+impl Question for Calls<'_> {
+    async fn put_to(&mut self, node: &Endpoint, last: bool) -> Result<(), Error> {
+        // What unfinished a node would only take the gas of the others.
+        let fresh: Vec<usize> = self.open().into_iter().filter(|index| !self.unfinished[*index]).collect();
+        if let Some(multicall) = self.multicall
+            && fresh.len() > 1
+        {
+            self.aggregate(node, multicall, &fresh).await?;
+        }
+        let open = self.open();
+        self.each(node, &open).await?;
+        let (unfinished, empty): (Vec<usize>, Vec<usize>) =
+            self.open().into_iter().partition(|index| self.unfinished[*index]);
+        if !empty.is_empty() {
+            if !last {
+                return Err(Error::Behind("an answer without data".to_owned()));
+            }
+            self.settle_empty(node, &empty).await?;
+        }
+        if unfinished.is_empty() { Ok(()) } else { Err(Error::Unfinished) }
+    }
+}
+
+/// What a call returned. Older nodes answer a revert as if it were a result; no result of a call that is made
+/// here has its length.
+fn returned(data: Vec<u8>) -> Returned {
+    match abi::revert_reason(&data) {
+        Some(reason) if data.len() % 32 == 4 => Returned::Reverted(Some(reason)),
+        _ => Returned::Data(data.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_signing::eip712::words::number;
+
+    use super::*;
+
+    #[test]
+    fn a_revert_that_an_older_node_gives_as_a_result_is_a_revert() {
+        let reason = b"SBT has been revoked";
+        let mut data = vec![0x08, 0xc3, 0x79, 0xa0];
+        data.extend_from_slice(&number(32));
+        data.extend_from_slice(&number(reason.len() as u64));
+        data.extend_from_slice(reason);
+        data.resize(4 + 96, 0);
+        assert_eq!(returned(data.clone()), Returned::Reverted(Some("SBT has been revoked".to_owned())));
+        data.resize(4 + 96 + 28, 0);
+        assert_eq!(returned(data.clone()), Returned::Data(data.into()));
+        assert_eq!(returned(vec![0; 32]), Returned::Data(vec![0; 32].into()));
+    }
+}

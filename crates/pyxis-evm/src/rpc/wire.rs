@@ -1,0 +1,290 @@
+//! JSON-RPC texts: what goes out, and what comes back for which call.
+
+use bytes::Bytes;
+use pyxis_core::hex;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Error;
+use crate::failure::{Failure, Kind};
+
+/// A method and its parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Request1 {
+    pub(crate) method: &'static str,
+    params: String,
+}
+
+impl Request1 {
+    /// `params` is JSON, and goes out as it is: that of many calls is long, and is not read again.
+    pub(crate) fn new(method: &'static str, params: String) -> Self {
+        Self { method, params }
+    }
+
+    /// Appends the request, whose answer will have this `id`.
+    fn write(&self, id: usize, text: &mut String) {
+        let Self { method, params } = self;
+        let id = id.to_string();
+        text.extend([
+            r#"{"jsonrpc":"2.0","id":"#,
+            &id,
+            r#","method":""#,
+            method,
+            r#"","params":"#,
+            params,
+            "}",
+        ]);
+    }
+}
+
+/// A piece of a node's answer, as it came: the result of many calls is long, and is not copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Json(Bytes);
+
+impl Json {
+    /// What it says.
+    pub(crate) fn value(&self) -> Value {
+        // It was read as JSON before.
+        serde_json::from_slice(&self.0).unwrap_or_default()
+    }
+
+    /// The bytes that it spells, if it is a string of `0x` and hexadecimal digits.
+    pub(crate) fn data(&self) -> Option<Vec<u8>> {
+        let text = str::from_utf8(&self.0).ok()?.strip_prefix('"')?.strip_suffix('"')?;
+        hex::decode_prefixed(text)
+    }
+}
+
+/// What one call came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Its result.
+    Result(Json),
+    /// The contract reverted, with this reason if it gave one.
+    Reverted(Option<String>),
+    /// It needs more gas or time than the node allows.
+    Unfinished,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    /// By call; `None` where the node gave none.
+    pub(crate) outcomes: Vec<Option<Outcome>>,
+    /// Why some have none.
+    pub(crate) failure: Option<Error>,
+}
+
+#[derive(Deserialize)]
+struct Received<'a> {
+    #[serde(default)]
+    id: Value,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Value,
+}
+
+/// A `null` is told from nothing at all.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// The call that an id names. Some nodes answer with text, or with a fraction.
+fn place(id: &Value) -> Option<usize> {
+    match id {
+        Value::Number(number) => {
+            let digits = number.to_string();
+            digits.strip_suffix(".0").unwrap_or(&digits).parse().ok()
+        }
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The body of a request. Some nodes refuse a batch of one.
+pub(crate) fn written(calls: &[&Request1]) -> String {
+    let mut text = String::with_capacity(calls.iter().map(|call| call.params.len() + 96).sum());
+    if let [only] = calls {
+        only.write(0, &mut text);
+        return text;
+    }
+    for (id, call) in calls.iter().enumerate() {
+        text.push(if id == 0 { '[' } else { ',' });
+        call.write(id, &mut text);
+    }
+    text.push(']');
+    text
+}
+
+/// Puts the answers into the order of the calls. An answer that belongs to no call, or comes twice, is an error.
+pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
+    let malformed = |_| Error::Malformed("not JSON-RPC");
+    let received: Vec<Received<'_>> = if text.trim_ascii_start().starts_with(b"[") {
+        serde_json::from_slice(text).map_err(malformed)?
+    } else {
+        // One call, or a refusal of the whole batch.
+        vec![serde_json::from_slice(text).map_err(malformed)?]
+    };
+    let mut answers = Answers { outcomes: vec![None; count], failure: None };
+    for one in received {
+        let place = place(&one.id);
+        match outcome(text, &one, count) {
+            Ok(outcome) => answers.put(place, outcome)?,
+            Err(failure) => answers.note(failure),
+        }
+    }
+    if answers.failure.is_none() && answers.outcomes.contains(&None) {
+        answers.failure = Some(Error::Malformed("a call without an answer"));
+    }
+    Ok(answers)
+}
+
+impl Answers {
+    fn put(&mut self, place: Option<usize>, outcome: Outcome) -> Result<(), Error> {
+        // The only call needs no id to be told from others, if it failed.
+        let alone = self.outcomes.len() == 1 && place.is_none() && !matches!(outcome, Outcome::Result(_));
+        let place = if alone { Some(0) } else { place };
+        let slot = place.and_then(|place| self.outcomes.get_mut(place));
+        let slot = slot.ok_or(Error::Malformed("an answer to no call"))?;
+        if slot.replace(outcome).is_some() {
+            return Err(Error::Malformed("two answers to one call"));
+        }
+        Ok(())
+    }
+
+    /// A node that is behind is behind for all; of other failures the first counts.
+    fn note(&mut self, failure: Error) {
+        if self.failure.is_none() || failure.is_behind() {
+            self.failure = Some(failure);
+        }
+    }
+}
+
+fn outcome(text: &Bytes, one: &Received<'_>, count: usize) -> Result<Outcome, Error> {
+    if one.error.is_null() {
+        let result = one.result.ok_or(Error::Malformed("neither result nor error"))?.get();
+        if result == "null" {
+            return Err(Error::Behind("it answered null".to_owned()));
+        }
+        return Ok(Outcome::Result(Json(text.slice_ref(result.as_bytes()))));
+    }
+    let Failure { code, message, kind } = Failure::read(&one.error);
+    match kind {
+        Kind::Reverted(reason) => Ok(Outcome::Reverted(reason)),
+        Kind::Halted => Ok(Outcome::Unfinished),
+        // Beside fewer others it may be fast enough.
+        Kind::Time if count == 1 => Ok(Outcome::Unfinished),
+        Kind::Behind => Err(Error::Behind(message)),
+        Kind::Busy => Err(Error::Busy { code, message }),
+        Kind::Time | Kind::Refused => Err(Error::Refused { code, message }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(text: impl AsRef<[u8]>, count: usize) -> Result<Answers, Error> {
+        read(&Bytes::copy_from_slice(text.as_ref()), count)
+    }
+
+    fn whole(text: &str, count: usize) -> Vec<Outcome> {
+        let answers = answers(text, count).unwrap();
+        assert!(answers.failure.is_none(), "{text}");
+        answers.outcomes.into_iter().map(Option::unwrap).collect()
+    }
+
+    fn json(text: &'static str) -> Json {
+        Json(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn one_call_goes_out_alone_and_several_as_a_batch() {
+        let calls = [Request1::new("a", "[]".to_owned()), Request1::new("b", r#"["0x",1]"#.to_owned())];
+        assert_eq!(written(&[&calls[0]]), r#"{"jsonrpc":"2.0","id":0,"method":"a","params":[]}"#);
+        let batch: Value = serde_json::from_str(&written(&[&calls[0], &calls[1]])).unwrap();
+        assert_eq!(
+            batch,
+            serde_json::json!([
+                { "jsonrpc": "2.0", "id": 0, "method": "a", "params": [] },
+                { "jsonrpc": "2.0", "id": 1, "method": "b", "params": ["0x", 1] }
+            ])
+        );
+    }
+
+    #[test]
+    fn answers_are_put_into_the_order_of_the_calls() {
+        let wanted = [json("[ 1 ]"), json(r#""b""#)].map(Outcome::Result);
+        assert_eq!(whole(r#"[{"id":1,"result":"b"},{"id":0,"result":[ 1 ]}]"#, 2), wanted);
+        assert_eq!(whole(r#"[{"id":"1","result":"b"},{"id":" 0 ","result":[ 1 ]}]"#, 2), wanted);
+        assert_eq!(whole(r#"[{"id":1.0,"result":"b"},{"id":0,"result":[ 1 ],"error":null}]"#, 2), wanted);
+        assert_eq!(whole(r#"{"id":"0","result":"b"}"#, 1), [Outcome::Result(json(r#""b""#))]);
+    }
+
+    #[test]
+    fn a_null_is_no_answer_of_a_node_that_keeps_up() {
+        let failure = answers(r#"{"id":0,"result":null}"#, 1).unwrap().failure.unwrap();
+        assert!(failure.is_behind(), "{failure}");
+        let failure = answers(r#"{"id":0}"#, 1).unwrap().failure.unwrap();
+        assert_eq!(failure.to_string(), "the node's answer cannot be read: neither result nor error");
+    }
+
+    #[test]
+    fn only_hexadecimal_is_data() {
+        assert_eq!(json(r#""0x0aFF""#).data(), Some(vec![10, 255]));
+        assert_eq!(json(r#""0x""#).data(), Some(vec![]));
+        for text in [r#""0x0""#, r#""ff""#, r#""0xzz""#, "1", "null", "0x00", r#""0x\u0030a""#] {
+            assert_eq!(json(text).data(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_some_calls_leaves_the_answers_of_the_others() {
+        let text = r#"[{"id":0,"result":"a"},{"id":1,"error":{"code":-32005,"message":"limit exceeded"}},
+            {"id":2,"error":{"code":3,"message":"execution reverted: no"}},
+            {"id":3,"error":{"code":-32000,"message":"out of gas"}}]"#;
+        let answers = answers(text, 4).unwrap();
+        assert_eq!(
+            answers.outcomes,
+            [
+                Some(Outcome::Result(json(r#""a""#))),
+                None,
+                Some(Outcome::Reverted(Some("no".to_owned()))),
+                Some(Outcome::Unfinished),
+            ]
+        );
+        assert_eq!(answers.failure.unwrap().to_string(), "the node is at a limit: -32005, limit exceeded");
+    }
+
+    #[test]
+    fn what_is_no_answer_to_the_calls_is_an_error() {
+        for text in [
+            r#"{"id":0,"error":{"code":-32005,"message":"rate limited"}}"#,
+            r#"{"id":0,"error":{"code":-32000,"message":"header not found"}}"#,
+            r#"{"id":null,"error":{"code":-32600,"message":"batch too large"}}"#,
+            r#"[{"id":null,"error":{"code":-32600,"message":"batch too large"}}]"#,
+            r#"{"id":0,"error":"batch too large"}"#,
+            r#"[{"id":0,"result":"a"}]"#,
+            "[]",
+        ] {
+            assert!(answers(text, 2).unwrap().failure.is_some(), "{text}");
+        }
+        for text in [
+            r#"[{"id":7,"result":"a"},{"id":0,"result":"a"}]"#,
+            r#"[{"id":0,"result":"a"},{"id":"0","result":"b"}]"#,
+            r#"[{"result":"a"},{"id":0,"result":"a"}]"#,
+            r#"[{"id":0.5,"result":"a"},{"id":0,"result":"a"}]"#,
+            "nonsense",
+            "<html>",
+            "",
+        ] {
+            assert!(answers(text, 2).is_err(), "{text}");
+        }
+        // Alone it is told by nothing else.
+        let alone = r#"{"id":null,"error":{"code":3,"message":"execution reverted"}}"#;
+        assert_eq!(whole(alone, 1), [Outcome::Reverted(None)]);
+        assert!(answers(r#"{"id":null,"result":"a"}"#, 1).is_err());
+    }
+}
