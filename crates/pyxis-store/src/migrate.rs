@@ -53,6 +53,8 @@ const MIGRATIONS: &[Migration] = &[
     migration!(23, "0023_nullifier_sets"),
     migration!(29, "0029_deliveries_in_order"),
     migration!(24, "0024_issuer_keys"),
+    migration!(26, "0026_max_pending"),
+    migration!(27, "0027_granted_scope"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
