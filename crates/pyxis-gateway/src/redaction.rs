@@ -105,9 +105,9 @@ impl Redactor {
     }
 
     /// Headers without secrets in names and values.
-    pub(crate) fn headers(&self, headers: HeaderMap) -> HeaderMap {
+    pub(crate) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
         let mut clean = HeaderMap::with_capacity(headers.len());
-        for (name, value) in &headers {
+        for (name, value) in headers {
             let text = self.bytes(Bytes::copy_from_slice(value.as_bytes()));
             let value = if text == value.as_bytes() {
                 value.clone()

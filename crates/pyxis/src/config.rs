@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_secret_is_read_as_it_was_meant_and_a_bad_one_is_named_without_its_text() {
         let key = |text: &str| load(&[("PX_VERIFY_API_KEY", text)], &[]);
-        let read = |text: &str| key(text).unwrap().verify_api_key.map(|key| key.expose().clone());
+        let read = |text: &str| key(text).unwrap().verification.api_key.map(|key| key.expose().clone());
         assert_eq!(read("\u{feff}key-1\r\n").as_deref(), Some("key-1"));
         assert_eq!(read("\n"), None);
         let error = format!("{:#}", key("can\nary").map(drop).unwrap_err());

@@ -64,7 +64,7 @@ pub(super) struct Verified {
 }
 
 #[derive(Serialize)]
-pub(super) struct Version {
+pub(super) struct SecretVersion {
     name: String,
     version: i64,
     /// What to be careful about.
@@ -194,11 +194,11 @@ pub(super) async fn replace_secret(
     Manager(person): Manager,
     Path(name): Path<String>,
     Json(input): Json<ReplaceSecret>,
-) -> Result<Json<Version>> {
+) -> Result<Json<SecretVersion>> {
     let secret = SecretValue::from_json(input.secret)?;
     let version = credentials::replace_secret(&state, &person.actor(), &name, secret).await?;
     let warnings = credentials::warnings(&state, &credentials::get(&state, person.workspace(), &name).await?);
-    Ok(Json(Version { name, version, warnings }))
+    Ok(Json(SecretVersion { name, version, warnings }))
 }
 
 pub(super) async fn verify(

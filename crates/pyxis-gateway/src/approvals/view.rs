@@ -123,7 +123,7 @@ impl View {
         if self.row.kind == ApprovalKind::Sign {
             self.signing = signing::shown(&body).map(|shown| shown.map_text(|text| redactor.text(&text)));
         }
-        self.headers = Some(redactor.headers(headers));
+        self.headers = Some(redactor.headers(&headers));
         let shown = redactor.bytes(body.clone());
         self.body_sha256 = (shown != body).then(|| hex::encode(&Sha256::digest(&body)));
         self.body = Some(shown);

@@ -99,7 +99,7 @@ async fn take(
             Err(Error::NameTaken(_)) => Outcome::Exists,
             // The service never repeats a value of a secret.
             Err(Error::InvalidField { field, detail }) if field.starts_with("secret") => {
-                Outcome::Unfit(Some(format!("{field} {detail}")))
+                Outcome::Unfit(Some(format!("{field}: {detail}")))
             }
             Err(Error::InvalidField { .. }) => Outcome::Unfit(None),
             Err(error) => return Err(error),

@@ -100,14 +100,16 @@ both_engines! {
             (9, Some("JIRA_EMAIL"), Some("jira"), "stored"),
         ]);
         let second = told(&format!(
-            "AWS_SESSION_TOKEN=canary\nAWS_ACCESS_KEY_ID=AKIA\nAWS_SECRET_ACCESS_KEY=canary\n\
+            "AWS_SESSION_TOKEN=canary-session\nAWS_ACCESS_KEY_ID=AKIA\nAWS_SECRET_ACCESS_KEY=canary-aws\n\
              GITHUB_APP_ID=12\nGITHUB_APP_INSTALLATION_ID=34\nGITHUB_APP_PRIVATE_KEY=\"{RSA}\"\n\
              GOOGLE_PRIVATE_KEY=canary\nGOOGLE_CLIENT_EMAIL=me@example.com\n"
         ))
         .await;
         let rows = outcomes(&second).into_iter().map(|(_, _, name, outcome)| (name.unwrap(), outcome));
         let (aws, github) = (("aws", "stored"), ("github-app", "stored"));
-        let google = ("google-service-account", "does not fit, left out");
+        let why = "does not fit, left out: secret: not a private key for RS256: a PEM file that starts with \
+                   -----BEGIN … PRIVATE KEY-----";
+        let google = ("google-service-account", why);
         assert_eq!(rows.collect::<Vec<_>>(), [aws, aws, aws, github, github, github, google, google]);
         let stored = app.owner().client.get("/admin/credentials/github-app").send().await.expect(200).json();
         let auth = &stored["auth"];

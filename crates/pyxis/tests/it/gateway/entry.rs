@@ -119,7 +119,7 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
     let outcomes: Vec<&str> =
         listed.as_array().unwrap().iter().filter_map(|row| row["outcome"].as_str()).collect();
     assert!(
-        outcomes[0].starts_with("does not fit, left out: secret has the control character U+0009"),
+        outcomes[0].starts_with("does not fit, left out: secret: has the control character U+0009"),
         "{listed}"
     );
     assert_eq!(outcomes[1..], ["stored", "stored, but the secret is too short to be looked for in answers"]);
