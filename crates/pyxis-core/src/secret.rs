@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn control_characters_inside_are_refused_by_their_place_and_never_by_what_stands_around() {
         let cases =
-            ["k\ney", "k\0ey", "k\tey", "k\u{7f}ey", "k\u{85}ey", "k\u{feff}ey", "k\u{2028}ey", "k\u{1b}[0m"];
+            ["k\nzq", "k\0zq", "k\tzq", "k\u{7f}zq", "k\u{85}zq", "k\u{feff}zq", "k\u{2028}zq", "k\u{1b}[0m"];
         for text in cases {
             let error = entered(text).unwrap_err();
             assert!(matches!(error, BadEntry::Control { at: 2, .. }), "{text:?}: {error}");
-            assert!(!error.to_string().contains("ey"), "{error}");
+            assert!(!error.to_string().contains("zq"), "{error}");
         }
         assert_eq!(entered("key\t"), Err(BadEntry::Control { code: 9, at: 4 }));
         assert_eq!(entered("Zürich-😀-\u{a0}"), Ok("Zürich-😀-\u{a0}"));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::matching::{Matcher, Span};
-use crate::tag::safe_tag;
+use crate::tag::{Wording, safe_tag};
 
 /// The secrets of one request, ready to be looked for. Wiped when dropped.
 ///
@@ -14,15 +14,6 @@ pub struct Needles {
     label: String,
     wording: Wording,
     matcher: Matcher,
-}
-
-/// How a replacement says what stood there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wording {
-    /// `[REDACTED:<label>]`.
-    Tag,
-    /// ``[contains the secret of `<label>`]``.
-    Sentence,
 }
 
 impl Needles {

@@ -3,7 +3,15 @@
 use memchr::memmem;
 
 use crate::forms::Forms;
-use crate::needles::Wording;
+
+/// How a replacement says what stood there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wording {
+    /// `[REDACTED:<label>]`.
+    Tag,
+    /// ``[contains the secret of `<label>`]``.
+    Sentence,
+}
 
 /// The label in its wording, or something plainer when a secret could be read out of that.
 ///
