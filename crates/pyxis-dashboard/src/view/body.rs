@@ -96,6 +96,7 @@ impl BodyView {
 
     /// The same with size (in bytes) and SHA-256 (in hex digits) of the body that is sent, where what is shown of it
     /// differs.
+    #[must_use]
     pub fn with_fingerprint(mut self, digest: &str, bytes: u64) -> Self {
         self.size = text::size(bytes);
         self.digest_short = digest.chars().take(12).collect();

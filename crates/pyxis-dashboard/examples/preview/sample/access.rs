@@ -108,6 +108,7 @@ impl Sample {
             wide_hosts: if n == 1 { vec![(self.t("*.co.uk"), self.t("co.uk"))] } else { Vec::new() },
             granted_scope: (n == 2).then(|| self.t("read")),
             redirect_uri: String::new(),
+            warnings: Vec::new(),
             probe: self.t("https://api.example.com/v1/me"),
             verified,
         })
