@@ -161,7 +161,7 @@ async fn client(pool: &Pool) -> Result<Object, StoreError> {
 
 /// As a setting of the server, for which 0 is no limit.
 fn millis(time: Duration) -> u128 {
-    time.as_millis().clamp(1, i32::MAX as u128)
+    time.as_millis().clamp(1, 2_147_483_647)
 }
 
 fn pool_of(

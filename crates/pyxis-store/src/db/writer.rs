@@ -317,10 +317,10 @@ struct Waiting {
 
 impl Waiting {
     /// Does a piece of work, unless it is a job that needs the thread for itself.
-    fn take(&mut self, job: Job, session: Result<&Session<'_>, StoreError>) -> Option<Job> {
+    fn take(&mut self, job: Job, session: &Session<'_>) -> Option<Job> {
         match job {
-            Job::Work(work) => self.for_disk.push(work(session)),
-            Job::Relaxed(work) => self.for_commit.push(work(session)),
+            Job::Work(work) => self.for_disk.push(work(Ok(session))),
+            Job::Relaxed(work) => self.for_commit.push(work(Ok(session))),
             other => return Some(other),
         }
         None
@@ -343,15 +343,15 @@ impl Place<'_> {
             return;
         }
         let mut waiting = Waiting::default();
-        let mut stopper = waiting.take(first, Ok(self.session));
-        // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
-        while stopper.is_none() && waiting.count() < GROUP && !self.session.connection().is_autocommit() {
-            let Some(Entry { job, deadline }) = queue.next_at_once() else { break };
-            stopper = waiting.take(job, Ok(self.session));
-            if let Some(job) = stopper.take() {
+        let mut next = Some(Entry { job: first, deadline });
+        while let Some(Entry { job, deadline }) = next {
+            if let Some(job) = waiting.take(job, self.session) {
                 queue.put_back(Entry { job, deadline });
                 break;
             }
+            // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
+            let is_over = waiting.count() >= GROUP || self.session.connection().is_autocommit();
+            next = if is_over { None } else { queue.next_at_once() };
         }
         if let Err(error) = self.finish() {
             waiting.all().for_each(|answer| answer(Err(error.clone())));

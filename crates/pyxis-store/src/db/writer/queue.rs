@@ -1,7 +1,7 @@
 //! Jobs that wait for the writer thread, each until its deadline.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -49,38 +49,24 @@ impl Queue {
         self.taken.push_front(entry);
     }
 
-    /// Waits until `until`. Jobs that reach their deadlines meanwhile are refused.
+    /// Waits until `until`, and refuses what is late then.
     pub(super) fn wait(&mut self, until: Instant) {
-        loop {
-            self.taken.extend(self.incoming.try_iter());
-            let now = Instant::now();
-            let next = self.refuse_late(now).map_or(until, |deadline| deadline.min(until));
-            let left = next.saturating_duration_since(now);
-            if now >= until {
-                return;
-            }
-            match self.incoming.recv_timeout(left) {
-                Ok(entry) => self.taken.push_back(entry),
-                Err(RecvTimeoutError::Timeout) => {}
-                // Nobody sends any more, so that there is nothing to be woken by.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left),
-            }
-        }
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        self.taken.extend(self.incoming.try_iter());
+        self.refuse_late(Instant::now());
     }
 
-    /// Refuses what is late; the next deadline of the rest.
-    fn refuse_late(&mut self, now: Instant) -> Option<Instant> {
+    fn refuse_late(&mut self, now: Instant) {
         let late = |entry: &Entry| entry.deadline <= now && entry.job.can_be_refused();
-        if self.taken.iter().any(late) {
-            let (late, rest) = std::mem::take(&mut self.taken).into_iter().partition(late);
-            self.taken = rest;
-            let late: VecDeque<Entry> = late;
-            for entry in late {
-                entry.job.refuse(StoreError::unavailable(Busy));
-            }
+        if !self.taken.iter().any(late) {
+            return;
         }
-        let open = self.taken.iter().filter(|entry| entry.job.can_be_refused());
-        open.map(|entry| entry.deadline).min()
+        let (late, rest): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.taken).into_iter().partition(late);
+        self.taken = rest;
+        for entry in late {
+            entry.job.refuse(StoreError::unavailable(Busy));
+        }
     }
 }
 
