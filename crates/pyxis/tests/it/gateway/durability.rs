@@ -3,7 +3,7 @@
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Call, Setup, World, both_engines};
 
 /// Makes the database refuse to note that a request is about to be sent.
 fn hold_attempts(world: &World) {
@@ -21,6 +21,28 @@ fn release_attempts(world: &World) {
     } else {
         "DROP TRIGGER hold"
     });
+}
+
+/// Keeps everybody else from writing until it is released.
+enum Held {
+    Sqlite(pyxis_testkit::sqlite::Held),
+    Postgres(pyxis_testkit::postgres::Held),
+}
+
+impl Held {
+    async fn release(self) {
+        match self {
+            Self::Sqlite(held) => drop(held),
+            Self::Postgres(held) => held.release().await,
+        }
+    }
+}
+
+async fn hold_writes(world: &World) -> Held {
+    if world.app.is_postgres() {
+        return Held::Postgres(world.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await);
+    }
+    Held::Sqlite(pyxis_testkit::sqlite::hold(&world.app.data().join("pyxis.db")))
 }
 
 both_engines! {
@@ -128,6 +150,32 @@ both_engines! {
         }
         assert_eq!(world.upstream.requests().len(), 1);
         world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        world.forward("GET", "/after").send().await.forwarded(200);
+        assert_eq!(world.upstream.requests().len(), 2);
+    }
+
+    async fn while_somebody_else_keeps_the_database_busy_every_request_is_refused_in_time(setup: Setup) {
+        let world = World::with(setup).await;
+        let txn = world.pause("/pending").await;
+        let held = hold_writes(&world).await;
+        // More than could wait one after another in the time that a client has.
+        let refused = async |call: Call| {
+            let answer = call.send().await;
+            assert_eq!(answer.header("retry-after"), Some("5"));
+            answer.problem(503, "unavailable");
+        };
+        let approve = || world.owner.client.post(&format!("/approvals/{txn}/approve"), &json!({}));
+        let calls = (0..12).map(|number| match number % 3 {
+            0 => world.forward("GET", "/x"),
+            1 => world.forward("POST", "/x"),
+            _ => approve(),
+        });
+        futures_util::future::join_all(calls.map(refused)).await;
+        assert_eq!(world.upstream.requests().len(), 0);
+        held.release().await;
+        assert_eq!(world.agent.poll(&txn).await["status"], "pending", "nothing of it was done later");
+        world.owner.approve(&txn).await;
+        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
         world.forward("GET", "/after").send().await.forwarded(200);
         assert_eq!(world.upstream.requests().len(), 2);
     }
