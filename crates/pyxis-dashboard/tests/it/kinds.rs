@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use pyxis_gateway::service::credentials;
+use pyxis_store::credentials::CredentialChange;
 use serde_json::{Value, json};
 
 use crate::support::{CANARY, World};
@@ -302,4 +303,22 @@ async fn presets_are_searched_beside_the_form() {
     assert!(by_host.contains("href=\"/app/new/credential?preset=openai\""));
     let nothing = browser.get("/app/new/credential?search=nonsense+of+ours").await.text;
     assert!(nothing.contains("No preset fits") && !nothing.contains("?preset="));
+}
+
+#[tokio::test]
+async fn a_wildcard_over_a_public_suffix_is_refused_by_the_form_and_a_stored_one_is_shown() {
+    let world = World::new().await;
+    let (team, mut owner) = world.with_owner().await;
+    let page = "/app/credentials/billing";
+    let edit = [("kind", "bearer"), ("description", ""), ("allowed_hosts", "api.example.com\r\n*.co.uk")];
+    let refused = owner.submit(page, &format!("{page}/edit"), &edit).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text.contains("covers a public suffix") && refused.text.contains("*.co.uk"));
+    assert!(!owner.get(page).await.text.contains("which anyone can register"));
+    let row = credentials::get(&world.gateway, team.id, "billing").await.unwrap();
+    let change =
+        CredentialChange { allowed_hosts: Some(r#"["*.co.uk"]"#.to_owned()), ..CredentialChange::default() };
+    let (store, now) = (&world.gateway.store, world.gateway.now());
+    assert!(pyxis_store::credentials::update(store, team.id, row.id, change, now).await.unwrap());
+    assert!(owner.get(page).await.text.contains("admits any name under co.uk, which anyone can register"));
 }
