@@ -6,6 +6,7 @@
 mod card;
 mod identity;
 pub mod matrix;
+pub(crate) mod moves;
 mod outbox;
 mod payload;
 mod reader;

@@ -35,6 +35,8 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// The bot of the second.
     pub matrix: Option<MatrixConfig>,
+    /// Contact for push services; without one, the base URL.
+    pub push_contact: Option<String>,
 }
 
 impl Default for Config {
@@ -53,6 +55,7 @@ impl Default for Config {
             anchor: None,
             telegram: None,
             matrix: None,
+            push_contact: None,
         }
     }
 }

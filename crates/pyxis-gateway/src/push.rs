@@ -3,6 +3,7 @@
 //! A push service sees to whom and when, never what. What is encrypted holds no body and no secret either:
 //! who asks, with which credential, for which host, and where to decide.
 
+pub mod contact;
 mod encrypt;
 mod vapid;
 
@@ -12,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy;
@@ -19,6 +21,7 @@ use pyxis_core::id::UserId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::secret::SecretBytes;
 use pyxis_net::HostPort;
+use pyxis_net::body::read_capped;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
 use serde_json::json;
@@ -46,6 +49,10 @@ const CLAIM: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_secs(2);
 /// Longest wait between attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// Most of a refusal that is read, in bytes; a longer one is left out.
+const ANSWER_MAX: usize = 16 * 1024;
+/// Most of a refusal that is kept, in characters.
+const WORDS: usize = 200;
 /// Bytes of a browser's authentication secret.
 const AUTH: usize = 16;
 
@@ -126,8 +133,8 @@ enum Outcome {
     Taken,
     /// The browser is gone for good.
     Gone,
-    /// It will not be taken as it is.
-    Refused(u16),
+    /// It will not be taken as it is: the status, and how the answer begins.
+    Refused(u16, String),
     Later(Option<Duration>),
 }
 
@@ -160,8 +167,11 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         }
         // Its messages go with it.
         Outcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
-        Outcome::Refused(status) => {
-            tracing::warn!(status, "a push service refused a notification");
+        // The browser stays: what is wrong may be the contact or the clock of this server, which can be put right.
+        Outcome::Refused(status, why) => {
+            tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
+            metrics::counter!("pyxis_push_refused_total", "status" => status.to_string()).increment(1);
+            push::refused(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
             push::done(&state.store, message).await?;
         }
         Outcome::Later(wait) => {
@@ -223,9 +233,8 @@ async fn request(
     let uri: Uri =
         browser.endpoint.parse().map_err(|_| Error::InvalidTarget("the stored endpoint".to_owned()))?;
     let origin = format!("https://{}", uri.authority().map_or("", http::uri::Authority::as_str));
-    let base = &state.config.base_url;
-    let contact = if base.starts_with("https://") { base.as_str() } else { "mailto:nobody@localhost" };
-    let authorization = vapid::authorization(&vapid::key(&state.keyring), &origin, contact, state.now());
+    let contact = contact::of(state.config.push_contact.as_deref(), &state.config.base_url);
+    let authorization = vapid::authorization(&vapid::key(&state.keyring), &origin, &contact, state.now());
     let mut request = Request::new(pyxis_net::body::full(body));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
@@ -261,7 +270,16 @@ async fn send(
         status if status.is_success() => Outcome::Taken,
         StatusCode::NOT_FOUND | StatusCode::GONE => Outcome::Gone,
         StatusCode::TOO_MANY_REQUESTS => Outcome::Later(wait.map(Duration::from_secs)),
-        status if status.is_client_error() || status.is_redirection() => Outcome::Refused(status.as_u16()),
+        status if status.is_client_error() || status.is_redirection() => {
+            Outcome::Refused(status.as_u16(), words(response.into_body()).await)
+        }
         _ => Outcome::Later(None),
     })
+}
+
+/// How an answer begins, for people.
+async fn words(body: Incoming) -> String {
+    let bytes = read_capped(body, ANSWER_MAX).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.trim().chars().take(WORDS).map(pyxis_core::preview::visible).collect()
 }

@@ -233,6 +233,56 @@ pub async fn in_trouble(
     executor.all(query.bind(workspace).bind(platform).limit(limit)).await
 }
 
+/// The newest refused message of each chat of a platform that nothing could be posted to since, over all
+/// workspaces.
+pub async fn unreachable(
+    executor: impl Executor,
+    platform: ChatPlatform,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND error IS NOT NULL AND message_ref IS NULL \
+         AND next_at IS NULL AND NOT EXISTS (SELECT 1 FROM chat_messages AS later \
+         WHERE later.platform = chat_messages.platform AND later.chat = chat_messages.chat \
+         AND later.workspace_id = chat_messages.workspace_id AND later.id > chat_messages.id \
+         AND (later.message_ref IS NOT NULL \
+         OR (later.error IS NOT NULL AND later.message_ref IS NULL AND later.next_at IS NULL))) ORDER BY id"
+    ));
+    executor.all(query.bind(platform)).await
+}
+
+/// Lets what was refused in a chat be posted there after all, where its transaction still waits, and forgets the
+/// refusals of the rest; how many there were.
+pub async fn revive(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    chat: &str,
+    now: UnixMillis,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE chat_messages SET error = NULL, attempts = 0, \
+         next_at = CASE WHEN wanted = 'pending' THEN CAST($1 AS BIGINT) END \
+         WHERE platform = $2 AND chat = $3 AND error IS NOT NULL AND message_ref IS NULL AND next_at IS NULL");
+    executor.execute(query.bind(now).bind(platform).bind(chat)).await
+}
+
+/// Takes the messages of a chat to the one that took its place: what still asks is posted there, and what is decided
+/// stays as it is shown. How many there were.
+pub async fn moved(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    (from, to): (&str, &str),
+    now: UnixMillis,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE chat_messages SET chat = $1, attempts = 0, error = NULL, \
+         message_ref = CASE WHEN wanted = 'pending' THEN NULL ELSE message_ref END, \
+         shown = CASE WHEN wanted = 'pending' THEN NULL ELSE shown END, \
+         next_at = CASE WHEN wanted = 'pending' THEN CAST($2 AS BIGINT) END \
+         WHERE workspace_id = $3 AND platform = $4 AND chat = $5");
+    executor.execute(query.bind(to).bind(now).bind(workspace).bind(platform).bind(from)).await
+}
+
 /// When the next message of a platform is due after now.
 pub async fn next_due(
     executor: impl Executor,

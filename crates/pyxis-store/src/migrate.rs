@@ -55,6 +55,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(24, "0024_issuer_keys"),
     migration!(26, "0026_max_pending"),
     migration!(27, "0027_granted_scope"),
+    migration!(30, "0030_unreachable"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -28,6 +28,12 @@ row! {
         created_at: UnixMillis,
         /// When its service last took a message.
         last_success_at: Option<UnixMillis>,
+        /// HTTP status with which its service refuses messages; `None` while it takes them.
+        refused_status: Option<i64>,
+        /// How the service's answer begins.
+        refused_why: Option<String>,
+        /// Since when it refuses them.
+        refused_at: Option<UnixMillis>,
     }
 }
 
@@ -126,9 +132,38 @@ pub async fn succeeded(
     id: PushSubscriptionId,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    let query = sql("UPDATE push_subscriptions SET last_success_at = $1 WHERE workspace_id = $2 AND id = $3");
+    let query = sql("UPDATE push_subscriptions SET last_success_at = $1, refused_status = NULL, \
+         refused_why = NULL, refused_at = NULL WHERE workspace_id = $2 AND id = $3");
     executor.execute(query.bind(now).bind(workspace).bind(id)).await?;
     Ok(())
+}
+
+/// Notes that a browser's service refused a message, and how its answer begins.
+pub async fn refused(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+    (status, why): (u16, &str),
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE push_subscriptions SET refused_status = $1, refused_why = $2, \
+         refused_at = COALESCE(refused_at, $3) WHERE workspace_id = $4 AND id = $5");
+    let query = query.bind(i64::from(status)).bind(why).bind(now).bind(workspace).bind(id);
+    executor.execute(query).await?;
+    Ok(())
+}
+
+/// Browsers of a workspace whose services refuse messages.
+pub async fn list_refused(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+) -> Result<Vec<PushSubscriptionRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        push_subscription_columns!(),
+        " FROM push_subscriptions WHERE workspace_id = $1 AND refused_at IS NOT NULL ORDER BY id"
+    ));
+    executor.all(query.bind(workspace)).await
 }
 
 /// Adds messages, due at once.

@@ -81,6 +81,10 @@ struct Inner {
     held: bool,
     webhook: Option<Value>,
     polls: u64,
+    /// Groups that became supergroups.
+    moved: BTreeMap<String, i64>,
+    /// Chats that the bot is kept out of, and how that is said.
+    barred: BTreeMap<String, (u16, String)>,
 }
 
 /// The running stand-in. It stops when dropped.
@@ -175,6 +179,40 @@ impl Telegram {
     /// Keeps posts waiting for their answer while it is slow.
     pub fn set_slow(&self, slow: bool) {
         self.shared.change(|inner| inner.held = slow);
+    }
+
+    /// A group becomes a supergroup, of which nobody is told but by answers.
+    pub fn migrate(&self, from: i64, to: i64) {
+        self.shared.change(|inner| inner.moved.insert(from.to_string(), to));
+    }
+
+    /// The messages by which both chats tell of that.
+    pub fn tell_of_migration(&self, from: i64, to: i64) {
+        let group = json!({ "id": from, "type": "group" });
+        let supergroup = json!({ "id": to, "type": "supergroup" });
+        self.shared.change(|inner| {
+            for (chat, field, other) in
+                [(group, "migrate_to_chat_id", to), (supergroup, "migrate_from_chat_id", from)]
+            {
+                inner.push(json!({ "message": { "message_id": 1, "date": 1, "chat": chat, field: other } }));
+            }
+        });
+    }
+
+    /// Keeps the bot out of a chat, with this status and these words.
+    pub fn bar(&self, chat: i64, status: u16, words: &str) {
+        self.shared.change(|inner| inner.barred.insert(chat.to_string(), (status, words.to_owned())));
+    }
+
+    /// Lets the bot into a chat again, of which an update tells.
+    pub fn let_in(&self, chat: i64) {
+        self.shared.change(|inner| {
+            inner.barred.remove(&chat.to_string());
+            inner.push(json!({ "my_chat_member": {
+                "chat": { "id": chat, "type": "supergroup" }, "from": person(1), "date": 1,
+                "old_chat_member": { "status": "kicked" }, "new_chat_member": { "status": "member" },
+            } }))
+        });
     }
 
     /// Somebody presses a button; the update, which the next poll gets.

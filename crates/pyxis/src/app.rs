@@ -70,6 +70,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             anchor: Some(anchor_path(&config)),
             telegram: config.chats.telegram.clone(),
             matrix: config.chats.matrix.clone(),
+            push_contact: config.chats.push_contact.clone(),
             ..gateway::Config::default()
         },
     });

@@ -309,6 +309,8 @@ mod tests {
             ("PX_TELEGRAM_WEBHOOK_SECRET", "short"),
             ("PX_TELEGRAM_POLL_SECS", "0"),
             ("PX_MATRIX_HOMESERVER", "matrix.example.org"),
+            ("PX_PUSH_CONTACT", "ops@example.com"),
+            ("PX_PUSH_CONTACT", "mailto:ops@localhost"),
         ] {
             let error = load(&[(name, value)], &[]).map(drop).unwrap_err();
             assert!(format!("{error:#}").contains(name), "{name}: {error:#}");

@@ -22,7 +22,7 @@ use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::notifications::{
-    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, UnshownLine,
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnshownLine,
 };
 use crate::view::{Problems, When};
 use crate::{Error, State, text};
@@ -83,6 +83,8 @@ async fn show(
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
         platforms: spoken.map(line).collect(),
         unshown,
+        unreachable: unreachable(state, who).await?,
+        refused: refused(state, who).await?,
         telegram_chat,
         matrix_room,
         problems,
@@ -109,9 +111,12 @@ async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Erro
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
-    let now = state.gateway.now();
     let found = channels::in_trouble(&state.gateway, who.person.workspace()).await?;
-    let line = |Unshown { platform, message }: Unshown| UnshownLine {
+    Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
+}
+
+fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> UnshownLine {
+    UnshownLine {
         platform: PLATFORMS
             .iter()
             .find(|(known, _)| *known == platform)
@@ -122,12 +127,42 @@ async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Erro
         why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
         again: message.next_at.is_some(),
         at: When::new(message.created_at, now),
+    }
+}
+
+/// Chats that nothing can be posted to, for those who can put it right.
+async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
+    if !who.person.user.role.is_manager() {
+        return Ok(Vec::new());
+    }
+    let found = channels::unreachable(&state.gateway, who.person.workspace()).await?;
+    Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
+}
+
+/// Browsers that are not notified, for those who can put it right.
+async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
+    if !who.person.user.role.is_manager() {
+        return Ok(Vec::new());
+    }
+    let now = state.gateway.now();
+    let found = push::refused(&state.gateway, who.person.workspace()).await?;
+    let line = |(row, person): (PushSubscriptionRow, String)| {
+        let (why, since) = refusal(&row, now)?;
+        Some(RefusedLine { person, label: row.label, why, since })
     };
-    Ok(found.into_iter().map(line).collect())
+    Ok(found.into_iter().filter_map(line).collect())
+}
+
+/// Why a browser's push service refuses messages, and since when.
+fn refusal(row: &PushSubscriptionRow, now: UnixMillis) -> Option<(String, When)> {
+    let said = text::visible(row.refused_why.as_deref().unwrap_or_default());
+    let why = format!("{} {said}", row.refused_status?).trim_end().to_owned();
+    Some((why, When::new(row.refused_at?, now)))
 }
 
 fn browser(row: PushSubscriptionRow, now: UnixMillis) -> BrowserLine {
-    BrowserLine { id: row.id.to_string(), label: row.label, added: When::new(row.created_at, now) }
+    let refused = refusal(&row, now);
+    BrowserLine { id: row.id.to_string(), label: row.label, added: When::new(row.created_at, now), refused }
 }
 
 fn platform(name: &str) -> Result<(ChatPlatform, &'static str), Error> {

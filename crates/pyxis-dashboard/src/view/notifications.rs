@@ -21,6 +21,10 @@ pub struct NotificationsPage {
     pub platforms: Vec<PlatformLine>,
     /// Messages of the workspace that could not be shown, newest first; for managers.
     pub unshown: Vec<UnshownLine>,
+    /// Chats that are configured and cannot be reached; for managers.
+    pub unreachable: Vec<UnshownLine>,
+    /// Browsers of the workspace whose push services refuse messages; for managers.
+    pub refused: Vec<RefusedLine>,
     /// Default chat of the first platform.
     pub telegram_chat: String,
     /// Default room of the second.
@@ -55,6 +59,21 @@ pub struct BrowserLine {
     pub label: String,
     /// Since when.
     pub added: When,
+    /// Why its push service refuses messages, and since when.
+    pub refused: Option<(String, When)>,
+}
+
+/// A browser that its push service does not notify.
+#[derive(Clone, Debug)]
+pub struct RefusedLine {
+    /// Whose it is.
+    pub person: String,
+    /// What it called itself.
+    pub label: String,
+    /// Why.
+    pub why: String,
+    /// Since when.
+    pub since: When,
 }
 
 /// A chat platform.

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
+use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
+use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::Config;
-use pyxis_gateway::TelegramConfig;
+use pyxis_gateway::service::{channels, people};
+use pyxis_gateway::{Actor, Config, TelegramConfig};
+use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::push::{self, PushSubscriptionRow};
 use serde_json::json;
 
 use crate::support::{World, both_engines};
@@ -47,6 +51,75 @@ both_engines! {
         assert!(!owner.get(HERE).await.text.contains("@ana"));
         let again = owner.submit(HERE, "/app/notifications/unlink", &account).await;
         assert_eq!(again.status, StatusCode::NOT_FOUND);
+    }
+
+    async fn a_chat_that_cannot_be_reached_is_named_until_a_message_arrives_there() {
+        let world = World::with(with_bot()).await;
+        let (team, mut owner) = world.with_owner().await;
+        let (state, actor) = (&world.gateway, Actor::cli(team.id));
+        channels::set_default_chat(state, &actor, ChatPlatform::Telegram, "-100200").await.unwrap();
+        let txn: TxnId = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let message = async |nonce: char| {
+            world.later(Duration::from_secs(1));
+            let id = ChatMessageId::new(state.now(), &*state.entropy);
+            let new = NewChatMessage {
+                id,
+                workspace_id: team.id,
+                txn_id: txn,
+                platform: ChatPlatform::Telegram,
+                chat: "-100200".to_owned(),
+                nonce_hash: nonce.to_string().repeat(64),
+                created_at: state.now(),
+            };
+            chat_messages::insert(&state.store, &new).await.unwrap();
+            let rows = chat_messages::list(&state.store, team.id, txn).await.unwrap();
+            rows.into_iter().find(|row| row.id == id).unwrap()
+        };
+        let first = message('a').await;
+        chat_messages::failed(&state.store, &first, "Forbidden: bot was kicked", None).await.unwrap();
+        let page = owner.get(HERE).await.text;
+        assert!(page.contains("cannot be reached since") && page.contains("bot was kicked"), "{page}");
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        assert!(!member.get(HERE).await.text.contains("cannot be reached"));
+        let second = message('b').await;
+        let pending = ApprovalState::Pending;
+        chat_messages::shown(&state.store, &second, pending, "7", state.now()).await.unwrap();
+        assert!(!owner.get(HERE).await.text.contains("cannot be reached"));
+    }
+
+    async fn a_browser_whose_push_service_refuses_is_shown_to_its_person_and_to_managers() {
+        let world = World::with(with_bot()).await;
+        let (team, mut owner) = world.with_owner().await;
+        let state = &world.gateway;
+        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(state, team.id, "mem@example.com").await.unwrap();
+        let id = PushSubscriptionId::new(state.now(), &*state.entropy);
+        let row = PushSubscriptionRow {
+            id,
+            workspace_id: team.id,
+            user_id: user.id,
+            endpoint: "https://push.example.com/1".to_owned(),
+            endpoint_hash: "1".to_owned(),
+            sealed_keys: state.keyring.seal(&*state.entropy, &push::keys_aad(team.id, id), b"keys"),
+            label: "Safari on macOS".to_owned(),
+            created_at: state.now(),
+            last_success_at: None,
+            refused_status: None,
+            refused_why: None,
+            refused_at: None,
+        };
+        let mut tx = state.store.begin().await.unwrap();
+        push::subscribe(&mut tx, &row).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(!member.get(HERE).await.text.contains("Not notified"));
+        push::refused(&state.store, team.id, id, (403, "BadJwtToken"), state.now()).await.unwrap();
+        let page = member.get(HERE).await.text;
+        assert!(page.contains("Not notified") && page.contains("403 BadJwtToken"), "{page}");
+        let page = owner.get(HERE).await.text;
+        assert!(page.contains("Browsers that are not notified") && page.contains("mem@example.com"), "{page}");
+        push::succeeded(&state.store, team.id, id, state.now()).await.unwrap();
+        assert!(!member.get(HERE).await.text.contains("Not notified"));
+        assert!(!owner.get(HERE).await.text.contains("are not notified"));
     }
 
     async fn a_platform_that_this_server_does_not_speak_on_gives_no_code() {

@@ -77,6 +77,9 @@ impl Poster for Bot {
 
     async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
         let room = self.enter(state, &message.chat).await?;
+        if let Some(to) = self.successor(state, &room).await? {
+            return Err(Trouble::Moved(to));
+        }
         if self.is_encrypted(state, &room).await? {
             return Err(Trouble::Refused(room::ENCRYPTED.to_owned()));
         }

@@ -11,6 +11,7 @@ use pyxis_core::mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
 use super::card::{Card, Common};
+use super::moves;
 use crate::error::Result;
 use crate::state::State;
 use crate::work::Stop;
@@ -40,6 +41,8 @@ pub(crate) enum Trouble {
     Failed(String),
     /// It will not work: the platform refuses this very thing.
     Refused(String),
+    /// The chat became another one, in which the bot is.
+    Moved(String),
 }
 
 impl std::fmt::Display for Trouble {
@@ -47,6 +50,7 @@ impl std::fmt::Display for Trouble {
         match self {
             Self::Later(wait) => write!(f, "it limits the bot for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
+            Self::Moved(to) => write!(f, "the chat became {to}; the setting follows with the next message"),
         }
     }
 }
@@ -88,7 +92,12 @@ pub(crate) trait Poster: Send + Sync + 'static {
 /// Posts and edits until told to stop.
 pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut stop: Stop) {
     loop {
-        let nap = match tick(&state, &*poster).await {
+        let ticked = async {
+            let nap = tick(&state, &*poster).await?;
+            measure(&state, P::PLATFORM).await?;
+            Ok::<_, crate::error::Error>(nap)
+        };
+        let nap = match ticked.await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(platform = P::PLATFORM.as_str(), %error, "messages could not be read");
@@ -101,6 +110,13 @@ pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut 
             _ = stop.wait_for(|stop| *stop) => return,
         }
     }
+}
+
+/// Tells how many chats that are configured cannot be reached.
+async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
+    let count = u32::try_from(moves::unreachable(state, platform).await?.len()).unwrap_or(u32::MAX);
+    metrics::gauge!("pyxis_chats_unreachable", "platform" => platform.as_str()).set(count);
+    Ok(())
 }
 
 /// Posts and edits until nothing is due.
@@ -176,6 +192,7 @@ async fn serve<P: Poster>(
             tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "a message could not be shown");
             chat_messages::failed(store, message, &why, next).await?;
         }
+        Err(Trouble::Moved(to)) => moves::follow(state, P::PLATFORM, &message.chat, &to).await?,
         Err(Trouble::Refused(why)) => {
             tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "the platform refused a message");
             chat_messages::failed(store, message, &why, None).await?;

@@ -42,7 +42,7 @@ pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) 
 pub(super) async fn wait_out(trouble: &Trouble) {
     let wait = match trouble {
         Trouble::Later(wait) => *wait,
-        Trouble::Failed(_) | Trouble::Refused(_) => WAIT,
+        Trouble::Failed(_) | Trouble::Refused(_) | Trouble::Moved(_) => WAIT,
     };
     tokio::time::sleep(wait).await;
 }

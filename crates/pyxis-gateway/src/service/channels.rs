@@ -9,12 +9,10 @@ use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
-use pyxis_store::workspaces;
 use serde_json::json;
 
-use super::policies;
 use crate::actor::{Actor, Change};
-use crate::channels::{code_hash, matrix, telegram};
+use crate::channels::{code_hash, matrix, moves, telegram};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -145,7 +143,15 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
     if state.config.telegram.is_some() {
-        parts.push(("Telegram bot".to_owned(), telegram::me::sign_in(state).await));
+        let bot = telegram::me::sign_in(state).await;
+        let silent = bot.is_some();
+        parts.push(("Telegram bot".to_owned(), bot));
+        if !silent {
+            for chat in named(state, ChatPlatform::Telegram).await? {
+                let wrong = telegram::me::examine(state, &chat).await;
+                parts.push((format!("Telegram chat {chat}"), wrong));
+            }
+        }
     }
     if state.config.matrix.is_none() {
         return Ok(parts);
@@ -156,22 +162,27 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     if silent {
         return Ok(parts);
     }
-    for room in rooms(state).await? {
+    for room in named(state, ChatPlatform::Matrix).await? {
         let wrong = matrix::room::examine(state, &room, false).await;
         parts.push((format!("Matrix room {room}"), wrong));
     }
     Ok(parts)
 }
 
-/// Every room that a workspace or a policy names.
-async fn rooms(state: &State) -> Result<BTreeSet<String>> {
-    let mut rooms = BTreeSet::new();
-    for workspace in workspaces::list(&state.store).await? {
-        rooms.extend(default_chat(state, workspace.id, ChatPlatform::Matrix).await?);
-        let all = policies::list(state, workspace.id).await?;
-        rooms.extend(all.into_iter().filter_map(|(_, policy)| policy.matrix_room));
+/// Every chat or room that a workspace or a policy names.
+async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+}
+
+/// Chats of a workspace that are configured and cannot be reached, each with the newest message that was refused there.
+pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+    let mut found = Vec::new();
+    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+        let rows = moves::unreachable(state, platform).await?;
+        let own = rows.into_iter().filter(|row| row.workspace_id == workspace);
+        found.extend(own.map(|message| Unshown { platform, message }));
     }
-    Ok(rooms)
+    Ok(found)
 }
 
 /// The name of a platform's default chat in settings and policies.

@@ -5,6 +5,7 @@ use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_net::HostPort;
 use pyxis_store::push::{self, PushSubscriptionRow};
+use pyxis_store::users;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::push::read_keys;
 use crate::state::State;
 
-pub use crate::push::send_due;
+pub use crate::push::{contact, send_due};
 
 /// Longest endpoint, in bytes.
 const MAX_ENDPOINT: usize = 2048;
@@ -55,6 +56,9 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
         label: new.label.chars().filter(|c| !c.is_control()).take(100).collect(),
         created_at: state.now(),
         last_success_at: None,
+        refused_status: None,
+        refused_why: None,
+        refused_at: None,
     };
     let mut change = Change::begin(state, actor).await?;
     if push::list_for_user(&mut change.tx, actor.workspace, user).await?.len() >= MAX_BROWSERS {
@@ -67,6 +71,16 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
 /// The browsers of a person.
 pub async fn list(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<PushSubscriptionRow>> {
     Ok(push::list_for_user(&state.store, workspace, user).await?)
+}
+
+/// Browsers of a workspace whose push services refuse messages, each with the e-mail address of its person.
+pub async fn refused(state: &State, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
+    let mut found = Vec::new();
+    for row in push::list_refused(&state.store, workspace).await? {
+        let person = users::find(&state.store, workspace, row.user_id).await?;
+        found.extend(person.map(|person| (row, person.email)));
+    }
+    Ok(found)
 }
 
 /// Forgets a browser of a person.

@@ -18,6 +18,9 @@ async fn subscribe(world: &World, user: UserId, endpoint: &str) -> PushSubscript
         label: "Chromium".to_owned(),
         created_at: NOW,
         last_success_at: None,
+        refused_status: None,
+        refused_why: None,
+        refused_at: None,
     };
     let mut tx = world.store.begin().await.unwrap();
     push::subscribe(&mut tx, &row).await.unwrap();
@@ -51,6 +54,14 @@ contract! {
         push::succeeded(&world.store, world.ws, again.id, at(7)).await.unwrap();
         let row = push::find(&world.store, world.ws, again.id).await.unwrap().unwrap();
         assert_eq!(row.last_success_at, Some(at(7)));
+        for (status, at) in [(403, at(8)), (401, at(9))] {
+            push::refused(&world.store, world.ws, again.id, (status, "no"), at).await.unwrap();
+        }
+        let row = push::list_refused(&world.store, world.ws).await.unwrap().remove(0);
+        assert_eq!((row.refused_status, row.refused_why.as_deref()), (Some(401), Some("no")));
+        assert_eq!(row.refused_at, Some(at(8)), "since the first");
+        push::succeeded(&world.store, world.ws, again.id, at(10)).await.unwrap();
+        assert!(push::list_refused(&world.store, world.ws).await.unwrap().is_empty());
         let elsewhere = add_workspace(&world.store, "other").await;
         assert!(push::find(&world.store, elsewhere, again.id).await.unwrap().is_none());
         assert!(!push::remove(&world.store, elsewhere, other.id).await.unwrap());

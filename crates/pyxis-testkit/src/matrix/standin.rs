@@ -50,6 +50,8 @@ struct Inner {
     log: Vec<(String, Value)>,
     encrypted: BTreeSet<String>,
     strange: BTreeSet<String>,
+    /// Rooms that were upgraded, and to which.
+    upgraded: BTreeMap<String, String>,
     limited: VecDeque<u64>,
     down: bool,
     /// How many events arrived to be sent.
@@ -158,6 +160,30 @@ impl StandIn {
         self.shared.inner().encrypted.insert(room.to_owned());
     }
 
+    /// Upgrades a room: its state names another one, and an event in it says so.
+    pub fn upgrade(&self, from: &str, to: &str) {
+        self.shared.inner().upgraded.insert(from.to_owned(), to.to_owned());
+        self.say_state(from, &json!({ "body": "This room has been replaced", "replacement_room": to }));
+    }
+
+    /// The event that tells of an upgrade, without the room's state being so.
+    pub fn say_state(&self, room: &str, content: &Value) {
+        let mut inner = self.shared.inner();
+        let id = format!("$said-{}", inner.log.len());
+        let event = json!({
+            "type": "m.room.tombstone", "event_id": id, "sender": "@admin:px.test", "state_key": "",
+            "content": content,
+        });
+        inner.log.push((room.to_owned(), event));
+        drop(inner);
+        self.shared.said.send_replace(());
+    }
+
+    /// Lets the bot into a room again.
+    pub fn open(&self, room: &str) {
+        self.shared.inner().strange.remove(room);
+    }
+
     /// Keeps the bot out of a room.
     pub fn shut(&self, room: &str) {
         self.shared.inner().strange.insert(room.to_owned());
@@ -210,6 +236,7 @@ async fn answer(
         ("POST", ["join", room]) if shared.inner().strange.contains(*room) => forbidden(),
         ("POST", ["join", room]) => (200, json!({ "room_id": room })),
         ("GET", ["rooms", room, "state", "m.room.encryption"]) => shared.inner().encryption(room),
+        ("GET", ["rooms", room, "state", "m.room.tombstone"]) => shared.inner().tombstone(room),
         ("PUT", ["rooms", room, "send", kind, key]) => {
             shared.inner().sends += 1;
             shared.changed.send_replace(());
@@ -299,6 +326,13 @@ impl Inner {
             page["end"] = format!("s{last}").into();
         }
         (200, page)
+    }
+
+    fn tombstone(&self, room: &str) -> (u16, Value) {
+        match self.upgraded.get(room) {
+            Some(to) => (200, json!({ "replacement_room": to })),
+            None => (404, json!({ "errcode": "M_NOT_FOUND", "error": "Event not found." })),
+        }
     }
 
     fn encryption(&self, room: &str) -> (u16, Value) {

@@ -6,7 +6,18 @@ use super::{Inner, Shown, refusal, result};
 
 impl Inner {
     pub(super) fn call(&mut self, method: &str, body: &Value) -> (u16, Value) {
+        let chat = name_of(&body["chat_id"]);
+        if let Some(to) = self.moved.get(&chat) {
+            let (status, mut answer) =
+                refusal(400, "Bad Request: group chat was upgraded to a supergroup chat");
+            answer["parameters"] = json!({ "migrate_to_chat_id": to });
+            return (status, answer);
+        }
+        if let Some((status, words)) = self.barred.get(&chat) {
+            return (*status, refusal(*status, words).1);
+        }
         match method {
+            "getChat" => result(&json!({ "id": body["chat_id"], "type": "supergroup" })),
             "sendMessage" => self.send(body),
             "editMessageText" => self.edit(body),
             "answerCallbackQuery" => self.answer(body),

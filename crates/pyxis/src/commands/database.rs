@@ -1,5 +1,6 @@
 //! `pyxis migrate`, `doctor`, `backup`, `restore`.
 
+mod browsers;
 mod hosts;
 mod networks;
 
@@ -165,6 +166,7 @@ async fn examine(config: &Config) -> Vec<Finding> {
     findings.push(ca_file(config));
     let sound = findings.iter().all(|finding| finding.wrong.is_none());
     findings.extend(hosts::examine(&store).await);
+    findings.extend(browsers::examine(&store).await);
     findings.extend(networks::examine(config, &store).await);
     if sound {
         findings.extend(chats(config).await);

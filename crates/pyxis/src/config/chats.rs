@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use pyxis_gateway::service::push::contact;
 use pyxis_gateway::{MatrixConfig, TelegramConfig};
 
 use super::Source;
@@ -18,13 +19,30 @@ pub struct Chats {
     pub telegram: Option<TelegramConfig>,
     /// The second.
     pub matrix: Option<MatrixConfig>,
+    /// Contact for push services.
+    pub push_contact: Option<String>,
 }
 
 impl Chats {
     /// Everything is read, so that what cannot be right refuses to start even where it is not used.
     pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Self> {
-        Ok(Self { telegram: telegram(source)?, matrix: matrix(source)? })
+        Ok(Self {
+            telegram: telegram(source)?,
+            matrix: matrix(source)?,
+            push_contact: push_contact(&source.text("push_contact")?)?,
+        })
     }
+}
+
+fn push_contact(text: &str) -> Result<Option<String>> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if let Err(wrong) = contact::check(text) {
+        bail!("PX_PUSH_CONTACT: {text:?}: {wrong}");
+    }
+    Ok(Some(text.to_owned()))
 }
 
 fn telegram(source: &Source<'_, impl Env>) -> Result<Option<TelegramConfig>> {

@@ -147,6 +147,11 @@ pub const KEYS: &[Key] = &[
         "Access token of the Matrix bot; or name a file with `PX_MATRIX_ACCESS_TOKEN_FILE`.",
     ),
     key(
+        "push_contact",
+        "",
+        "Whom push services can ask about this server's browser notifications: `mailto:` and an address, or an https URL. Empty: `PX_BASE_URL`.",
+    ),
+    key(
         "otlp_endpoint",
         "",
         "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",

@@ -63,6 +63,7 @@ impl Sample {
                 id: self.t("b1"),
                 label: self.t("Chromium on Linux"),
                 added: self.at(-5),
+                refused: Some((self.t("403 BadJwtToken"), self.at(-1))),
             }],
             unshown: vec![UnshownLine {
                 platform: "Matrix".into(),
@@ -72,6 +73,8 @@ impl Sample {
                 again: true,
                 at: self.at(-7),
             }],
+            unreachable: Vec::new(),
+            refused: Vec::new(),
             telegram_chat: self.t("-1001"),
             matrix_room: self.t("!a:example.org"),
             problems: self.problems(&[("matrix_room", "Without blanks.")]),

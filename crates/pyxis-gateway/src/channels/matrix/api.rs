@@ -101,6 +101,8 @@ pub(super) struct Event {
     pub(super) sender: String,
     #[serde(default)]
     pub(super) content: Value,
+    /// Of state events only.
+    pub(super) state_key: Option<String>,
 }
 
 /// Text as one segment of a path, or one value of a query.

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use pyxis_store::chat_messages::ChatPlatform;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Bot, api};
+use crate::channels::moves;
 use crate::channels::outbox::Trouble;
+use crate::error::Error;
 use crate::state::State;
 
 /// What is said of a room that is encrypted.
@@ -15,6 +18,9 @@ pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing 
                              encryption cannot be taken back, so make another room without it and invite the bot";
 /// Longest time that somebody who saves a setting waits.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Most upgrades that are followed at once.
+const MOVES: usize = 8;
 
 #[derive(Deserialize)]
 struct Resolved {
@@ -27,6 +33,12 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
     let bot = Bot::of(state)?;
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
+        if !enter && !bot.is_in(state, &id).await? {
+            return Err(Trouble::Refused("it is not in the room".to_owned()));
+        }
+        if let Some(to) = bot.replacement(state, &id).await? {
+            return Err(Trouble::Moved(to.room));
+        }
         bot.is_encrypted(state, &id).await
     };
     match timeout(PATIENCE, looking).await {
@@ -34,6 +46,7 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
         Ok(Err(Trouble::Refused(why))) => {
             Some(format!("the bot cannot work in the room: invite it there first ({why})"))
         }
+        Ok(Err(trouble @ Trouble::Moved(_))) => Some(trouble.to_string()),
         Ok(Ok(false) | Err(Trouble::Failed(_) | Trouble::Later(_))) | Err(_) => None,
     }
 }
@@ -49,7 +62,84 @@ pub async fn sign_in(state: &State) -> Option<String> {
     }
 }
 
+/// The room that takes the place of one that was upgraded.
+pub(super) struct Replacement {
+    room: String,
+    /// The server of whoever upgraded it, which knows the new one.
+    server: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tombstone {
+    replacement_room: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Rooms {
+    joined_rooms: Vec<String>,
+}
+
 impl Bot {
+    /// The room that the room's own state says has taken its place. Only who may change the state of a room can say so:
+    /// a message that looks alike is no state.
+    async fn replacement(&self, state: &State, room: &str) -> Result<Option<Replacement>, Trouble> {
+        let path = format!("rooms/{}/state/m.room.tombstone", api::segment(room));
+        let found: Option<Tombstone> = self.find(state, &path).await?;
+        let named =
+            found.and_then(|found| found.replacement_room).filter(|to| to.starts_with('!') && to != room);
+        let server = room.split_once(':').map(|(_, server)| server.to_owned());
+        Ok(named.map(|room| Replacement { room, server }))
+    }
+
+    /// The last of the rooms that took the place of one another, which the bot has joined when this returns.
+    pub(super) async fn successor(&self, state: &State, room: &str) -> Result<Option<String>, Trouble> {
+        let mut seen = vec![room.to_owned()];
+        while let Some(to) = self.replacement(state, &seen[seen.len() - 1]).await? {
+            if seen.contains(&to.room) || seen.len() > MOVES {
+                break;
+            }
+            let via = to.server.map(|server| {
+                let server = api::segment(&server);
+                format!("?server_name={server}&via={server}")
+            });
+            let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
+            if let Err(trouble) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
+                return Err(match trouble {
+                    Trouble::Refused(why) => Trouble::Refused(format!(
+                        "the room was upgraded to {}, where the bot cannot go: invite it there ({why})",
+                        to.room
+                    )),
+                    other => other,
+                });
+            }
+            seen.push(to.room);
+        }
+        Ok(seen.pop().filter(|last| last != room))
+    }
+
+    /// True unless the homeserver says that the bot is not in the room.
+    async fn is_in(&self, state: &State, room: &str) -> Result<bool, Trouble> {
+        let found: Option<Rooms> = self.find(state, "joined_rooms").await?;
+        Ok(found.is_none_or(|found| found.joined_rooms.iter().any(|joined| joined == room)))
+    }
+
+    /// Changes the settings that name a room, by its id or by an alias, where that was upgraded.
+    pub(super) async fn follow(&self, state: &State, room: &str) -> Result<Option<Trouble>, Error> {
+        let to = match self.successor(state, room).await {
+            Ok(Some(to)) => to,
+            Ok(None) => return Ok(None),
+            Err(trouble) => return Ok(Some(trouble)),
+        };
+        for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
+            let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);
+            if is_it {
+                moves::follow(state, ChatPlatform::Matrix, &name, &to).await?;
+            }
+        }
+        moves::follow(state, ChatPlatform::Matrix, room, &to).await?;
+        Ok(None)
+    }
+
     /// Whether a room that the bot is in is encrypted.
     pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, Trouble> {
         let path = format!("rooms/{}/state/m.room.encryption", api::segment(room));
@@ -57,7 +147,7 @@ impl Bot {
     }
 
     /// The id of a room, which may be called by an alias.
-    async fn resolve(&self, state: &State, room: &str) -> Result<String, Trouble> {
+    pub(super) async fn resolve(&self, state: &State, room: &str) -> Result<String, Trouble> {
         if !room.starts_with('#') {
             return Ok(room.to_owned());
         }

@@ -11,7 +11,7 @@ use super::api::{self, Earlier, Event, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
-use crate::channels::reader;
+use crate::channels::{moves, reader};
 use crate::error::Result;
 use crate::state::State;
 use crate::work::Stop;
@@ -25,7 +25,9 @@ const SLACK: Duration = Duration::from_secs(30);
 /// Least time between two looks that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
-const KINDS: [&str; 2] = ["m.reaction", "m.room.message"];
+const KINDS: [&str; 3] = ["m.reaction", "m.room.message", TOMBSTONE];
+/// State of a room that was upgraded.
+const TOMBSTONE: &str = "m.room.tombstone";
 /// Events of a room that one look brings; more are asked for page by page.
 const PAGE: u32 = 100;
 /// Most of those pages: as much as happens in a room while this side or the homeserver is down for long.
@@ -90,8 +92,9 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
         tokio::time::sleep(BREATH).await;
     }
     for room in sync.rooms.invite.keys() {
-        if let Err(trouble) = bot.enter(state, room).await {
-            tracing::warn!(?trouble, "the matrix bot was invited and cannot join");
+        match bot.enter(state, room).await {
+            Ok(room) => invited(state, bot, &room).await?,
+            Err(trouble) => tracing::warn!(?trouble, "the matrix bot was invited and cannot join"),
         }
     }
     if let Some(since) = &since {
@@ -111,6 +114,20 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
     }
     chat_messages::set_cursor(&state.store, ChatPlatform::Matrix, &sync.next_batch).await?;
     Ok(None)
+}
+
+/// The bot is in a room, perhaps again: what was refused there is posted, and a room that was upgraded to this one is
+/// followed.
+async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
+    if chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await? > 0 {
+        state.work.chats(ChatPlatform::Matrix).notify_one();
+    }
+    for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
+        if let Ok(id) = bot.resolve(state, &name).await {
+            drop(bot.follow(state, &id).await?);
+        }
+    }
+    Ok(())
 }
 
 /// What happened in a room since the last look and was too much for this one, newest first.
@@ -168,6 +185,12 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &Event) -> Result<(
     let said = match event.kind.as_str() {
         "m.reaction" => reacted(state, room, event, &account).await?,
         "m.room.message" => written(state, event, &account).await?,
+        TOMBSTONE if event.state_key.as_deref() == Some("") => {
+            if let Some(trouble) = bot.follow(state, room).await? {
+                tracing::warn!(room, ?trouble, "an upgraded matrix room cannot be followed yet");
+            }
+            None
+        }
         _ => None,
     };
     if let Some(text) = said {

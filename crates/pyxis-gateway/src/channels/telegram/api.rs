@@ -35,6 +35,7 @@ struct Answer<T> {
 #[derive(Default, Deserialize)]
 struct Parameters {
     retry_after: Option<u64>,
+    migrate_to_chat_id: Option<i64>,
 }
 
 /// A message that was posted.
@@ -50,6 +51,19 @@ pub(super) struct Update {
     pub(super) id: i64,
     pub(super) message: Option<Incoming>,
     pub(super) callback_query: Option<Callback>,
+    pub(super) my_chat_member: Option<Membership>,
+}
+
+/// The bot was let into a chat or put out of it.
+#[derive(Deserialize)]
+pub(super) struct Membership {
+    pub(super) chat: Chat,
+    pub(super) new_chat_member: Member,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Member {
+    pub(super) status: String,
 }
 
 /// Somebody wrote something.
@@ -58,6 +72,10 @@ pub(super) struct Incoming {
     pub(super) chat: Chat,
     pub(super) from: Option<User>,
     pub(super) text: Option<String>,
+    /// The supergroup that this group became.
+    pub(super) migrate_to_chat_id: Option<i64>,
+    /// The group that this supergroup was.
+    pub(super) migrate_from_chat_id: Option<i64>,
 }
 
 /// Somebody pressed a button.
@@ -140,6 +158,9 @@ impl Bot {
 fn judge<T>(answer: Answer<T>) -> Result<T, Trouble> {
     match (answer.ok, answer.result, answer.error_code) {
         (true, Some(result), _) => Ok(result),
+        (false, ..) if let Some(to) = answer.parameters.migrate_to_chat_id => {
+            Err(Trouble::Moved(to.to_string()))
+        }
         (_, _, Some(429)) => {
             Err(Trouble::Later(answer.parameters.retry_after.map_or(LIMITED, Duration::from_secs)))
         }

@@ -1,4 +1,4 @@
-//! Whether the bot can sign in.
+//! Whether the bot can sign in, and reach a chat.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Bot;
+use crate::channels::outbox::Trouble;
 use crate::state::State;
 
 /// Longest time to wait for an answer.
@@ -18,5 +19,17 @@ pub async fn sign_in(state: &State) -> Option<String> {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
         Err(_) => Some("the Bot API does not answer".to_owned()),
+    }
+}
+
+/// What is wrong with a chat, in words; `None`: nothing, or the Bot API does not say.
+pub async fn examine(state: &State, chat: &str) -> Option<String> {
+    let bot = Bot::of(state)?;
+    match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
+        Ok(Err(Trouble::Refused(why))) => {
+            Some(format!("the bot cannot write there: add it to the group, or name another chat ({why})"))
+        }
+        Ok(Err(trouble @ Trouble::Moved(_))) => Some(trouble.to_string()),
+        Ok(Ok(_) | Err(Trouble::Failed(_) | Trouble::Later(_))) | Err(_) => None,
     }
 }

@@ -15,7 +15,7 @@ use super::api::{Callback, Incoming, Update};
 use crate::announce::chats::nonce_hash;
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::Trouble;
-use crate::channels::reader;
+use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
 use crate::state::State;
 use crate::work::Stop;
@@ -27,7 +27,7 @@ const SLACK: Duration = Duration::from_secs(15);
 /// Least time between two polls that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
-const WANTED: [&str; 2] = ["message", "callback_query"];
+const WANTED: [&str; 3] = ["message", "callback_query", "my_chat_member"];
 /// What a private message hears that is not a link code.
 const HELP: &str = "Make a code in the Pyxis dashboard, under Notifications, and send: /link CODE";
 /// The header that carries the webhook secret.
@@ -130,12 +130,31 @@ async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
         let text = press(state, &callback).await?;
         let body = json!({ "callback_query_id": callback.id, "text": cut(&text), "show_alert": true });
         tell(state, bot, "answerCallbackQuery", &body).await;
+    } else if let Some(membership) = update.my_chat_member {
+        let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
+        let (chat, now) = (membership.chat.id.to_string(), state.now());
+        if is_in && chat_messages::revive(&state.store, ChatPlatform::Telegram, &chat, now).await? > 0 {
+            state.work.chats(ChatPlatform::Telegram).notify_one();
+        }
+    } else if let Some((from, to)) = update.message.as_ref().and_then(moved) {
+        moves::follow(state, ChatPlatform::Telegram, &from, &to).await?;
     } else if let Some(message) = update.message
         && let Some(text) = written(state, &message).await?
     {
         tell(state, bot, "sendMessage", &json!({ "chat_id": message.chat.id, "text": text })).await;
     }
     Ok(())
+}
+
+/// The group and the supergroup that it became, where a message says so.
+fn moved(message: &Incoming) -> Option<(String, String)> {
+    let here = message.chat.id;
+    let pair = match (message.migrate_from_chat_id, message.migrate_to_chat_id) {
+        (Some(from), _) => (from, here),
+        (None, Some(to)) => (here, to),
+        (None, None) => return None,
+    };
+    Some((pair.0.to_string(), pair.1.to_string()))
 }
 
 /// An answer to a person. What they did is done, so this is tried once.

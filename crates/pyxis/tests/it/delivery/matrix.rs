@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+mod moves;
+
 use super::payloads;
 use crate::races::world::{World, both_engines};
 use crate::support::client::Address;

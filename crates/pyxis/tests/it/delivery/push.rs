@@ -75,6 +75,41 @@ both_engines! {
         assert_eq!(service.requests().len(), 1, "it is told once");
     }
 
+    async fn a_push_service_is_told_a_contact_that_it_can_take(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        world.pause(1).await;
+        push::send_due(&world.state).await.unwrap();
+        let sent = service.received(1).await.remove(0);
+        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&world.state));
+        let contact = claims["sub"].as_str().unwrap();
+        assert_eq!(push::contact::check(contact), Ok(()), "{contact}");
+    }
+
+    async fn a_browser_whose_push_service_refuses_is_kept_and_shown_until_it_is_told_again(world: &World) {
+        let (service, browser) = (service(world).await, Browser::new());
+        subscribe(world, &service, &browser).await;
+        let told = async |round: usize, answer: Reply| {
+            service.reply(answer);
+            world.pause(round).await;
+            push::send_due(&world.state).await.unwrap();
+            service.received(round).await;
+            push::refused(&world.state, world.workspace).await.unwrap()
+        };
+        let wrong = |answer| Reply::new(answer).body("{\"reason\":\"BadJwtToken\"}");
+        let [(first, email)] = told(1, wrong(403)).await.try_into().unwrap();
+        assert_eq!((first.refused_status, email.as_str()), (Some(403), "a@example.com"));
+        assert_eq!(first.refused_why.as_deref(), Some("{\"reason\":\"BadJwtToken\"}"));
+        world.advance(Duration::from_secs(5));
+        let [(second, _)] = told(2, wrong(401)).await.try_into().unwrap();
+        assert_eq!((second.refused_status, second.refused_at), (Some(401), first.refused_at), "since the first");
+        assert_eq!(browsers(world).await, 1);
+        assert!(told(3, Reply::new(201)).await.is_empty());
+        told(4, wrong(403)).await;
+        assert!(told(5, Reply::new(410)).await.is_empty());
+        assert_eq!(browsers(world).await, 0, "one that is gone is forgotten");
+    }
+
     async fn a_notification_shows_the_logo_or_a_tile_in_the_accent(world: &World) {
         let (service, browser) = (service(world).await, Browser::new());
         subscribe(world, &service, &browser).await;

@@ -49,6 +49,7 @@ macro_rules! both_engines {
     };
 }
 
+mod moves;
 mod parts;
 mod signatures;
 

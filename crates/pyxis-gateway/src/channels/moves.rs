@@ -1,0 +1,109 @@
+//! Chats that become others: a Telegram group that became a supergroup, a Matrix room that was upgraded. Every setting
+//! that names the one then names the other, and what still asks is posted there.
+
+use std::collections::BTreeSet;
+
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::policy::Policy;
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::{chat_identities, credentials, policies, workspaces};
+use serde_json::json;
+
+use crate::actor::{Actor, Change};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Every chat of a platform that a workspace or a policy names, with the workspace.
+pub(crate) async fn configured(
+    state: &State,
+    platform: ChatPlatform,
+) -> Result<BTreeSet<(WorkspaceId, String)>> {
+    let mut chats = BTreeSet::new();
+    for workspace in workspaces::list(&state.store).await? {
+        let default = chat_identities::default_chat(&state.store, workspace.id, platform).await?;
+        chats.extend(default.map(|chat| (workspace.id, chat)));
+        for row in policies::list(&state.store, workspace.id).await? {
+            let named = chat_of(&mut read(&row.document)?, platform).take();
+            chats.extend(named.map(|chat| (workspace.id, chat)));
+        }
+    }
+    Ok(chats)
+}
+
+/// The newest refused message of each chat that is configured and cannot be reached.
+pub(crate) async fn unreachable(state: &State, platform: ChatPlatform) -> Result<Vec<ChatMessageRow>> {
+    let refused = chat_messages::unreachable(&state.store, platform).await?;
+    if refused.is_empty() {
+        return Ok(refused);
+    }
+    let configured = configured(state, platform).await?;
+    let named = |row: &ChatMessageRow| configured.contains(&(row.workspace_id, row.chat.clone()));
+    Ok(refused.into_iter().filter(named).collect())
+}
+
+/// Changes every setting that names the chat `from` to `to`, with an audit record in each workspace. Where another node
+/// did that before, nothing is left to change.
+pub(super) async fn follow(state: &State, platform: ChatPlatform, from: &str, to: &str) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    for workspace in workspaces::list(&state.store).await? {
+        // Where somebody changes a policy at this moment, that comes first.
+        while !follow_in(state, workspace.id, platform, from, to).await? {}
+    }
+    state.work.chats(platform).notify_one();
+    Ok(())
+}
+
+/// False where a policy changed meanwhile, and nothing was done.
+async fn follow_in(
+    state: &State,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    from: &str,
+    to: &str,
+) -> Result<bool> {
+    let actor = Actor { workspace, id: "system".to_owned(), name: platform.as_str().to_owned() };
+    let (mut change, now) = (Change::begin(state, &actor).await?, state.now());
+    let default = chat_identities::default_chat(&mut change.tx, workspace, platform).await?;
+    let default = default.as_deref() == Some(from);
+    if default {
+        chat_identities::set_default_chat(&mut change.tx, workspace, platform, Some(to)).await?;
+    }
+    let mut changed = Vec::new();
+    for row in policies::list(&mut change.tx, workspace).await? {
+        let (id, mut policy) = (row.credential_id, read(&row.document)?);
+        let chat = chat_of(&mut policy, platform);
+        if chat.as_deref() != Some(from) {
+            continue;
+        }
+        *chat = Some(to.to_owned());
+        let document = serde_json::to_string(&policy).map_err(|error| Error::Internal(error.into()))?;
+        let put = policies::put_over(&mut change.tx, workspace, id, &document, row.version, &actor.name, now);
+        if put.await?.is_none() {
+            return Ok(false);
+        }
+        changed.extend(credentials::find(&mut change.tx, workspace, id).await?.map(|row| row.name));
+    }
+    let messages = chat_messages::moved(&mut change.tx, workspace, platform, (from, to), now).await?;
+    if !default && changed.is_empty() && messages == 0 {
+        return Ok(true);
+    }
+    tracing::info!(platform = platform.as_str(), from, to, "a chat moved, and the settings with it");
+    let detail = json!({
+        "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
+    });
+    change.commit("chat.moved", None, detail).await?;
+    Ok(true)
+}
+
+fn read(document: &str) -> Result<Policy> {
+    Policy::from_json(document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+const fn chat_of(policy: &mut Policy, platform: ChatPlatform) -> &mut Option<String> {
+    match platform {
+        ChatPlatform::Telegram => &mut policy.telegram_chat,
+        ChatPlatform::Matrix => &mut policy.matrix_room,
+    }
+}

@@ -1,0 +1,133 @@
+//! Rooms that are upgraded, and rooms that the bot is put out of.
+
+use pyxis_store::audit::{self, AuditFilter};
+
+use super::*;
+
+const NEW: &str = "!new:px.test";
+
+async fn rooms(world: &World) -> (Option<String>, Option<String>) {
+    let policy = policies::get(&world.state, world.workspace, "api").await.unwrap().unwrap().1;
+    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::Matrix).await.unwrap();
+    (policy.matrix_room, default)
+}
+
+async fn moves(world: &World) -> usize {
+    let filter = AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+    audit::search(&world.state.store, world.workspace, &filter).await.unwrap().len()
+}
+
+async fn wrong(world: &World) -> Vec<String> {
+    let found = channels::examine(&world.state).await.unwrap();
+    found.into_iter().filter_map(|(_, wrong)| wrong).collect()
+}
+
+fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<Posted> {
+    homeserver
+        .messages()
+        .into_iter()
+        .find(|message| message.room == room && message.text.contains(&page(txn)))
+}
+
+const POLICY: &str = r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#;
+
+both_engines! {
+    async fn an_upgraded_room_is_followed_at_the_next_message(url: DatabaseUrl) {
+        let (world, homeserver) = quiet(url, POLICY).await;
+        let actor = world.actor();
+        channels::set_default_chat(&world.state, &actor, ChatPlatform::Matrix, ROOM).await.unwrap();
+        let asked = world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        assert!(in_room(&homeserver, asked, ROOM).is_some());
+        homeserver.upgrade(ROOM, "!between:px.test");
+        homeserver.upgrade("!between:px.test", NEW);
+        assert!(wrong(&world).await[0].contains("!between:px.test"));
+        let txn = world.pause(2).await;
+        show_due(&world.state).await.unwrap();
+        for txn in [asked, txn] {
+            assert!(in_room(&homeserver, txn, NEW).is_some());
+        }
+        assert!(in_room(&homeserver, txn, ROOM).is_none());
+        assert_eq!(rooms(&world).await, (Some(NEW.to_owned()), Some(NEW.to_owned())));
+        assert_eq!(moves(&world).await, 1);
+        assert!(wrong(&world).await.is_empty());
+    }
+
+    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(url: DatabaseUrl) {
+        let (world, homeserver) = quiet(url, POLICY).await;
+        let working = Working::start(&world).await;
+        // A message that looks like it, and an event that the room's state does not bear out.
+        let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
+        homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
+        homeserver.say_state(ROOM, &content);
+        homeserver.upgrade("!other:px.test", "!evil:px.test");
+        homeserver.upgrade(ROOM, NEW);
+        until("the policy follows", async || {
+            (rooms(&world).await.0.as_deref() == Some(NEW)).then_some(())
+        })
+        .await;
+        working.end().await;
+        assert_eq!(moves(&world).await, 1);
+    }
+
+    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(url: DatabaseUrl) {
+        let (world, homeserver) = quiet(url, POLICY).await;
+        homeserver.shut(NEW);
+        homeserver.upgrade(ROOM, NEW);
+        let txn = world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
+        assert_eq!(found.len(), 1);
+        let why = found[0].message.error.clone().unwrap();
+        assert!(why.contains("was upgraded to !new:px.test") && why.contains("invite it there"), "{why}");
+        assert_eq!(rooms(&world).await.0.as_deref(), Some(ROOM), "nothing is changed");
+        assert!(!wrong(&world).await.is_empty());
+        homeserver.open(NEW);
+        let next = world.pause(2).await;
+        show_due(&world.state).await.unwrap();
+        for txn in [txn, next] {
+            assert!(in_room(&homeserver, txn, NEW).is_some());
+        }
+        assert!(channels::unreachable(&world.state, world.workspace).await.unwrap().is_empty());
+        assert!(wrong(&world).await.is_empty());
+    }
+
+    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(url: DatabaseUrl) {
+        let (world, homeserver) = quiet(url, POLICY).await;
+        homeserver.shut(ROOM);
+        world.pause(1).await;
+        show_due(&world.state).await.unwrap();
+        assert_eq!(channels::unreachable(&world.state, world.workspace).await.unwrap().len(), 1);
+        assert!(wrong(&world).await[0].contains("M_FORBIDDEN"));
+        homeserver.open(ROOM);
+        world.pause(2).await;
+        show_due(&world.state).await.unwrap();
+        assert!(channels::unreachable(&world.state, world.workspace).await.unwrap().is_empty());
+        assert!(wrong(&world).await.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
+    let Some(homeserver) = Homeserver::start("an upgrade") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let scene = Scene::start(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
+    scene.asked(1).await;
+    let path = format!("/_matrix/client/v3/rooms/{}/upgrade", scene.room);
+    let made = scene.ada.client.post(&path, &json!({ "new_version": "10" })).send().await.expect(200).json();
+    let new = made["replacement_room"].as_str().unwrap().to_owned();
+    // The new room is as private as the old one.
+    let path = format!("/_matrix/client/v3/rooms/{new}/invite");
+    scene.ada.client.post(&path, &json!({ "user_id": scene.bot.id })).send().await.expect(200);
+    until("the policy follows", async || {
+        (rooms(&scene.world).await.0.as_deref() == Some(new.as_str())).then_some(())
+    })
+    .await;
+    let txn = scene.world.pause(2).await;
+    scene.ada.sees("the message in the new room", &new, |event| says(event, &format!("{txn}"))).await;
+    // Put out of it, the bot says so.
+    let path = format!("/_matrix/client/v3/rooms/{new}/kick");
+    scene.ada.client.post(&path, &json!({ "user_id": scene.bot.id })).send().await.expect(200);
+    until("the doctor says so", async || (!wrong(&scene.world).await.is_empty()).then_some(())).await;
+    scene.end().await;
+}

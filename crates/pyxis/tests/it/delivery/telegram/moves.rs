@@ -1,0 +1,131 @@
+//! Groups that become supergroups, and chats that the bot can no longer reach.
+
+use pyxis_gateway::service::policies;
+
+use super::*;
+
+const GROUP: i64 = -100_200;
+const SUPERGROUP: i64 = -100_987_654_321;
+
+impl Scene {
+    async fn policy_chat(&self) -> Option<String> {
+        let found = policies::get(&self.world.state, self.world.workspace, "api").await.unwrap();
+        found.unwrap().1.telegram_chat
+    }
+
+    async fn default_chat(&self) -> Option<String> {
+        channels::default_chat(&self.world.state, self.world.workspace, ChatPlatform::Telegram).await.unwrap()
+    }
+
+    async fn set_default(&self, chat: i64) {
+        let (state, actor) = (&self.world.state, self.world.actor());
+        channels::set_default_chat(state, &actor, ChatPlatform::Telegram, &chat.to_string()).await.unwrap();
+    }
+
+    async fn moves(&self) -> Vec<Value> {
+        let filter =
+            AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+        let found = audit::search(&self.world.state.store, self.world.workspace, &filter).await.unwrap();
+        found.into_iter().map(|row| serde_json::from_str(&row.record.detail).unwrap()).collect()
+    }
+
+    /// Waits until the message about a transaction is in a chat.
+    async fn asks_in(&self, txn: TxnId, chat: i64) -> Shown {
+        let (text, chat) = (format!("/approve/{txn}"), chat.to_string());
+        let shown = |telegram: &Telegram| {
+            let all = telegram.messages();
+            all.into_iter().find(|shown| shown.chat == chat && shown.text.contains(&text))
+        };
+        self.telegram.until(shown).await
+    }
+
+    async fn wrong(&self) -> Vec<String> {
+        let found = channels::examine(&self.world.state).await.unwrap();
+        found.into_iter().filter_map(|(_, wrong)| wrong).collect()
+    }
+
+    async fn unreachable(&self) -> Vec<String> {
+        let found = channels::unreachable(&self.world.state, self.world.workspace).await.unwrap();
+        found.into_iter().map(|one| one.message.error.unwrap()).collect()
+    }
+}
+
+both_engines! {
+    async fn a_group_that_became_a_supergroup_is_followed_at_the_next_message(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.set_default(GROUP).await;
+        // One that asks already, in the group.
+        let (asked, _) = scene.asked(1).await;
+        scene.telegram.migrate(GROUP, SUPERGROUP);
+        assert!(scene.wrong().await[0].contains(&SUPERGROUP.to_string()), "the doctor changes nothing");
+        assert_eq!(scene.policy_chat().await, Some(GROUP.to_string()));
+        let txn = scene.world.pause(2).await;
+        let message = scene.asks_in(txn, SUPERGROUP).await;
+        scene.asks_in(asked, SUPERGROUP).await;
+        assert_eq!(scene.policy_chat().await, Some(SUPERGROUP.to_string()));
+        assert_eq!(scene.default_chat().await, Some(SUPERGROUP.to_string()));
+        let moves = scene.moves().await;
+        assert_eq!(moves, [json!({
+            "platform": "telegram", "from": GROUP.to_string(), "to": SUPERGROUP.to_string(),
+            "default": true, "policies": ["api"],
+        })]);
+        assert!(scene.wrong().await.is_empty() && scene.unreachable().await.is_empty());
+        // Its buttons work there.
+        scene.telegram.press(&message, "Approve", ADA);
+        scene.heard("Approved", 1).await;
+    }
+
+    async fn a_group_that_says_that_it_became_a_supergroup_is_followed_once(scene: &mut Scene) {
+        scene.telegram.migrate(GROUP, SUPERGROUP);
+        scene.telegram.tell_of_migration(GROUP, SUPERGROUP);
+        crate::support::until("the policy follows", async || {
+            (scene.policy_chat().await == Some(SUPERGROUP.to_string())).then_some(())
+        })
+        .await;
+        scene.telegram.until(|telegram| (telegram.waiting() == 0).then_some(())).await;
+        assert_eq!(scene.moves().await.len(), 1, "both chats told of it");
+        let txn = scene.world.pause(1).await;
+        scene.asks_in(txn, SUPERGROUP).await;
+        assert_eq!(scene.default_chat().await, None, "what named no chat names none");
+    }
+
+    async fn a_chat_that_the_bot_was_put_out_of_is_named_until_it_is_let_in_again(scene: &mut Scene) {
+        for (status, words) in [
+            (403, "Forbidden: bot was kicked from the supergroup chat"),
+            (403, "Forbidden: the group chat was deleted"),
+            (400, "Bad Request: chat not found"),
+        ] {
+            scene.telegram.bar(GROUP, status, words);
+            let txn = scene.world.pause(usize::from(status)).await;
+            crate::support::until("it is noted", async || {
+                scene.unreachable().await.iter().any(|why| why.contains(words)).then_some(())
+            })
+            .await;
+            assert!(scene.wrong().await[0].contains(words), "{words}");
+            scene.telegram.let_in(GROUP);
+            // What was refused is posted, and nothing is wrong any more.
+            scene.asks_in(txn, GROUP).await;
+            crate::support::until("it is forgotten", async || scene.unreachable().await.is_empty().then_some(()))
+                .await;
+            assert!(scene.wrong().await.is_empty());
+            decide(
+                &scene.world.state,
+                &scene.world.approver(0, Surface::Dashboard),
+                txn,
+                Word::Deny(None),
+            )
+            .await
+            .unwrap();
+        }
+    }
+
+    async fn a_chat_that_is_no_longer_named_anywhere_is_no_trouble(scene: &mut Scene) {
+        scene.telegram.bar(GROUP, 403, "Forbidden: bot was kicked from the group chat");
+        scene.world.pause(1).await;
+        crate::support::until("it is noted", async || (!scene.unreachable().await.is_empty()).then_some(()))
+            .await;
+        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100300"}"#).await;
+        assert!(scene.unreachable().await.is_empty());
+        assert!(scene.wrong().await.is_empty());
+    }
+}
