@@ -51,11 +51,11 @@ const MIGRATIONS: &[Migration] = &[
     migration!(21, "0021_nullifier_keys"),
     migration!(22, "0022_digest_parts"),
     migration!(23, "0023_nullifier_sets"),
-    migration!(29, "0029_deliveries_in_order"),
     migration!(24, "0024_issuer_keys"),
-    migration!(26, "0026_max_pending"),
-    migration!(27, "0027_granted_scope"),
-    migration!(30, "0030_unreachable"),
+    migration!(25, "0025_max_pending"),
+    migration!(26, "0026_granted_scope"),
+    migration!(27, "0027_deliveries_in_order"),
+    migration!(28, "0028_unreachable"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
