@@ -1,5 +1,5 @@
 //! Claims: whose a nullifier is in a scorer (decisions, Deduplication). Independent scorers are
-//! independent. The nullifiers of a set are claimed under its name ([`crate::nullifier_sets`]).
+//! independent. The nullifiers of a set are claimed under its name (`nullifier_sets`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};

@@ -55,6 +55,7 @@ async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nul
         issued_at: UnixMillis(now.0 - 1000),
         expires_at: UnixMillis(now.0 + 90 * 86_400_000),
         digest: digest(address, stamp),
+        digests: Vec::new(),
         nullifiers: vec![nullifier.parse().unwrap()],
         credential: "{}".to_owned(),
     };
