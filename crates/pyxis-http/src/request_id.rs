@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, Method};
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use pyxis_core::clock::Clock;
 use pyxis_core::entropy::Entropy;
 use pyxis_core::id::RequestId;
@@ -51,10 +52,19 @@ impl Access {
         let id = RequestId::new(source.clock.now(), &*source.entropy);
         log(id, &problem);
         let mut named = problem.render(Some(id));
+        keep_headers(response.headers(), named.headers_mut());
         if let Ok(value) = HeaderValue::try_from(id.to_string()) {
             named.headers_mut().insert(X_REQUEST_ID, value);
         }
         named
+    }
+}
+
+/// Keeps what layers and routes added to the answer: `Allow`, or that pages of other origins may read it.
+fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
+    let own = to.clone();
+    for (name, value) in from.iter().filter(|(name, _)| !own.contains_key(*name) && *name != CONTENT_LENGTH) {
+        to.append(name, value.clone());
     }
 }
 
@@ -69,5 +79,40 @@ fn log(request: RequestId, problem: &Problem) {
         tracing::warn!(%request, status, code = problem.code(), "request failed");
     } else {
         tracing::debug!(%request, status, code = problem.code(), "request refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use http::StatusCode;
+    use pyxis_core::clock::{FixedClock, UnixMillis};
+    use pyxis_core::entropy::SeededEntropy;
+
+    use super::*;
+
+    #[test]
+    fn what_layers_added_to_a_failure_stays_when_it_gets_its_id() {
+        let source = Source {
+            clock: Arc::new(FixedClock::new(UnixMillis(1))),
+            entropy: Arc::new(SeededEntropy::new(1)),
+        };
+        let mut response = Problem::new(StatusCode::NOT_FOUND, "not_found", "nothing").into_response();
+        for (name, value) in [
+            ("access-control-allow-origin", "*"),
+            ("vary", "origin"),
+            ("vary", "accept"),
+            ("content-length", "1"),
+            ("px-error", "other"),
+        ] {
+            response.headers_mut().append(name, HeaderValue::from_static(value));
+        }
+        let named = Access::begin(&Method::GET, String::new).end(&source, response);
+        let all =
+            |name: &str| named.headers().get_all(name).iter().map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(all("access-control-allow-origin").collect::<Vec<_>>(), ["*"]);
+        assert_eq!(all("vary").collect::<Vec<_>>(), ["origin", "accept"]);
+        assert_eq!(all("px-error").collect::<Vec<_>>(), ["not_found"]);
+        assert_eq!((all("content-length").count(), all("x-request-id").count()), (0, 1));
     }
 }

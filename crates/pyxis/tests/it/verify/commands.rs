@@ -122,6 +122,11 @@ both_engines! {
         assert_eq!(told, [(Some(500), Some("issuer_not_allowed")), (Some(501), Some("invalid"))]);
         let why = rejects[1]["detail"].as_str().unwrap();
         assert!(why.starts_with("subject: not an address") && why.ends_with("found \"vitalik.eth\""), "{why}");
+    }
+
+    async fn an_action_id_of_zero_is_none_for_every_command(setup: Setup) {
+        let app = App::bootstrapped(setup).await;
+        let issuer = key(7);
         let zero = to_json(&issuer.sign(Statement::Register(registration(1, Kind::GovId, 1)))).to_string();
         let zero = zero.replace(&format!("\"{ACTION}\""), "\"0\"");
         std::fs::write(app.directory().join("zero.jsonl"), &zero).unwrap();
