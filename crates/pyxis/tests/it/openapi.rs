@@ -220,7 +220,7 @@ fn arms_of(function: &str) -> Vec<(Vec<&'static str>, &'static str)> {
     let body = DETAIL_ERRORS.split(&format!("fn {function}(&self)")).nth(1).expect("the function");
     let body = body.split("\n    }\n").next().expect("its end");
     // A long pattern has its result on a line of its own.
-    let body = body.replace("{\n                StatusCode::", "StatusCode::").leak();
+    let body: &str = body.replace("{\n                StatusCode::", "StatusCode::").leak();
     body.lines()
         .filter_map(|line| line.trim().split_once(" => "))
         .map(|(variants, result)| {
