@@ -27,6 +27,7 @@ fn column<'a>(layout: &'a Layout, role: &str) -> Option<&'a str> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of headers")]
 fn exports_of_explorers_and_databases_are_read_with_their_times() {
     let files = [
         // An explorer's list of transactions, its list of calls, and of tokens.
