@@ -26,7 +26,7 @@ impl Scene {
         let filter =
             AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
         let found = audit::search(&self.world.state.store, self.world.workspace, &filter).await.unwrap();
-        found.into_iter().map(|row| serde_json::from_str(&row.record.detail).unwrap()).collect()
+        found.into_iter().map(|row| serde_json::from_str(&row.record.record.detail).unwrap()).collect()
     }
 
     /// Waits until the message about a transaction is in a chat.
