@@ -24,6 +24,12 @@ pub enum Trouble {
     Down,
     /// Something that is no JSON.
     Gibberish,
+    /// The whole list with this status, and a notice that some entries are not processed yet.
+    Unprocessed(u8),
+    /// An empty list with this status and the notice.
+    UnprocessedEmpty(u8),
+    /// The JSON of the list, broken off.
+    CutOff,
 }
 
 #[derive(Default)]
@@ -73,6 +79,11 @@ impl Indexer {
         }
     }
 
+    /// Adds an entry of an account to a list as it is.
+    pub fn add_raw(&self, list: &str, of: EvmAddress, entry: Value) {
+        lock(&self.books).lists.entry((list.to_owned(), of)).or_default().push(entry);
+    }
+
     /// Wants this key from now on.
     pub fn wants_key(&self, key: &str) {
         lock(&self.books).key = Some(key.to_owned());
@@ -88,15 +99,20 @@ fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What Blockscout says of a list that is not whole.
+const NOTICE: &str = "Some internal transactions within this block range have not yet been processed";
+
 fn answer(books: &mut Books, request: &Received) -> Reply {
-    match books.troubles.pop() {
+    let trouble = books.troubles.pop();
+    match trouble {
         Some(Trouble::Down) => return Reply::new(503).body("down"),
         Some(Trouble::Gibberish) => return Reply::ok("<html>"),
         Some(Trouble::Wait(seconds)) => {
             return Reply::new(429).header("retry-after", &seconds.to_string()).body("slow down");
         }
         Some(Trouble::RateLimit) => return refusal("Max rate limit reached"),
-        None => {}
+        Some(Trouble::UnprocessedEmpty(status)) => return unprocessed(status, &[]),
+        Some(Trouble::Unprocessed(_) | Trouble::CutOff) | None => {}
     }
     let url: Url = format!("http://indexer{}", request.target).parse().expect("a target");
     let of: HashMap<String, String> = url.query_pairs().into_owned().collect();
@@ -121,10 +137,19 @@ fn answer(books: &mut Books, request: &Received) -> Reply {
     }
     let all = books.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
     let entries: Vec<&Value> = all.iter().skip((page - 1) * offset).take(offset).collect();
+    match trouble {
+        Some(Trouble::Unprocessed(status)) => return unprocessed(status, &entries),
+        Some(Trouble::CutOff) => return Reply::json(r#"{"status":"1","message":"OK","result":[{"from":"0x"#),
+        _ => {}
+    }
     if entries.is_empty() {
         return reply(&json!({ "status": "0", "message": "No transactions found", "result": [] }));
     }
     reply(&json!({ "status": "1", "message": "OK", "result": entries }))
+}
+
+fn unprocessed(status: u8, entries: &[&Value]) -> Reply {
+    reply(&json!({ "status": status.to_string(), "message": NOTICE, "result": entries }))
 }
 
 fn refusal(words: &str) -> Reply {

@@ -169,8 +169,8 @@ fn numbered(own: EvmAddress, entries: &[(Chain, Entry)]) -> (Vec<Event>, Vec<Evm
     let mut places: HashMap<EvmAddress, Node> = HashMap::new();
     let mut events = Vec::with_capacity(entries.len());
     for (chain, entry) in entries {
-        let outgoing = entry.from == own;
-        let other = if outgoing { entry.to } else { Some(entry.from) };
+        let outgoing = entry.from == Some(own);
+        let other = if outgoing { entry.to } else { entry.from };
         let party = other.filter(|other| *other != own).map(|other| {
             *places.entry(other).or_insert_with(|| {
                 parties.push(other);
@@ -192,11 +192,17 @@ async fn account(
 ) -> Result<Vec<(Chain, Entry)>, IndexerError> {
     let mut all = Vec::new();
     for (list, kind) in LISTS {
+        let mut before = Page::new();
         for page in 1..=MOST / PAGE {
             let url = page_url(chain, list, address, page);
             let entries = patiently(net, chain, pace, &url, kind).await?;
             let last = entries.len() < PAGE;
-            all.extend(entries.into_iter().flatten().map(|entry| (chain.chain, entry)));
+            if !last && entries == before {
+                // It takes no notice of page numbers: the rest of the list cannot be had.
+                return Err(IndexerError::Strange);
+            }
+            all.extend(entries.iter().flatten().map(|entry| (chain.chain, *entry)));
+            before = entries;
             if last {
                 break;
             }
@@ -236,7 +242,8 @@ async fn patiently(
                 Verdict::Page(entries) => return Ok(entries),
                 Verdict::Later(words) => IndexerError::Refused(words),
                 Verdict::Never(words) => return Err(IndexerError::Refused(words)),
-                Verdict::Strange => return Err(IndexerError::Strange),
+                // Cut off, or the page of a proxy: the next answer may be whole.
+                Verdict::Strange => IndexerError::Strange,
             },
             Err(error @ IndexerError::Status(status, _))
                 if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() =>

@@ -120,7 +120,7 @@ async fn a_passing_trouble_is_waited_out() {
 async fn a_source_that_fails_is_502_and_never_a_score() {
     let world = World::on_sqlite().await;
     let wrong = json!({ "detail": DOWN }).to_string();
-    for troubles in [vec![Trouble::Down; 9], vec![Trouble::RateLimit; 9], vec![Trouble::Gibberish]] {
+    for troubles in [vec![Trouble::Down; 9], vec![Trouble::RateLimit; 9], vec![Trouble::Gibberish; 9]] {
         let stand_in = StandIn::start().await;
         stand_in.meets(&troubles);
         let answer = score(&world, &indexer(&world, &stand_in, None, true), wallet(1)).await;
@@ -133,6 +133,47 @@ async fn a_source_that_fails_is_502_and_never_a_score() {
     assert_eq!(stand_in.upstream().requests().len(), 1, "a wrong key stays wrong");
     let right = indexer(&world, &stand_in, Some("right"), true).look(wallet(1), START).await;
     assert_eq!(right.unwrap(), None);
+}
+
+#[tokio::test]
+async fn half_a_list_is_asked_for_again_and_then_502_and_nothing_is_kept() {
+    let world = World::on_sqlite().await;
+    let wrong = json!({ "detail": DOWN }).to_string();
+    let halves = (0..3).flat_map(|status| [Trouble::Unprocessed(status), Trouble::UnprocessedEmpty(status)]);
+    for trouble in halves.chain([Trouble::CutOff, Trouble::Gibberish]) {
+        let stand_in = StandIn::start().await;
+        stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
+        stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
+        let source = indexer(&world, &stand_in, None, true);
+        stand_in.meets(&[trouble; 4]);
+        assert_eq!(score(&world, &source, wallet(1)).await, (StatusCode::BAD_GATEWAY, wrong.clone()));
+        assert_eq!(stand_in.upstream().requests().len(), 4, "{trouble:?}");
+        // What failed is not kept, and what passes is waited out.
+        stand_in.meets(&[trouble; 3]);
+        let (status, text) = score(&world, &source, wallet(1)).await;
+        assert_eq!(status, StatusCode::OK, "{trouble:?}: {text}");
+        assert_eq!(stand_in.upstream().requests().len(), 4 + 3 + 4, "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_odd_entry_does_not_cost_the_wallet() {
+    let world = World::on_sqlite().await;
+    for odd in [
+        json!({ "from": wallet(1), "to": null, "timeStamp": "1600000002", "value": "0", "isError": "0", "input": "0x60" }),
+        json!({ "from": wallet(1), "to": "", "timeStamp": "1600000002", "value": null, "isError": "0", "input": null }),
+        json!({ "from": wallet(1), "timeStamp": 1_600_000_002, "value": 5, "isError": 0 }),
+        json!({ "from": "GENESIS", "to": wallet(1), "timeStamp": "1438269973", "value": "1", "isError": "0" }),
+        json!({ "from": null, "to": wallet(1), "timeStamp": "", "value": "1" }),
+    ] {
+        let stand_in = StandIn::start().await;
+        stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
+        stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
+        stand_in.add_raw("txlist", wallet(1), odd.clone());
+        let found = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
+        let seen = found.seen(Scope::Chain(Chain::Base)).unwrap();
+        assert_eq!(seen[WALLET..WALLET + 2].iter().sum::<f32>().to_bits(), 3.0_f32.to_bits(), "{odd}");
+    }
 }
 
 #[tokio::test]
