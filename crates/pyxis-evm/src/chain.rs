@@ -226,3 +226,6 @@ fn read_block(block: &Json) -> Result<Block, Error> {
 fn quantity(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,10 +171,14 @@ fn texts(error: &Value) -> Vec<&str> {
         match value {
             Value::String(text) => found.push(text),
             Value::Object(fields) if depth < MAX_DEPTH => {
-                fields.values().for_each(|field| walk(field, depth + 1, found));
+                for field in fields.values() {
+                    walk(field, depth + 1, found);
+                }
             }
             Value::Array(items) if depth < MAX_DEPTH => {
-                items.iter().for_each(|item| walk(item, depth + 1, found));
+                for item in items {
+                    walk(item, depth + 1, found);
+                }
             }
             _ => {}
         }

@@ -104,18 +104,18 @@ impl Endpoint {
 
     /// The most calls that the node takes in one request, if that is less than are sent.
     pub(crate) async fn largest_batch(&self, probe: &Request1) -> Option<usize> {
-        let takes = async |size: usize| {
+        let accepts = async |size: usize| {
             let answers = self.post(&vec![probe; size]).await;
             answers.is_ok_and(|answers| answers.failure.is_none())
         };
-        if takes(BATCH).await || !takes(1).await {
+        if accepts(BATCH).await || !accepts(1).await {
             return None;
         }
         // The first is taken, the second refused.
         let (mut taken, mut refused) = (1, BATCH);
         while refused - taken > 1 {
             let middle = usize::midpoint(taken, refused);
-            if takes(middle).await { taken = middle } else { refused = middle }
+            if accepts(middle).await { taken = middle } else { refused = middle }
         }
         Some(taken)
     }

@@ -18,7 +18,7 @@ const SMALL: usize = 16;
 pub(super) struct Calls<'c> {
     multicall: Option<EvmAddress>,
     block: u64,
-    calls: &'c [Call],
+    all: &'c [Call],
     answers: Vec<Option<Returned>>,
     /// Calls for which a node had not enough gas or time.
     unfinished: Vec<bool>,
@@ -27,7 +27,7 @@ pub(super) struct Calls<'c> {
 impl<'c> Calls<'c> {
     pub(super) fn new(multicall: Option<EvmAddress>, block: u64, calls: &'c [Call]) -> Self {
         let answers = vec![None; calls.len()];
-        Self { multicall, block, calls, answers, unfinished: vec![false; calls.len()] }
+        Self { multicall, block, all: calls, answers, unfinished: vec![false; calls.len()] }
     }
 
     /// The answers, if there is one to every call. A call that unfinished a node and was answered by none is
@@ -39,7 +39,7 @@ impl<'c> Calls<'c> {
     }
 
     fn open(&self) -> Vec<usize> {
-        (0..self.calls.len()).filter(|index| self.answers[*index].is_none()).collect()
+        (0..self.all.len()).filter(|index| self.answers[*index].is_none()).collect()
     }
 
     /// Answers what Multicall3 can. A piece that takes too much is halved.
@@ -83,7 +83,7 @@ impl<'c> Calls<'c> {
     /// One call of Multicall3. A call without data in its answer stays open: it may have had no gas left by
     /// those before it, or no code, and only a call of its own tells.
     async fn piece(&mut self, node: &Endpoint, multicall: EvmAddress, piece: &[usize]) -> Result<(), Error> {
-        let calls = piece.iter().map(|index| (self.calls[*index].to, &self.calls[*index].data[..]));
+        let calls = piece.iter().map(|index| (self.all[*index].to, &self.all[*index].data[..]));
         let data = abi::aggregate3(&calls.collect::<Vec<_>>());
         let told = match node.ask(&[self.eth_call(multicall, &data)]).await?.pop() {
             Some(Outcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
@@ -111,7 +111,7 @@ impl<'c> Calls<'c> {
 
     /// Makes calls one by one, in batches. What has no data in its answer stays open.
     async fn each(&mut self, node: &Endpoint, open: &[usize]) -> Result<(), Error> {
-        let request = |index: &usize| self.eth_call(self.calls[*index].to, &self.calls[*index].data);
+        let request = |index: &usize| self.eth_call(self.all[*index].to, &self.all[*index].data);
         let requests: Vec<Request1> = open.iter().map(request).collect();
         for (index, outcome) in open.iter().zip(node.ask(&requests).await?) {
             match outcome {
@@ -133,7 +133,7 @@ impl<'c> Calls<'c> {
     async fn settle_empty(&mut self, node: &Endpoint, empty: &[usize]) -> Result<(), Error> {
         let mut contracts: BTreeMap<EvmAddress, Vec<usize>> = BTreeMap::new();
         for index in empty {
-            contracts.entry(self.calls[*index].to).or_default().push(*index);
+            contracts.entry(self.all[*index].to).or_default().push(*index);
         }
         for (address, calls) in contracts {
             let params = format!(r#"["{address}","{:#x}"]"#, self.block);
