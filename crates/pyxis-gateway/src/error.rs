@@ -437,9 +437,14 @@ impl From<&Error> for Problem {
 }
 
 fn outcome_unknown(lost: LostAnswer) -> Problem {
-    let status =
-        if lost == LostAnswer::Timeout { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
-    Problem::new(status, "outcome_unknown", lost.detail()).with(
+    let problem = match lost {
+        LostAnswer::Timeout => Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome_unknown", lost.detail()),
+        LostAnswer::NotStored
+        | LostAnswer::Closed
+        | LostAnswer::ClosedAfterCertificate
+        | LostAnswer::Unreadable => Problem::new(StatusCode::BAD_GATEWAY, "outcome_unknown", lost.detail()),
+    };
+    problem.with(
         "agent_action",
         "it may or may not have happened: check at the target before you send the same request again",
     )

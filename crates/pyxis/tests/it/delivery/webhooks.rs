@@ -177,13 +177,13 @@ both_engines! {
         }
     }
 
-    async fn what_could_not_be_sent_upstream_is_decided_without_a_status(world: &World) {
+    async fn what_the_upstream_broke_off_is_decided_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
         world.upstream.reply_with(|_| Reply::abort());
         let txn = decided(world, 1, Word::Approve(None)).await;
         assert!(stored(world, &hook).await.is_empty(), "it is told when the outcome is on record");
         workers::send_all(&world.state).await.unwrap();
-        assert_told_without_status(world, &hook, txn, "upstream_error").await;
+        assert_told_without_status(world, &hook, txn, "outcome_unknown").await;
     }
 
     async fn what_a_node_died_over_is_decided_once_and_without_a_status(world: &World) {

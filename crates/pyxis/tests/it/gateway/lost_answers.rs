@@ -74,7 +74,7 @@ both_engines! {
         }
         assert_eq!(world.upstream.requests().len(), 4);
         let ends = world.app.audit().await;
-        let unknown = ends.iter().filter(|record| record["detail"]["error"] == "outcome_unknown").count();
+        let unknown = ends.iter().filter(|record| record["outcome"]["error"] == "outcome_unknown").count();
         assert_eq!(unknown, 4, "{ends:?}");
     }
 
