@@ -8,7 +8,6 @@ use crate::plan::{self, Builder, Operand, Plan};
 use crate::proto::{Graph, Model, Node, TensorProto, ValueInfo};
 use crate::spec::ModelSpec;
 use crate::tensor;
-use crate::trees::Trees;
 use crate::{LoadError, MOST_OPERATORS, MOST_STEPS};
 
 /// Operators that may compute with weights alone: the weights do not grow by them.
@@ -52,10 +51,19 @@ pub(crate) struct Checked<'a> {
     pub(crate) human: Option<usize>,
     /// Operators by name, each once.
     pub(crate) operators: Vec<String>,
-    /// Most steps of an answer.
-    pub(crate) steps: usize,
+    /// Most steps of an answer without those through trees.
+    steps: usize,
     /// True where unknown features (NaN) only meet operators that handle them. Others may make a number of them.
     pub(crate) handles_unknown: bool,
+}
+
+/// Plan of a checked file.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    /// Shape of the output.
+    pub(crate) shape: Vec<usize>,
+    /// Most steps of an answer.
+    pub(crate) steps: usize,
 }
 
 /// Checks a file.
@@ -136,14 +144,19 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, spec: &ModelSpec) -> Result<Checke
 
 impl Checked<'_> {
     /// Plans the evaluation: every tensor gets a type and a size. Where that needs values of weights, they are
-    /// computed here. Returns the plan and the shape of its output.
-    pub(crate) fn plan(&self, features: usize) -> Result<(Plan, Vec<usize>), LoadError> {
+    /// computed here.
+    pub(crate) fn plan(&self, features: usize) -> Result<Planned, LoadError> {
         let (mut builder, input) = Builder::new(features);
         let planned = self.table(&mut builder, input);
         if builder.work() > plan::MOST_WORK {
             return Err(LoadError::TooSlow(builder.work()));
         }
-        let planned = planned.and_then(|table| Ok((builder.finish(&table)?, table.shape)));
+        let steps = self.steps.saturating_add(builder.tree_steps());
+        if planned.is_ok() && steps > MOST_STEPS {
+            return Err(LoadError::TooSlow(steps));
+        }
+        let planned = planned
+            .and_then(|table| Ok(Planned { plan: builder.finish(&table)?, shape: table.shape, steps }));
         planned.map_err(LoadError::Damaged)
     }
 
@@ -297,24 +310,18 @@ fn size(tensor: &TensorProto<'_>) -> Result<usize, LoadError> {
     Ok(tensor.dims.iter().filter_map(|side| usize::try_from(*side).ok()).product())
 }
 
-/// Steps of one operator: the weights that it reads, and the nodes on the way through its trees.
+/// Steps of one operator: the weights that it reads. Those through trees are counted when they are planned.
 fn steps_of(node: &Node<'_>, sizes: &HashMap<&str, usize>) -> Result<usize, LoadError> {
     let mut steps = node.inputs.iter().filter_map(|name| sizes.get(name)).sum::<usize>();
     for tensor in node.attributes.iter().filter_map(|attribute| attribute.t.as_ref()) {
         steps += size(tensor)?;
     }
     steps += node.attributes.iter().map(|attribute| attribute.floats.len()).sum::<usize>().min(1 << 16);
-    match node.op_type {
-        "TreeEnsembleClassifier" | "TreeEnsembleRegressor" => {
-            steps += Trees::read(node).map_err(LoadError::Damaged)?.steps();
+    if matches!(node.op_type, "Reshape" | "Unsqueeze") {
+        let wanted = node.inputs.get(1).and_then(|name| sizes.get(name));
+        if wanted.is_some_and(|sides| *sides > 2) {
+            return Err(LoadError::Damaged("it works with more than two dimensions".to_owned()));
         }
-        "Reshape" | "Unsqueeze" => {
-            let wanted = node.inputs.get(1).and_then(|name| sizes.get(name));
-            if wanted.is_some_and(|sides| *sides > 2) {
-                return Err(LoadError::Damaged("it works with more than two dimensions".to_owned()));
-            }
-        }
-        _ => {}
     }
     Ok(steps)
 }

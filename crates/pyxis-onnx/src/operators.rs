@@ -113,7 +113,7 @@ impl Operation<'_, '_> {
         let value = match kind {
             "TreeEnsembleClassifier" => {
                 // The class itself is never read.
-                let scores = rowwise(builder, kind, Trees::read(node)?, self.input(0)?)?;
+                let scores = self.trees(builder)?;
                 return Ok(vec![None, Some(scores)]);
             }
             "LinearClassifier" => {
@@ -122,7 +122,7 @@ impl Operation<'_, '_> {
             }
             "Dropout" => return self.dropout(builder),
             "Constant" => constant_value(builder, node)?,
-            "TreeEnsembleRegressor" => rowwise(builder, kind, Trees::read(node)?, self.input(0)?)?,
+            "TreeEnsembleRegressor" => self.trees(builder)?,
             "LinearRegressor" => rowwise(builder, kind, Linear::regressor(node)?, self.input(0)?)?,
             "Scaler" => rowwise(builder, kind, Scaler::read(node)?, self.input(0)?)?,
             "Imputer" => rowwise(builder, kind, Imputer::read(node)?, self.input(0)?)?,
@@ -141,6 +141,12 @@ impl Operation<'_, '_> {
             _ => self.elementwise(builder)?,
         };
         Ok(vec![Some(value)])
+    }
+
+    fn trees(&self, builder: &mut Builder) -> Result<Operand, String> {
+        let trees = Trees::read(self.node)?;
+        builder.count_tree_steps(trees.steps());
+        rowwise(builder, self.node.op_type, trees, self.input(0)?)
     }
 
     /// Operators that compute each element on its own.

@@ -42,6 +42,7 @@ pub(crate) struct Builder {
     steps: Vec<Step>,
     folded: usize,
     work: usize,
+    tree_steps: usize,
 }
 
 /// Type conversion.
@@ -79,7 +80,8 @@ impl Builder {
     /// An empty plan, and its input: one row of features.
     pub(crate) fn new(features: usize) -> (Self, Operand) {
         let tensors = vec![(ElementType::F32, features)];
-        let builder = Self { constants: Vec::new(), tensors, steps: Vec::new(), folded: 0, work: 0 };
+        let builder =
+            Self { constants: Vec::new(), tensors, steps: Vec::new(), folded: 0, work: 0, tree_steps: 0 };
         let input =
             Operand { source: Source::Buffer(0), element: ElementType::F32, shape: vec![1, features] };
         (builder, input)
@@ -119,6 +121,16 @@ impl Builder {
     /// Number of element operations in one evaluation.
     pub(crate) const fn work(&self) -> usize {
         self.work
+    }
+
+    /// Counts nodes that an evaluation visits in trees.
+    pub(crate) const fn count_tree_steps(&mut self, steps: usize) {
+        self.tree_steps = self.tree_steps.saturating_add(steps);
+    }
+
+    /// Most nodes that an evaluation visits in trees.
+    pub(crate) const fn tree_steps(&self) -> usize {
+        self.tree_steps
     }
 
     /// Adds an operator. `work` counts the operations beyond one for each element of the output. Where all

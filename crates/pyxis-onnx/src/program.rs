@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::graph;
+use crate::graph::{self, Planned};
 use crate::kernel::EvaluationError;
 use crate::plan::Plan;
 use crate::proto::Model;
@@ -73,7 +73,7 @@ impl Program {
         if !checked.handles_unknown && spec.unknown.is_none() {
             return Err(LoadError::Unknown);
         }
-        let (plan, shape) = checked.plan(spec.features)?;
+        let Planned { plan, shape, steps } = checked.plan(spec.features)?;
         let columns = tensor::size(&shape);
         let human = spec.human.or(checked.human).unwrap_or(columns.saturating_sub(1));
         if !(1..=2).contains(&columns) {
@@ -88,7 +88,7 @@ impl Program {
             output: checked.output,
             human,
             operators: checked.operators,
-            steps: checked.steps,
+            steps,
         };
         let unknown = spec.unknown.unwrap_or(f32::NAN);
         Ok(Self { plan: Arc::new(plan), metadata, features: spec.features, unknown })

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::OPERATORS;
-use crate::graph;
+use crate::graph::{self, Planned};
 use crate::proto::Model;
 use crate::spec::ModelSpec;
 use crate::tensor::Data;
@@ -31,7 +31,7 @@ fn differences(case: &Value) -> Option<String> {
     let model = Model::read(&file).unwrap();
     let spec = ModelSpec { features: 6, ..ModelSpec::default() };
     let planned = graph::check(&model, &spec).and_then(|checked| checked.plan(6));
-    let (plan, shape) = match planned {
+    let Planned { plan, shape, .. } = match planned {
         Ok(planned) => planned,
         Err(why) => return Some(format!("{}: {why}", case["name"])),
     };

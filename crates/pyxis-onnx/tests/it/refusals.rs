@@ -181,3 +181,67 @@ fn what_costs_too_much_is_refused_by_counting_not_by_waiting() {
     let why = refused(&wide(2_040), 1, "steps");
     assert_eq!(why, LoadError::TooSlow(2_040 + 2_040 * 2_040));
 }
+
+#[test]
+fn tensors_that_grow_by_broadcasting_are_counted() {
+    let names = ["t0", "t1", "t2", "t3", "t4"];
+    let grown = Model {
+        weights: vec![("a", vec![256, 1], vec![0.0; 256]), ("b", vec![1, 256], vec![0.0; 256])],
+        outputs: vec!["t4"],
+        ..Model::of(1).with(operator("Add", vec!["features", "a"], "column")).with(operator(
+            "Add",
+            vec!["column", "b"],
+            "t0",
+        ))
+    };
+    let grown = names
+        .windows(2)
+        .fold(grown, |model, pair| model.with(operator("MatMul", vec![pair[0], pair[0]], pair[1])));
+    let why = Program::load(&grown.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(1) }).unwrap_err();
+    assert!(matches!(why, LoadError::TooSlow(steps) if steps >= 256 * 256 * 256), "{why}");
+}
+
+#[test]
+fn a_file_of_many_parts_is_refused_before_it_takes_memory() {
+    let nodes = [0x0a, 0x00].repeat(1 << 19);
+    let mut file = vec![0x3a, 0x80, 0x80, 0x40];
+    file.extend(nodes);
+    let why = load(&file, 1).unwrap_err();
+    assert_eq!(why, LoadError::NotOnnx("it has too many parts".to_owned()));
+}
+
+#[test]
+fn shapes_and_types_that_do_not_fit_are_named() {
+    let known = |model: &Model, words: &str| {
+        let spec = ModelSpec { unknown: Some(0.0), ..spec(2) };
+        let why = Program::load(&model.bytes(), &spec).err().unwrap_or_else(|| panic!("accepted: {words}"));
+        assert!(why.to_string().contains(words), "{why}");
+    };
+    let weighted = |operator: Operator, shape: Vec<u64>| {
+        let elements = shape.iter().product::<u64>();
+        let numbers = vec![0.5; usize::try_from(elements).unwrap()];
+        Model { weights: vec![("w", shape, numbers)], ..Model::of(2).with(operator) }
+    };
+    let read = |kind| operator(kind, vec!["features", "w"], "probabilities");
+    known(&weighted(read("MatMul"), vec![3, 1]), "MatMul of shapes [1, 2] and [3, 1]");
+    known(&weighted(read("Add"), vec![3]), "Add of shapes [1, 2] and [3]");
+    known(&weighted(read("Gather"), vec![1]), "Gather with indices of type float");
+    known(&weighted(read("Reshape"), vec![2]), "no whole weights");
+    known(&weighted(read("Sigmoid"), vec![2]), "Sigmoid with 2 inputs");
+    let alone = |kind| Model::of(2).with(operator(kind, vec!["features"], "probabilities"));
+    known(&alone("Not"), "Not of type float");
+    known(&alone("MatMul"), "MatMul with 1 inputs");
+    let with = |kind, name, attribute| {
+        let attributes = vec![(name, attribute)];
+        Model::of(2).with(Operator { attributes, ..operator(kind, vec!["features"], "probabilities") })
+    };
+    known(&with("Softmax", "axis", Attribute::Int(2)), "Softmax along axis 2 of 2 dimensions");
+    known(
+        &with("Softmax", "axis", Attribute::Float(1.0)),
+        "the attribute axis of Softmax has the wrong type",
+    );
+    known(&with("Cast", "to", Attribute::Int(8)), "tensors of type string");
+    let mut narrow = logistic(&[1.0, 1.0, 1.0], 0.0);
+    narrow.shape = vec![None, Some(2)];
+    known(&narrow, "LinearClassifier reads 3 features, but its input has 2");
+}
