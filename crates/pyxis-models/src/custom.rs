@@ -1,8 +1,8 @@
-//! Models of the user's own within a bundle: ONNX files that answer for one model of the interface.
+//! Custom models within a bundle: ONNX files that answer for one model of the API.
 //!
-//! A model of a scope is given what the model of the program is given there, [`features::ALL`] numbers; one
-//! that answers for the aggregate is given the wallet's, [`features::WALLET`]. Its probability becomes log odds
-//! and goes through a calibration of its own. What is too little data stays too little data.
+//! A custom model of a scope reads the same [`features::ALL`] features as the built-in one; one for the aggregate
+//! reads the wallet's, [`features::WALLET`]. Its probability becomes log odds and goes through a calibration of
+//! its own. Too little data stays too little data.
 
 use std::sync::Arc;
 
@@ -19,77 +19,77 @@ use crate::explanation::{Contribution, Explanation};
 use crate::features::{self, Features};
 use crate::metrics::{self, Quality, information};
 
-/// Probabilities nearer to 0 or 1 than this are this: no model is that sure.
+/// Smallest distance of a probability from 0 and 1: no model is surer.
 const SURE: f64 = 1e-6;
-/// Fewer labelled humans or Sybils with data than this calibrate nothing.
+/// Fewest labeled humans, and fewest labeled Sybils, with data for a calibration.
 const LEAST: usize = 50;
 
-/// What a model of the user's own says of itself.
+/// Description of a custom model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CustomCard {
-    /// The model of the interface that it answers for.
+    /// Model of the API that it answers for.
     pub model: String,
-    /// Its name.
+    /// Display name.
     pub name: String,
-    /// What its owner says of it.
+    /// Description by its owner.
     pub description: Option<String>,
     /// SHA-256 of the file, hex.
     pub file_sha256: String,
     /// SHA-256 of the names of the features, hex ([`features::digest`]).
     pub features_sha256: String,
-    /// How many features it is given.
+    /// Number of features it reads.
     pub features: usize,
-    /// What wrote the file.
+    /// Program that wrote the file.
     pub producer: String,
-    /// The output that holds the probability.
+    /// Output that holds the probability.
     pub output: String,
-    /// The column of that output that is the human one.
+    /// Human column of that output.
     pub human_column: usize,
     /// Operators by name.
     pub operators: Vec<String>,
-    /// What an answer costs: steps through trees, and multiplications with weights.
+    /// Cost of an answer: steps through trees, and multiplications with weights.
     pub steps: usize,
-    /// What stands for the unknown; without it, the model is given NaN.
+    /// Value that replaces unknown features. Default: the model is given NaN.
     pub unknown: Option<f32>,
-    /// From the log odds of its probability to those that count.
+    /// Curve from the log odds of the file to those that count.
     pub calibration: Curve,
-    /// What it weighs in the aggregate; without it, what the model weighs that it stands in for.
+    /// Weight in the aggregate. Default: that of the model it replaces.
     pub weight: Option<f64>,
-    /// When it was added, RFC 3339.
+    /// Time it was added, RFC 3339.
     pub added_at: String,
-    /// How good it is, where it was measured.
+    /// Quality, where it was measured.
     pub quality: Option<Quality>,
 }
 
-/// How a file is to be used.
+/// Use of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// The model of the interface that it is to answer for.
+    /// Model of the API that it answers for.
     pub model: Model,
-    /// Its name.
+    /// Display name.
     pub name: String,
-    /// What its owner says of it.
+    /// Description by its owner.
     pub description: Option<String>,
-    /// The output that holds the probability, where the file leaves a choice.
+    /// Output that holds the probability, where the file leaves a choice.
     pub output: Option<String>,
-    /// The column of it that is the human one, where labels in the file do not say so.
+    /// Human column of that output, where labels in the file do not say so.
     pub human: Option<usize>,
-    /// What stands for the unknown.
+    /// Value that replaces unknown features.
     pub unknown: Option<f32>,
-    /// From the log odds of its probability to those that count.
+    /// Curve from the log odds of the file to those that count.
     pub calibration: Curve,
-    /// What it weighs in the aggregate.
+    /// Weight in the aggregate.
     pub weight: Option<f64>,
-    /// When, RFC 3339.
+    /// Time it is added, RFC 3339.
     pub added_at: String,
 }
 
-/// A model of the user's own.
+/// Custom model.
 #[derive(Clone, Debug)]
 pub struct Custom {
-    /// What it says of itself.
+    /// Description.
     pub card: CustomCard,
-    /// The model of the interface that it answers for.
+    /// Model of the API that it answers for.
     pub model: Model,
     file: Arc<[u8]>,
     program: Program,
@@ -102,7 +102,7 @@ impl PartialEq for Custom {
 }
 
 impl Custom {
-    /// Takes a file in that was looked through and tried.
+    /// Loads a file that is checked and tried first.
     pub fn new(file: &[u8], wanted: Wanted) -> Result<Self, Error> {
         let Wanted { model, name, description, output, human, unknown, calibration, weight, added_at } =
             wanted;
@@ -130,12 +130,12 @@ impl Custom {
         Ok(Self { card, model, file: file.into(), program })
     }
 
-    /// What was stored: card and file. A file that is another one, or made for other features, is refused.
+    /// Restores a stored model. A file that differs from its card, or was made for other features, is refused.
     pub(crate) fn stored(card: CustomCard, file: &[u8]) -> Result<Self, Error> {
         let refused = |why: &str| Error::unreadable("the custom model", format!("{}: {why}", card.name));
         let model = Model::from_name(&card.model).ok_or_else(|| refused("it answers for no known model"))?;
         if card.features_sha256 != features::digest(model) {
-            return Err(refused("it is made for other features; export it again and add it anew"));
+            return Err(refused("it is made for other features; export it again and add it again"));
         }
         if card.file_sha256 != hex::encode(&Sha256::digest(file)) {
             return Err(refused("its file is damaged"));
@@ -150,24 +150,24 @@ impl Custom {
         Ok(Self { card, model, file: file.into(), program })
     }
 
-    /// The file as it was taken in.
+    /// The file as it was added.
     pub fn file(&self) -> &[u8] {
         &self.file
     }
 
-    /// The log odds of being human, calibrated.
+    /// Calibrated log odds of being human.
     pub(crate) fn log_odds(&self, seen: &[f32]) -> Result<f64, Error> {
         Ok(self.card.calibration.log_odds(self.raw(seen)?))
     }
 
-    /// The log odds as the file has them.
+    /// Log odds as the file has them.
     fn raw(&self, seen: &[f32]) -> Result<f64, Error> {
         let failed = |error: EvaluationError| Error::Custom(self.card.name.clone(), error.to_string());
         let probability = self.program.probability(seen).map_err(failed)?.clamp(SURE, 1.0 - SURE);
         Ok((probability / (1.0 - probability)).ln())
     }
 
-    /// What the answer would lose if a feature were not known, feature by feature; they need not add up.
+    /// Explains an answer by what it loses when a feature is unknown. Contributions need not add up.
     pub(crate) fn explain(&self, seen: &[f32]) -> Result<Explanation, Error> {
         let whole = self.log_odds(seen)?;
         let mut contributions = Vec::new();
@@ -184,7 +184,7 @@ impl Custom {
         Ok(Explanation { start: self.log_odds(&vec![f32::NAN; seen.len()])?, contributions })
     }
 
-    /// Calibrates the model by labelled addresses that it has not seen, weighs it, and measures it: each fifth
+    /// Calibrates the model with labeled addresses that it has not seen, weighs it, and measures it: each fifth
     /// with a calibration by the others.
     pub fn judge(&mut self, rows: &[Row]) -> Result<(), Error> {
         const SEED: u64 = 1;
@@ -223,7 +223,7 @@ impl Custom {
     }
 }
 
-/// What a custom model of the interface's is given of a wallet; `None` is too little.
+/// Features of a wallet that a custom model reads; `None` is too little data.
 pub fn seen(model: Model, found: &Features) -> Option<Vec<f32>> {
     match model.scope() {
         Some(scope) => found.seen(scope).map(|seen| seen.to_vec()),

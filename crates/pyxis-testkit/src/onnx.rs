@@ -1,54 +1,54 @@
-//! Writes ONNX files, as small as they can be.
+//! Writer of small ONNX files.
 
-/// What is written at an operator.
+/// Attribute of an operator.
 #[derive(Clone, Debug)]
 pub enum Attribute {
-    /// A whole number.
+    /// Integer.
     Int(i64),
-    /// A number.
+    /// Float.
     Float(f32),
-    /// A text.
+    /// String.
     Text(&'static str),
-    /// Whole numbers.
+    /// Integers.
     Ints(Vec<i64>),
-    /// Numbers.
+    /// Floats.
     Floats(Vec<f32>),
-    /// Texts.
+    /// Strings.
     Texts(Vec<&'static str>),
 }
 
 /// One operator.
 #[derive(Clone, Debug)]
 pub struct Operator {
-    /// What it is.
+    /// Name of the operator.
     pub kind: &'static str,
-    /// Whose: empty, or `ai.onnx.ml`.
+    /// Domain: empty, or `ai.onnx.ml`.
     pub domain: &'static str,
-    /// Names of what goes in.
+    /// Names of inputs.
     pub inputs: Vec<&'static str>,
-    /// Names of what comes out.
+    /// Names of outputs.
     pub outputs: Vec<&'static str>,
-    /// What is written at it.
+    /// Attributes by name.
     pub attributes: Vec<(&'static str, Attribute)>,
 }
 
 /// A model with one input, called `features`.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The type of the input's numbers: 1 is float, 11 double, 7 whole numbers.
+    /// Element type of the input: 1 is float, 7 int64, 11 double.
     pub kind: u64,
-    /// The input's shape; `None` is a free side.
+    /// Shape of the input; `None` is a free dimension.
     pub shape: Vec<Option<u64>>,
-    /// Operators in their order.
+    /// Operators in order.
     pub operators: Vec<Operator>,
-    /// Weights: name, shape, numbers.
+    /// Weights: name, shape, elements.
     pub weights: Vec<(&'static str, Vec<u64>, Vec<f32>)>,
     /// Names of the outputs.
     pub outputs: Vec<&'static str>,
 }
 
 impl Model {
-    /// A model of so many features, without operators.
+    /// Model of so many features, without operators.
     pub fn of(features: usize) -> Self {
         Self {
             kind: 1,
@@ -59,14 +59,14 @@ impl Model {
         }
     }
 
-    /// With one operator more.
+    /// Adds an operator.
     #[must_use]
     pub fn with(mut self, operator: Operator) -> Self {
         self.operators.push(operator);
         self
     }
 
-    /// As a file.
+    /// Contents of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut graph = Message::default();
         for operator in &self.operators {
@@ -119,7 +119,7 @@ pub fn logistic(coefficients: &[f32], intercept: f32) -> Model {
     })
 }
 
-/// A tree with one question: the probability is `below` where the feature is at most the threshold or
+/// A tree with one split: the probability is `below` where the feature is at most the threshold or
 /// unknown, else `above`.
 pub fn stump(features: usize, feature: i64, threshold: f32, below: f32, above: f32) -> Model {
     Model::of(features).with(Operator {
@@ -228,7 +228,7 @@ fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A message of protocol buffers.
+/// Protocol buffers message.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
