@@ -14,18 +14,19 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit.max(1)
     }
 }
 
 /// Files of single operators, and of exporters.
 fn files() -> Vec<(Vec<u8>, usize)> {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("../data/operators.json")).unwrap();
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../data/operators.json")).expect("a list of cases");
     let hex = |text: &str| -> Vec<u8> {
-        let pairs = text.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
-        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+        let pairs = text.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).expect("hex"));
+        pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hex")).collect()
     };
-    let operators = cases.iter().map(|case| (hex(case["onnx"].as_str().unwrap()), 6));
+    let operators = cases.iter().map(|case| (hex(case["onnx"].as_str().expect("a file")), 6));
     EXPORTED.iter().map(|(_, bytes)| (bytes.to_vec(), 4)).chain(operators).collect()
 }
 
