@@ -135,6 +135,7 @@ mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
 }
 
 async fn crashes(mut world: World) {
+    world.owner.lift_pending_limits().await;
     let ledger = Arc::new(Ledger {
         words: Mutex::default(),
         read: Mutex::default(),

@@ -326,7 +326,7 @@ async fn services_tell_an_agent_what_would_happen() {
 #[tokio::test]
 async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
     let world = World::new().await;
-    let hosts = json!(["api.github.com", "*.myshopify.com", "api.example.com"]);
+    let hosts = json!(["api.github.com", "shop.myshopify.com", "api.example.com"]);
     world
         .credential("known", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts}))
         .await;
@@ -335,7 +335,7 @@ async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
     let stored = world.owner.set_policy("known", &policy).await;
     let warnings = stored["warnings"].to_string();
     for part in
-        ["/v1/gql", "https://api.github.com/graphql", "myshopify.com/admin/api/", "every mutation passes"]
+        ["/v1/gql", "https://api.github.com/graphql", "https://shop.myshopify.com/admin/api/", "every mutation passes"]
     {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }

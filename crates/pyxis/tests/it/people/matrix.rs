@@ -89,6 +89,7 @@ struct Scene {
 impl Scene {
     async fn new(setup: Setup) -> Self {
         let world = World::with(setup).await;
+        world.owner.lift_pending_limits().await;
         let app = &world.app;
         let bearer = |made: &Value| app.person(made["token"].as_str().unwrap()).client;
         let mut clients = vec![

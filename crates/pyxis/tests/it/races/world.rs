@@ -24,6 +24,7 @@ use pyxis_gateway::service::{people, policies, workspaces};
 use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::agents::{self, AgentChange};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::users::UserRow;
@@ -196,6 +197,13 @@ impl World {
         let made =
             workspaces::create(&state, "races", ApprovalMode::Gated, Some("a@example.com")).await.unwrap();
         let actor = Actor::cli(made.workspace.id);
+        // Races pause as many requests as they need.
+        let mut tx = state.store.begin().await.unwrap();
+        for agent in agents::list(&mut tx, made.workspace.id).await.unwrap() {
+            let change = AgentChange { max_pending: Some(10_000), ..AgentChange::default() };
+            assert!(agents::update(&mut tx, made.workspace.id, agent.id, change).await.unwrap());
+        }
+        tx.commit().await.unwrap();
         let (second, _) = people::add(&state, &actor, "b@example.com", Role::Owner).await.unwrap();
         let input = CredentialInput {
             allowed_hosts: vec![upstream.addr().to_string(), format!("{HOST}:{}", upstream.port())],

@@ -86,6 +86,15 @@ impl Person {
         self.client.post("/admin/agents", body).send().await.expect(201).json()
     }
 
+    /// Lets every agent have as many requests pending as there can be.
+    pub(crate) async fn lift_pending_limits(&self) {
+        let list = self.client.get("/admin/agents").send().await.expect(200).json();
+        for agent in list["agents"].as_array().expect("a list") {
+            let path = format!("/admin/agents/{}", agent["id"].as_str().expect("an id"));
+            self.client.patch(&path, &json!({"max_pending": 10_000})).send().await.expect(200);
+        }
+    }
+
     pub(crate) async fn explain(&self, credential: &str, method: &str, url: &str) -> Value {
         let path = format!("/admin/policies/{credential}/explain");
         let body = json!({"method": method, "url": url});
