@@ -22,6 +22,7 @@ use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::{credentials, people, workspaces};
 use pyxis_gateway::{Actor, Config, Parts, SecretValue};
 use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_store::agents::{self, AgentChange};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
@@ -131,6 +132,7 @@ impl World {
 
     pub(crate) async fn team(&self, name: &str, owner: &str) -> Team {
         let made = workspaces::create(&self.gateway, name, ApprovalMode::Gated, Some(owner)).await.unwrap();
+        self.lift_pending_limits(made.workspace.id).await;
         self.add_bearer(made.workspace.id, "billing", UPSTREAM).await;
         let (_, link) = made.owner.unwrap();
         Team {
@@ -138,6 +140,16 @@ impl World {
             link: link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned(),
             agent_key: made.agent_key.expose().clone(),
         }
+    }
+
+    /// Lets every agent have as many requests pending as a test makes.
+    async fn lift_pending_limits(&self, workspace: WorkspaceId) {
+        let mut tx = self.gateway.store.begin().await.unwrap();
+        for agent in agents::list(&mut tx, workspace).await.unwrap() {
+            let change = AgentChange { max_pending: Some(10_000), ..AgentChange::default() };
+            assert!(agents::update(&mut tx, workspace, agent.id, change).await.unwrap());
+        }
+        tx.commit().await.unwrap();
     }
 
     /// A team and its owner, signed in.

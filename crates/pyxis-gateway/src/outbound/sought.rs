@@ -256,7 +256,10 @@ mod tests {
         let found = sought(&auth, json!({"username": "somebody-known", "key": "key-of-theirs"}));
         assert_eq!(found, ["key-of-theirs"]);
         assert_eq!(
-            sought(&Auth::Oauth1(derived::Oauth1::default()), json!({"consumer_key": "known-to-all", "consumer_secret": "cs-canary"})),
+            sought(
+                &Auth::Oauth1(derived::Oauth1::default()),
+                json!({"consumer_key": "known-to-all", "consumer_secret": "cs-canary"})
+            ),
             ["cs-canary"]
         );
     }

@@ -160,7 +160,7 @@ impl Wire {
         let on = |network: &NetworkName, text: &str| {
             let subject =
                 if network.as_str() == SUI { Subject::on_sui(text) } else { Subject::in_full(text) };
-            subject.map_err(|error| invalid("subject", &error.to_string()))
+            subject.map_err(|error| invalid("subject", &found(&error, text)))
         };
         Ok(match self.what {
             What::Register => {
@@ -205,7 +205,12 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(
     field: &'static str,
     text: &str,
 ) -> Result<T, InvalidStatement> {
-    text.parse().map_err(|error: T::Err| invalid(field, &format!("{error}; found {:?}", shortened(text))))
+    text.parse().map_err(|error: T::Err| invalid(field, &found(&error, text)))
+}
+
+/// The error with the value that it is about.
+fn found(error: &impl std::fmt::Display, text: &str) -> String {
+    format!("{error}; found {:?}", shortened(text))
 }
 
 fn plain(field: &'static str, text: String) -> Result<String, InvalidStatement> {

@@ -334,9 +334,12 @@ async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
         json!({"auto_approve_methods": ["GET", "POST"], "auto_approve_urls": ["/v1/gql", "/v1/items"]});
     let stored = world.owner.set_policy("known", &policy).await;
     let warnings = stored["warnings"].to_string();
-    for part in
-        ["/v1/gql", "https://api.github.com/graphql", "https://shop.myshopify.com/admin/api/", "every mutation passes"]
-    {
+    for part in [
+        "/v1/gql",
+        "https://api.github.com/graphql",
+        "https://shop.myshopify.com/admin/api/",
+        "every mutation passes",
+    ] {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }
     assert!(!warnings.contains("/v1/items"), "{warnings}");

@@ -14,18 +14,26 @@ async fn a_score_that_does_not_come_within_a_minute_is_504_and_comes_when_asked_
     let Some(database) = Database::create("minute").await else { return };
     let stage = Stage::with(Setup::on(database)).await;
     stage.stamp(1, "Google", "one").await;
-    let before = stage.score(1).await;
-    let path = format!("/v2/stamps/{}/score/{}", stage.scorer(), address(1));
-    let held = stage.app.postgres().hold("LOCK TABLE scores IN ACCESS EXCLUSIVE MODE").await;
+    stage.stamp(2, "Google", "two").await;
+    let path = |number| format!("/v2/stamps/{}/score/{}", stage.scorer(), address(number));
+    // A lock would be given up after five seconds; a statement that works is not.
+    stage.app.postgres().run(STALL).await;
     let asked = Instant::now();
     // The second is not a plain request, and takes the way through the router.
-    let plain = stage.api.get(&path).send();
-    let routed = stage.api.get(&path).header("origin", "https://dapp.example").send();
+    let plain = stage.api.get(&path(1)).send();
+    let routed = stage.api.get(&path(2)).header("origin", "https://dapp.example").send();
     let (plain, routed) = tokio::join!(plain, routed);
     assert!(asked.elapsed() >= Duration::from_secs(59), "{plain:?} {routed:?}");
     for answer in [plain, routed] {
         assert_eq!(answer.expect(504).json(), json!({"detail": "Request timed out."}));
     }
-    held.release().await;
-    assert_eq!(stage.score(1).await, before);
+    stage.app.postgres().run("DROP TRIGGER stall ON scores").await;
+    for number in [1, 2] {
+        assert_eq!(stage.score(number).await["error"], json!(null));
+    }
 }
+
+/// Storing a score takes five minutes.
+const STALL: &str = "CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS \
+     'BEGIN PERFORM pg_sleep(300); RETURN NEW; END'; \
+     CREATE TRIGGER stall BEFORE INSERT ON scores FOR EACH ROW EXECUTE FUNCTION stall()";
