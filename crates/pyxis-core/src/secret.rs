@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::preview::visible;
+
 /// A value that is wiped when dropped, has no `Display` and shows nothing in `Debug`.
 #[derive(Clone, Default)]
 pub struct Secret<T: Zeroize>(Zeroizing<T>);
@@ -51,7 +53,7 @@ impl<'de, T: Zeroize + Deserialize<'de>> Deserialize<'de> for Secret<T> {
 pub enum BadEntry {
     /// A character that no key or password has.
     #[error(
-        "has the control character U+{code:04X} at character {at}; remove it (only a key in PEM has several lines)"
+        "has the invisible character U+{code:04X} at character {at}; remove it (only a key in PEM has several lines)"
     )]
     Control {
         /// The code point.
@@ -59,7 +61,7 @@ pub enum BadEntry {
         /// Place of the character, from 1.
         at: usize,
     },
-    /// Nothing, or nothing but a byte order mark and line ends.
+    /// Nothing, or nothing but a byte order mark, blanks and line ends.
     #[error("is empty")]
     Empty,
 }
@@ -68,14 +70,13 @@ pub enum BadEntry {
 /// and shells put after it. Every door by which a secret comes in calls this.
 ///
 /// # Errors
-/// For control characters inside, line and paragraph separators and another byte order mark. A key in PEM may have
-/// line ends and tabs.
+/// For invisible characters inside: control and formatting characters, and separators of lines and paragraphs. A key in
+/// PEM may have line ends and tabs.
 pub fn entered(text: &str) -> Result<&str, BadEntry> {
     let meant = text.strip_prefix(BOM).unwrap_or(text).trim_end_matches(['\r', '\n']);
     let lines = meant.contains("-----BEGIN ");
     let bad = |c: char| {
-        let blank = lines && matches!(c, '\r' | '\n' | '\t');
-        (c.is_control() && !blank) || matches!(c, BOM | '\u{2028}' | '\u{2029}')
+        if matches!(c, '\r' | '\n' | '\t') { !lines } else { visible(c) != c }
     };
     match meant.chars().enumerate().find(|(_, c)| bad(*c)) {
         Some((at, c)) => Err(BadEntry::Control { code: c.into(), at: at + 1 }),
@@ -89,7 +90,7 @@ pub fn entered(text: &str) -> Result<&str, BadEntry> {
 /// As [`entered`], and for nothing.
 pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
     match entered(text)? {
-        "" => Err(BadEntry::Empty),
+        meant if meant.trim().is_empty() => Err(BadEntry::Empty),
         meant => Ok(meant),
     }
 }
@@ -107,12 +108,23 @@ mod tests {
         }
         assert_eq!(entered(" key \n"), Ok(" key "));
         assert_eq!((entered("\u{feff}\n"), entered_some("\u{feff}\n")), (Ok(""), Err(BadEntry::Empty)));
+        assert_eq!(entered_some("        "), Err(BadEntry::Empty));
     }
 
     #[test]
     fn control_characters_inside_are_refused_by_their_place_and_never_by_what_stands_around() {
-        let cases =
-            ["k\nzq", "k\0zq", "k\tzq", "k\u{7f}zq", "k\u{85}zq", "k\u{feff}zq", "k\u{2028}zq", "k\u{1b}[0m"];
+        let cases = [
+            "k\u{200b}zq",
+            "k\u{202e}zq",
+            "k\nzq",
+            "k\0zq",
+            "k\tzq",
+            "k\u{7f}zq",
+            "k\u{85}zq",
+            "k\u{feff}zq",
+            "k\u{2028}zq",
+            "k\u{1b}[0m",
+        ];
         for text in cases {
             let error = entered(text).unwrap_err();
             assert!(matches!(error, BadEntry::Control { at: 2, .. }), "{text:?}: {error}");

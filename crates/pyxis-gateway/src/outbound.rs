@@ -67,6 +67,8 @@ pub(crate) fn clean_headers(sent: &HeaderMap, credential: &Credential) -> Header
     // A range would let an agent read around a secret in pieces too small to recognise.
     clean.remove(RANGE);
     clean.remove("if-range");
+    // An older name of it, which some servers still obey.
+    clean.remove("request-range");
     if credential.row.connector == Connector::Sidecar {
         // On this leg the header belongs to the sidecar's own token.
         clean.remove(AUTHORIZATION);

@@ -57,6 +57,12 @@ impl SecretValue {
             }
             Self::Fields(fields) => {
                 for (name, text) in fields {
+                    if entered_some(name) != Ok(name.as_str()) {
+                        let why = format!(
+                            "the field name {name:?} has characters that nobody sees; write it again"
+                        );
+                        return Err(Error::field("secret", why));
+                    }
                     *text = Zeroizing::new(meant(name, text)?);
                 }
             }
@@ -146,6 +152,7 @@ mod tests {
             "{detail}"
         );
         assert!(entered(json!("\n")).is_err());
+        assert!(entered(json!({"a": "value-12345", "b\n": "c"})).is_err());
     }
 
     #[test]

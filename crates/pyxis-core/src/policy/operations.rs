@@ -39,7 +39,9 @@ impl Operations {
 
     /// What a piece of a path or pattern says.
     fn of_segment(segment: &str) -> Option<Self> {
-        match segment.to_ascii_lowercase().as_str() {
+        // What follows a semicolon are parameters of the segment.
+        let name = segment.split(';').next().unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
             "graphql" | "gql" | "graphql.json" | "graphql.php" | "graphiql" => Some(Self::GraphQl),
             "rpc" | "jsonrpc" | "json-rpc" | "json_rpc" | "jsonrpc.php" | "xmlrpc" | "xmlrpc.php" | "mcp" => {
                 Some(Self::JsonRpc)
@@ -100,6 +102,7 @@ mod tests {
             ("https://a.example/api/GraphQL/?x=1", Some(Operations::GraphQl)),
             ("https://a.example/gql", Some(Operations::GraphQl)),
             ("https://a.example/graphql/v2", Some(Operations::GraphQl)),
+            ("https://a.example/v1/graphql;v=1", Some(Operations::GraphQl)),
             ("https://a.example/jsonrpc", Some(Operations::JsonRpc)),
             ("https://a.example/v1/rpc/", Some(Operations::JsonRpc)),
             ("https://a.example/rest/v1/rpc/list_items", None),

@@ -15,7 +15,9 @@ pub fn check(contact: &str) -> Result<(), &'static str> {
     if contact.len() > 255 || contact.contains(odd) {
         return Err(FORM);
     }
-    let host = match contact.strip_prefix("mailto:") {
+    let address =
+        contact.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("mailto:")).map(|_| &contact[7..]);
+    let host = match address {
         Some(address) => match address.split_once('@') {
             Some((name, host)) if !name.is_empty() && !host.contains(['@', '?', ':', '/']) => host.to_owned(),
             _ => return Err(FORM),
@@ -106,6 +108,7 @@ mod tests {
     #[test]
     fn without_a_setting_the_base_url_is_the_contact_where_it_can_be_one() {
         assert_eq!(of(None, "https://px.example.com"), "https://px.example.com");
+        assert_eq!(check("MAILTO:ops@example.com"), Ok(()));
         assert_eq!(of(Some("mailto:ops@example.com"), "https://px.example.com"), "mailto:ops@example.com");
         for local in ["http://localhost:8700", "https://localhost", "https://px", "http://127.0.0.1:8700"] {
             assert_eq!(of(None, local), NOBODY, "{local}");
