@@ -27,6 +27,10 @@ pub(crate) enum Broken {
     Coding(#[source] pyxis_scrub::DecodeError),
 }
 
+/// Longest that the head of a response is held back for the first piece of its body. Streams of events may be silent for
+/// long after their head, and their readers want to know that they began.
+const HEAD_START: Duration = Duration::from_millis(50);
+
 /// A body without the secret.
 pub(crate) struct ScrubbedBody {
     upstream: IdleTimeout<Incoming>,
@@ -87,13 +91,15 @@ impl ScrubbedBody {
         Ok(Some(collected))
     }
 
-    /// Waits for the first piece of a body that is decoded: a coding that is damaged from the start is then
-    /// told in the head of the answer.
+    /// Waits for the first piece of a body that is decoded, and [`HEAD_START`] for that of any other: what is damaged from
+    /// the start is then told in the head of the response.
     pub(crate) async fn begin(&mut self) -> Result<(), Broken> {
-        if self.decoder.is_none() {
-            return Ok(());
+        let is_decoded = self.decoder.is_some();
+        let first = std::future::poll_fn(|context| self.poll_ready(context));
+        if is_decoded {
+            return first.await;
         }
-        std::future::poll_fn(|context| self.poll_ready(context)).await
+        tokio::time::timeout(HEAD_START, first).await.unwrap_or(Ok(()))
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
