@@ -183,6 +183,19 @@ async fn an_answer_that_cannot_be_read_says_that_the_host_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_damaged_from_its_start_is_told_in_the_head() {
+    let world = World::new().await;
+    for body in ["zz\r\nhi\r\n0\r\n\r\n", ""] {
+        let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
+        let target = raw_host(&world, answer.into_bytes()).await;
+        let answer = get_raw(&world, &target).await;
+        assert_problem(&answer, 502, "upstream_error");
+        assert!(answer.contains("200"), "it names the status of the host: {answer}");
+        world.owner.client.delete("/admin/credentials/raw").send().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
     let world = World::new().await;
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf\xe9\r\nX-Name: caf\xc3\xa9\r\n\
