@@ -138,7 +138,7 @@ pub enum Error {
         /// Status of the answer.
         status: StatusCode,
         /// What is wrong with the rest.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// The account behind a credential must be connected (again) by a person.
     #[error("{detail}")]
@@ -442,7 +442,8 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
         LostAnswer::NotStored
         | LostAnswer::Closed
         | LostAnswer::ClosedAfterCertificate
-        | LostAnswer::Unreadable => Problem::new(StatusCode::BAD_GATEWAY, "outcome_unknown", lost.detail()),
+        | LostAnswer::Unreadable
+        | LostAnswer::Missing => Problem::new(StatusCode::BAD_GATEWAY, "outcome_unknown", lost.detail()),
     };
     problem.with(
         "agent_action",

@@ -314,7 +314,7 @@ async fn respond(asked: &Asked<'_>, answer: Answer, mut outcome: Outcome) -> Res
         Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
         Err(broken) => {
             tracing::debug!(error = %broken, "answer broke off");
-            let error = Error::BrokenAnswer { status, why: "broke off its answer" };
+            let error = Error::BrokenAnswer { status, why: "broke off its answer".into() };
             outcome.failed(&error);
             return Err(error);
         }

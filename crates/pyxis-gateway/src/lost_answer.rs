@@ -1,5 +1,6 @@
 //! Requests that may have been carried out although no answer came back.
 
+use http::StatusCode;
 use pyxis_core::policy::Method;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub enum LostAnswer {
     Timeout,
     /// The host answered, but not in a way that can be read.
     Unreadable,
+    /// A sidecar got no answer from the host that it could read, and does not say which of the above it was.
+    Missing,
 }
 
 impl LostAnswer {
@@ -29,11 +32,18 @@ impl LostAnswer {
         }
         match error {
             E::Timeout(_) => Some(Self::Timeout),
-            E::Protocol(_) | E::TooLarge { .. } => Some(Self::Unreadable),
+            E::Protocol(_) | E::HeadTooLarge | E::TooLarge { .. } => Some(Self::Unreadable),
+            E::Closed { .. } => Some(Self::Closed),
             // The agent broke off its own request, and is told so.
             E::RequestBody(_) => None,
-            _ => Some(Self::Closed),
+            // Nothing was sent.
+            E::Blocked(_) | E::Resolve(_) | E::Connect(_) | E::Tls(_) | E::Refused(_) | E::Invalid(_) => None,
         }
+    }
+
+    /// The reason where a sidecar answers `outcome_unknown` with this status.
+    pub(crate) fn of_sidecar(status: StatusCode) -> Self {
+        if status == StatusCode::GATEWAY_TIMEOUT { Self::Timeout } else { Self::Missing }
     }
 
     pub(crate) const fn detail(self) -> &'static str {
@@ -50,6 +60,9 @@ impl LostAnswer {
             }
             Self::Unreadable => {
                 "the host's answer cannot be read: the request may have been carried out; it is not sent again"
+            }
+            Self::Missing => {
+                "no readable answer of the host came back: the request may have been carried out; it is not sent again"
             }
         }
     }
@@ -78,5 +91,16 @@ mod tests {
             let refused = E::Connect(Arc::new(std::io::Error::other("refused")));
             assert_eq!(LostAnswer::of(&refused, method), None, "{method}");
         }
+    }
+
+    #[test]
+    fn a_host_that_answered_unreadably_is_not_said_to_have_closed_the_connection() {
+        let garbled = E::Protocol(Arc::new(std::io::Error::other("garbled")));
+        for error in [garbled, E::HeadTooLarge, E::TooLarge { max: 1 }] {
+            assert_eq!(LostAnswer::of(&error, Method::Post), Some(LostAnswer::Unreadable), "{error}");
+        }
+        assert_eq!(LostAnswer::of(&closed(true), Method::Post), Some(LostAnswer::Closed));
+        let own = E::RequestBody(Arc::new(std::io::Error::other("own")));
+        assert_eq!(LostAnswer::of(&own, Method::Post), None);
     }
 }

@@ -104,7 +104,7 @@ pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_
         if is_fresh { client.fresh().send(request, limit).await } else { client.send(request, limit).await };
     let response = sent.map_err(|error| Error::unanswered(error, method))?;
     if credential.row.connector == Connector::Sidecar {
-        refuse_failed(response.headers())?;
+        refuse_failed(response.status(), response.headers())?;
     }
     let needles = match opened {
         Some(opened) => needles(credential, &opened),
@@ -163,10 +163,10 @@ fn wire_request(
 
 /// A failure that the sidecar itself made is one of the proxy's: an agent must be able to tell it from an
 /// answer of the API. The sidecar removes the API's own `PX-Error`.
-fn refuse_failed(answer: &HeaderMap) -> Result<()> {
+fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
     match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
         None => Ok(()),
-        Some(b"outcome_unknown") => Err(Error::OutcomeUnknown(LostAnswer::Closed)),
+        Some(b"outcome_unknown") => Err(Error::OutcomeUnknown(LostAnswer::of_sidecar(status))),
         Some(b"upstream_error") => {
             Err(Error::Upstream("the sidecar has no answer of the host that it can read".into()))
         }
@@ -218,7 +218,7 @@ fn wrap(
     let (parts, body) = response.into_parts();
     if parts.status.is_informational() {
         // The agent's wish to switch protocols was not passed on.
-        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final answer" });
+        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final answer".into() });
     }
     let unknown = |Unscrubbable| Error::UnknownContentCoding { status: parts.status };
     let coding = content_coding(&parts.headers).map_err(unknown)?;
@@ -292,6 +292,25 @@ fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
         std::borrow::Cow::Borrowed(_) => value.clone(),
         std::borrow::Cow::Owned(clean) => {
             HeaderValue::from_bytes(&clean).unwrap_or_else(|_| HeaderValue::from_static("[REDACTED]"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outcome_that_a_sidecar_does_not_know_is_told_as_without_a_sidecar() {
+        let marked = HeaderMap::from_iter([(PX_ERROR, HeaderValue::from_static("outcome_unknown"))]);
+        for (status, lost) in [
+            (StatusCode::GATEWAY_TIMEOUT, LostAnswer::Timeout),
+            (StatusCode::BAD_GATEWAY, LostAnswer::Missing),
+        ] {
+            let error = refuse_failed(status, &marked).unwrap_err();
+            assert!(matches!(error, Error::OutcomeUnknown(told) if told == lost), "{error:?}");
+            let problem = pyxis_http::Problem::from(&error);
+            assert_eq!((problem.status(), problem.code()), (status, "outcome_unknown"));
         }
     }
 }

@@ -25,6 +25,9 @@ pub(super) struct Failure {
     /// Why the answer is missing, where the request may have been carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lost: Option<LostAnswer>,
+    /// Status of the host's answer, where there was one that cannot be given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answered: Option<u16>,
 }
 
 impl Failure {
@@ -35,6 +38,7 @@ impl Failure {
             detail: Some(problem.detail().to_owned()),
             url: problem.member("url").and_then(|url| url.as_str()).map(str::to_owned),
             lost: if let Error::OutcomeUnknown(lost) = error { Some(*lost) } else { None },
+            answered: error.answered().map(|status| status.as_u16()),
         }
     }
 
@@ -48,7 +52,15 @@ impl Failure {
         if let Some(lost) = self.lost {
             return Some(Error::OutcomeUnknown(lost));
         }
+        if let Some(error) = self.answered.and_then(|status| self.withheld(status)) {
+            return Some(error);
+        }
         match (self.code.as_str(), self.url, self.detail) {
+            // Nothing was sent, which is not so of every timeout.
+            ("upstream_timeout", _, Some(detail)) if detail == Error::ConnectTimeout.to_string() => {
+                Some(Error::ConnectTimeout)
+            }
+            // A failure of the second code that an earlier version kept has no status.
             ("upstream_error" | "unknown_content_coding", _, Some(detail)) => {
                 Some(Error::Upstream(detail.into()))
             }
@@ -61,6 +73,18 @@ impl Failure {
             }
             _ => None,
         }
+    }
+
+    /// The failure of a host that answered with `status`.
+    fn withheld(&self, status: u16) -> Option<Error> {
+        let status = StatusCode::from_u16(status).ok()?;
+        let unscrubbed = Error::UnknownContentCoding { status };
+        if self.code == unscrubbed.code() {
+            return Some(unscrubbed);
+        }
+        let prefix = format!("the host answered {}, but ", status.as_u16());
+        let why = self.detail.as_deref()?.strip_prefix(&prefix)?.to_owned();
+        Some(Error::BrokenAnswer { status, why: why.into() })
     }
 }
 
@@ -92,5 +116,44 @@ mod tests {
         assert_eq!(told.detail.as_deref(), Some("no access token: it answered 401"));
         assert!(matches!(told.into_error(), Some(Error::TokenEndpoint(why)) if why == "it answered 401"));
         assert!(Failure::of(&Error::UpstreamTimeout).into_error().is_none());
+    }
+
+    /// A failure as the agent hears it with an approval: kept, read and told.
+    fn told_again(error: &Error) -> Problem {
+        let kept = serde_json::to_vec(&Failure::of(error)).unwrap();
+        let read: Failure = serde_json::from_slice(&kept).unwrap();
+        Problem::from(&read.into_error().unwrap())
+    }
+
+    #[test]
+    fn a_failure_has_the_same_code_detail_and_status_with_and_without_an_approval() {
+        let status = StatusCode::IM_A_TEAPOT;
+        for error in [
+            Error::ConnectTimeout,
+            Error::Unreachable("cannot connect to the host"),
+            Error::Upstream("the host broke off the connection".into()),
+            Error::UnknownContentCoding { status },
+            Error::BrokenAnswer { status, why: "that is not a final answer".into() },
+            Error::OutcomeUnknown(LostAnswer::Timeout),
+            Error::OutcomeUnknown(LostAnswer::Missing),
+        ] {
+            let (with, without) = (told_again(&error), Problem::from(&error));
+            assert_eq!((with.status(), with.code()), (without.status(), without.code()));
+            assert_eq!(with.detail(), without.detail());
+            assert_eq!(with.member("upstream_status"), without.member("upstream_status"));
+        }
+        assert!(told_again(&Error::ConnectTimeout).detail().ends_with("nothing was sent"));
+        assert_eq!(
+            told_again(&Error::UnknownContentCoding { status }).member("upstream_status").unwrap(),
+            418
+        );
+    }
+
+    #[test]
+    fn a_failure_that_an_earlier_version_kept_is_still_told() {
+        let read: Failure =
+            serde_json::from_str(r#"{"code":"unknown_content_coding","detail":"withheld","url":null}"#)
+                .unwrap();
+        assert!(matches!(read.into_error(), Some(Error::Upstream(detail)) if detail == "withheld"));
     }
 }
