@@ -211,9 +211,32 @@ impl IntoResponse for Error {
         if let Self::RateLimited { wait } = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from((*wait).max(1)));
         }
-        if let Self::Unavailable(_) | Self::OtherClock(_) = &self {
+        if let Self::Unavailable(_) | Self::Behind(_) | Self::OtherClock(_) = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_told_to_try_again_is_told_when() {
+        let behind = pyxis_evm::Error::Behind("header not found".to_owned());
+        for error in [
+            Error::Behind(behind),
+            Error::Unavailable("closed".into()),
+            Error::OtherClock("block".to_owned()),
+        ] {
+            assert!(error.said().contains("Try again later"), "{error}");
+            let response = error.into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(response.headers()[RETRY_AFTER], "5");
+        }
+        let again = |error: Error| error.into_response().headers().contains_key(RETRY_AFTER);
+        assert!(again(Error::RateLimited { wait: 0 }));
+        assert!(!again(Error::NotConfigured), "waiting does not help");
     }
 }
