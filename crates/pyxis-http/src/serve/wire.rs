@@ -25,6 +25,9 @@ const WIDE: usize = 1024;
 /// connection is reset.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// Most reads in a row whose bytes are discarded.
+const DISCARDS: usize = 32;
+
 /// State that a connection shares with the service that answers it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
@@ -300,15 +303,71 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ScreenedStream<S> {
             return Poll::Ready(Ok(()));
         }
         let linger = this.linger.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LINGER)));
+        // Before any read: a client that never stops would keep the deadline from being looked at.
+        if linger.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
         let mut bytes = [0; 4 * WIDE];
-        loop {
+        for _ in 0..DISCARDS {
             let mut read = ReadBuf::new(&mut bytes);
             match Pin::new(&mut this.stream).poll_read(cx, &mut read) {
                 Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
-                Poll::Pending => break,
+                Poll::Pending => return Poll::Pending,
             }
         }
-        linger.as_mut().poll(cx).map(Ok)
+        // There may be more: other connections first.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// A client that never stops sending.
+    struct Endless;
+
+    impl AsyncRead for Endless {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let piece = buf.initialize_unfilled();
+            piece.fill(b'x');
+            let length = piece.len();
+            buf.advance(length);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Endless {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_never_stops_sending_is_left_at_the_deadline() {
+        let mut stream = ScreenedStream::new(Endless, Arc::default());
+        stream.refuse(Refusal::SlowHead);
+        let mut stream = Pin::new(&mut stream);
+        let first = poll_fn(|cx| Poll::Ready(stream.as_mut().poll_shutdown(cx))).await;
+        assert!(first.is_pending(), "it may still want to read its response");
+        tokio::time::advance(LINGER).await;
+        let last = poll_fn(|cx| Poll::Ready(stream.as_mut().poll_shutdown(cx))).await;
+        assert!(matches!(last, Poll::Ready(Ok(()))));
     }
 }
