@@ -427,13 +427,18 @@ impl Place<'_> {
         }
         let (commands, steps) = channel();
         drop(answer.send(Ok(Interactive { commands })));
+        let look_every = queue.patience() / 16;
+        let mut next_look = Instant::now() + look_every;
         loop {
-            let command = match steps.recv_timeout(queue.patience() / 16) {
+            // Also between steps that follow each other without a break.
+            let now = Instant::now();
+            if now >= next_look {
+                queue.wait(now);
+                next_look = now + look_every;
+            }
+            let command = match steps.recv_timeout(next_look.saturating_duration_since(now)) {
                 Ok(command) => command,
-                Err(RecvTimeoutError::Timeout) => {
-                    queue.wait(Instant::now());
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match command {

@@ -9,6 +9,10 @@ use crate::PATIENCE;
 
 /// A writer of a table in memory whose disk waits for a word.
 fn writer() -> (Writer, Sender<std::io::Result<()>>) {
+    writer_with(PATIENCE)
+}
+
+fn writer_with(patience: Duration) -> (Writer, Sender<std::io::Result<()>>) {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
     let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
@@ -17,7 +21,7 @@ fn writer() -> (Writer, Sender<std::io::Result<()>>) {
     let sync = move || words.lock().unwrap().recv().unwrap();
     let durable = Durable::by(Box::new(sync)).unwrap();
     let checkpoints = Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
-    (Writer::start(connection, Arc::default(), checkpoints, durable, PATIENCE).unwrap(), disk)
+    (Writer::start(connection, Arc::default(), checkpoints, durable, patience).unwrap(), disk)
 }
 
 fn soon() -> Instant {
@@ -75,6 +79,28 @@ async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
     first.await.unwrap();
     disk.send(Ok(())).unwrap();
     second.commit(Vec::new(), broadcast::channel(1).0).await.unwrap();
+    writer.close();
+}
+
+#[tokio::test]
+async fn a_job_is_refused_at_its_deadline_between_two_steps_that_leave_no_break() {
+    let (writer, _disk) = writer_with(Duration::from_nanos(16));
+    let transaction = writer.begin(soon()).await.unwrap();
+    let (go_on, word) = channel();
+    transaction.send(Command::Step(Box::new(move |_| word.recv().unwrap()))).unwrap();
+    let (work, mut answer) = answering(insert);
+    writer.hand_over(Entry { job: Job::Work(work), deadline: Instant::now() }).unwrap();
+    // It is there before the first step ends.
+    let next = transaction.run(move |_| Ok(answer.try_recv()));
+    let mut next = Box::pin(next);
+    tokio::select! {
+        biased;
+        _ = &mut next => unreachable!("the first step has not ended"),
+        () = std::future::ready(()) => {}
+    }
+    go_on.send(()).unwrap();
+    assert!(matches!(next.await.unwrap(), Ok(Err(StoreError::Unavailable(_)))));
+    drop(transaction);
     writer.close();
 }
 
