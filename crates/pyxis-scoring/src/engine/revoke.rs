@@ -1,5 +1,8 @@
 //! Revocation by the issuer, keyed by what was signed.
 
+use std::collections::BTreeSet;
+
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
@@ -46,62 +49,111 @@ pub(crate) async fn revoke_in(
     revocation: &RevocationRow,
 ) -> Result<Option<Revocation>> {
     // With the digest locked nobody can bring the credential in any more.
-    let mut done = Revocation { new: revocations::insert(tx, workspace, revocation).await?, removed: false };
+    let mut new = revocations::insert(tx, workspace, revocation).await?;
     // A credential with several proofs has as many digests.
-    for digest in revocations::all_of(&mut *tx, workspace, &[revocation.digest]).await? {
-        if digest != revocation.digest {
-            let row = RevocationRow { digest, ..revocation.clone() };
-            done.new |= revocations::insert(tx, workspace, &row).await?;
+    let digests = revocations::all_of(&mut *tx, workspace, &[revocation.digest]).await?;
+    for digest in &digests {
+        if *digest != revocation.digest {
+            let row = RevocationRow { digest: *digest, ..revocation.clone() };
+            new |= revocations::insert(tx, workspace, &row).await?;
         }
-        let Some(removed) = revoke_digest(books, tx, workspace, &digest, revocation.revoked_at).await? else {
-            return Ok(None);
-        };
-        done.removed |= removed;
     }
-    Ok(Some(done))
+    let removed = take_out(books, tx, workspace, &digests, revocation.revoked_at).await?;
+    Ok(removed.map(|removed| Revocation { new, removed }))
 }
 
-/// Removes what stands on a digest; whether a Stamp was removed. `None`: roll back and begin again.
-async fn revoke_digest(
-    books: &Books,
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    digest: &SigningDigest,
-    now: UnixMillis,
-) -> Result<Option<bool>> {
-    let (removed, settled) = match stored(tx, workspace, digest).await? {
-        Some(stamp) => (true, take_out(books, tx, workspace, &stamp, now).await?),
-        // A Stamp that its holder removed may have left claims behind.
-        None => (false, release_left(books, tx, workspace, digest, now).await?),
-    };
-    Ok(settled.then_some(removed))
+/// What stands on a digest.
+enum Standing {
+    Stamp(StampRow),
+    /// Claims only: a Stamp that its holder removed may have left them behind.
+    Claims(Vec<Held>),
 }
 
-/// The Stamp of a credential, its holder locked. It may go while that is waited for.
-async fn stored(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Option<StampRow>> {
-    // One that cannot be read counts nowhere: it just goes.
-    stamps::discard_damaged(tx, workspace, digest).await?;
-    let Some(stamp) = stamps::find_by_digest(&mut *tx, workspace, digest).await? else { return Ok(None) };
-    holders::lock(tx, workspace, stamp.address).await?;
-    Ok(stamps::find_by_digest(&mut *tx, workspace, digest).await?)
+impl Standing {
+    async fn read(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Self> {
+        Ok(match stamps::find_by_digest(&mut *tx, workspace, digest).await? {
+            Some(stamp) => Self::Stamp(stamp),
+            None => Self::Claims(claims::of_digest(&mut *tx, workspace, digest).await?),
+        })
+    }
+
+    fn addresses(&self) -> Vec<EvmAddress> {
+        match self {
+            Self::Stamp(stamp) => vec![stamp.address],
+            Self::Claims(held) => held.iter().map(|held| held.claim.address).collect(),
+        }
+    }
 }
 
+/// Removes what stands on the digests of one credential; whether a Stamp was removed. `None`: roll back and begin
+/// again.
+///
+/// All holders are locked first, in their order, and then all sets at once: another transaction that needs some of the
+/// same waits for this one, and never each for the other.
 async fn take_out(
     books: &Books,
     tx: &mut Tx,
     workspace: WorkspaceId,
-    stamp: &StampRow,
+    digests: &[SigningDigest],
     now: UnixMillis,
-) -> Result<bool> {
-    let all = stamps::all_of(&mut *tx, workspace, stamp.address).await?.stamps;
+) -> Result<Option<bool>> {
+    let mut addresses = BTreeSet::new();
+    for digest in digests {
+        // One that cannot be read counts nowhere: it just goes.
+        stamps::discard_damaged(tx, workspace, digest).await?;
+        addresses.extend(Standing::read(tx, workspace, digest).await?.addresses());
+    }
+    if addresses.is_empty() {
+        return Ok(Some(false));
+    }
+    let addresses: Vec<EvmAddress> = addresses.into_iter().collect();
+    holders::lock_known(tx, workspace, &addresses).await?;
+    // A Stamp may have gone, and its claims be left, while its holder was waited for.
+    let mut standing = Vec::with_capacity(digests.len());
+    let mut left = BTreeSet::new();
+    for digest in digests {
+        let found = Standing::read(tx, workspace, digest).await?;
+        if let Standing::Claims(held) = &found {
+            left.extend(held.iter().map(|held| held.claim.nullifier.clone()));
+        }
+        standing.push((digest, found));
+    }
+    let left: Vec<Nullifier> = left.into_iter().collect();
+    let mut all = Vec::new();
+    for address in &addresses {
+        all.extend(stamps::all_of(&mut *tx, workspace, *address).await?.stamps);
+    }
     let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
-    let Some(sets) = hold_sets(tx, workspace, &[], &lists, now).await? else { return Ok(false) };
-    stamps::remove(tx, workspace, stamp).await?;
-    let held = claims::of_digest(&mut *tx, workspace, &stamp.digest).await?;
-    release(tx, workspace, &held).await?;
-    let left = left_by_renewals(tx, workspace, stamp, &sets).await?;
-    release(tx, workspace, &left).await?;
-    settle_known(books, tx, workspace, stamp.address, &sets, now).await
+    let Some(sets) = hold_sets(tx, workspace, &left, &lists, now).await? else { return Ok(None) };
+    let mut removed = false;
+    for (digest, found) in standing {
+        // Until their sets were locked the claims may have gone to another name or address.
+        let held = claims::of_digest(&mut *tx, workspace, digest).await?;
+        match found {
+            Standing::Stamp(stamp) => {
+                stamps::remove(tx, workspace, &stamp).await?;
+                removed = true;
+                release(tx, workspace, &held).await?;
+                let renewed = left_by_renewals(tx, workspace, &stamp, &sets).await?;
+                release(tx, workspace, &renewed).await?;
+            }
+            Standing::Claims(_) => {
+                let is_locked = |held: &Held| {
+                    addresses.contains(&held.claim.address) && left.contains(&held.claim.nullifier)
+                };
+                if !held.iter().all(is_locked) {
+                    return Ok(None);
+                }
+                release(tx, workspace, &held).await?;
+            }
+        }
+    }
+    for address in addresses {
+        if !settle_known(books, tx, workspace, address, &sets, now).await? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(removed))
 }
 
 /// The holder's other claims on what the Stamp proves, by its name. They stand on credentials that this one
@@ -125,32 +177,6 @@ async fn left_by_renewals(
         left.extend(renewed.map(|claim| Held { scorer, claim }));
     }
     Ok(left)
-}
-
-async fn release_left(
-    books: &Books,
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    digest: &SigningDigest,
-    now: UnixMillis,
-) -> Result<bool> {
-    let held = claims::of_digest(&mut *tx, workspace, digest).await?;
-    let Some(address) = held.first().map(|held| held.claim.address) else { return Ok(true) };
-    let mut left: Vec<Nullifier> = held.iter().map(|held| held.claim.nullifier.clone()).collect();
-    left.sort_unstable();
-    left.dedup();
-    holders::lock(tx, workspace, address).await?;
-    let all = stamps::all_of(&mut *tx, workspace, address).await?.stamps;
-    let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
-    let Some(sets) = hold_sets(tx, workspace, &left, &lists, now).await? else { return Ok(false) };
-    // Until their sets were locked they may have gone to another name or address.
-    let held = claims::of_digest(&mut *tx, workspace, digest).await?;
-    let is_locked = |held: &Held| held.claim.address == address && left.contains(&held.claim.nullifier);
-    if !held.iter().all(is_locked) {
-        return Ok(false);
-    }
-    release(tx, workspace, &held).await?;
-    settle_known(books, tx, workspace, address, &sets, now).await
 }
 
 /// Ends claims: others who share their nullifiers may have them now. Where the holder has another live Stamp with the

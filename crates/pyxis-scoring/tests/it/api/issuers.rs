@@ -93,6 +93,36 @@ both_engines! {
         }
         assert_eq!(world.count("stamps").await, 0);
     }
+
+    async fn a_revocation_ends_the_stamp_of_one_proof_and_the_claims_that_another_left(world: &World) {
+        let scorer = world.scorer("20", &[("A", "1")]).await;
+        let text = world.credential(wallet(1), "A", "n:1", 9);
+        let again = signed_again(world, &text);
+        let list = |proofs: &[&Value]| {
+            let mut value: Value = serde_json::from_str(&text).unwrap();
+            value["proof"] = json!(proofs);
+            value.to_string()
+        };
+        let first = serde_json::from_str::<Value>(&text).unwrap()["proof"].clone();
+        let (both, second) = (list(&[&first, &again]), list(&[&again]));
+        world.bring(wallet(1), std::slice::from_ref(&text)).await;
+        world.score(scorer, wallet(1)).await;
+        world.delete(wallet(1), "A").await;
+        assert_eq!(world.count("claims").await, 1, "a holder's removal leaves them");
+        assert_eq!(world.bring(wallet(1), std::slice::from_ref(&second)).await, ["accepted"]);
+        world.score(scorer, wallet(1)).await;
+        // With this it is known that both proofs are of one credential.
+        world.bring(wallet(1), std::slice::from_ref(&both)).await;
+        let row = pyxis_store::revocations::RevocationRow {
+            digest: verified(&second).digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
+        };
+        let done = revoke(&world.state.books, world.workspace, &row).await.unwrap();
+        assert!(done.new && done.removed);
+        assert_eq!((world.count("stamps").await, world.count("claims").await), (0, 0));
+        assert_eq!(world.score(scorer, wallet(1)).await["score"], "0.00000");
+        world.verify(wallet(2), "A", "n:1", 9).await;
+        assert_eq!(world.score(scorer, wallet(2)).await["score"], "1.00000");
+    }
 }
 
 /// Another proof of the issuer over the same credential.
