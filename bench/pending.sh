@@ -54,6 +54,7 @@ pause() {
 
 build
 prepare_pyxis "$work/data"
+"$pyxis" agent limit default-agent --max-pending 20000 --data-dir "$work/data" >"$work/limit.out"
 start_times >"$work/starts"
 echo "start to ready: $(median <"$work/starts") ms (median of $starts, includes about 10 ms of the measuring curl)"
 

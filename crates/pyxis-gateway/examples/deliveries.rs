@@ -22,9 +22,10 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{DeliveryId, NodeId, WebhookId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::webhook::WebhookEvent;
+use pyxis_gateway::service::agents::AgentPatch;
 use pyxis_gateway::service::credentials::CredentialInput;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
-use pyxis_gateway::service::{credentials, workspaces};
+use pyxis_gateway::service::{agents, credentials, workspaces};
 use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
@@ -175,6 +176,10 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
         ..CredentialInput::default()
     };
     credentials::create(&state, &Actor::cli(workspace), credential).await.expect("a credential");
+    let agent = agents::list(&state, workspace).await.expect("agents").remove(0).row.id;
+    let room = u32::try_from(waiting + PROBES).expect("a number of requests");
+    let roomy = AgentPatch { max_pending: Some(Some(room)), ..AgentPatch::default() };
+    agents::update(&state, &Actor::cli(workspace), agent, roomy).await.expect("room for all requests");
     let stuck = never_answering(&authority).await;
     if beside_a_hanging_one {
         endpoint(&state, workspace, &stuck, "stuck.example.com").await;

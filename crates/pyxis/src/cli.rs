@@ -323,7 +323,7 @@ pub enum AgentCommand {
         /// Requests an hour; without it there is no cap.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for a person at once, 1 to 10000 [default: 100].
+        /// Requests that may wait for a person at once, 1 to 100000 [default: 100].
         #[arg(long)]
         max_pending: Option<u32>,
         /// A credential that it may use; repeat for several. Without it: all.
@@ -337,7 +337,7 @@ pub enum AgentCommand {
         /// Requests an hour; 0 lifts the cap.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for a person at once, 1 to 10000.
+        /// Requests that may wait for a person at once, 1 to 100000.
         #[arg(long)]
         max_pending: Option<u32>,
     },

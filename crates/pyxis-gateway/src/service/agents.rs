@@ -24,7 +24,7 @@ const HINT: usize = KEY_PREFIX.len() + 6;
 /// Requests of an agent that may wait at once, unless configured.
 pub const MAX_PENDING: u32 = 100;
 /// The most that can be configured: more than people decide.
-const MOST_PENDING: u32 = 10_000;
+const MOST_PENDING: u32 = 100_000;
 
 /// Which credentials an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
