@@ -34,10 +34,14 @@ impl LostAnswer {
             E::Timeout(_) => Some(Self::Timeout),
             E::Protocol(_) | E::HeadTooLarge | E::TooLarge { .. } => Some(Self::Unreadable),
             E::Closed { .. } => Some(Self::Closed),
-            // The agent broke off its own request, and is told so.
-            E::RequestBody(_) => None,
-            // Nothing was sent.
-            E::Blocked(_) | E::Resolve(_) | E::Connect(_) | E::Tls(_) | E::Refused(_) | E::Invalid(_) => None,
+            // The agent broke off its own request, and is told so. With the others, nothing was sent.
+            E::RequestBody(_)
+            | E::Blocked(_)
+            | E::Resolve(_)
+            | E::Connect(_)
+            | E::Tls(_)
+            | E::Refused(_)
+            | E::Invalid(_) => None,
         }
     }
 

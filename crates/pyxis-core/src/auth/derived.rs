@@ -25,7 +25,6 @@ pub enum WithoutToken {
 
 impl WithoutToken {
     /// True for the default.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub const fn is_omit(&self) -> bool {
         matches!(self, Self::Omit)
     }

@@ -144,7 +144,7 @@ async fn oauth1(
     let stamp = Stamp::new(state.now(), &*state.entropy);
     let (method, target) = (outbound.method.as_str(), outbound.target);
     let text =
-        oauth1::authorization(&oauth1_tokens(config, secret)?, method, target, form.as_deref(), &stamp)
+        oauth1::authorization(&oauth1_tokens(*config, secret)?, method, target, form.as_deref(), &stamp)
             .map_err(|error| Error::OauthParameter(error.to_string()))?;
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     // Whoever has the signature could send the request again.
@@ -163,7 +163,7 @@ fn unclear(why: Unclear) -> Error {
 
 /// The four parts of an OAuth 1.0a secret; `access_token` and `access_token_secret` are other names of
 /// the last two.
-fn oauth1_tokens(config: &Oauth1, secret: &SecretValue) -> Result<Tokens> {
+fn oauth1_tokens(config: Oauth1, secret: &SecretValue) -> Result<Tokens> {
     let part = |name: &'static str, other: &'static str| secret.field(name).or_else(|| secret.field(other));
     let needed = |name: &'static str| needed(secret, name).map(str::to_owned);
     Ok(Tokens {
@@ -279,7 +279,7 @@ fn sensitive(text: &str) -> Result<HeaderValue> {
 /// Checks when it is written that a secret has what its kind needs.
 pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
     match auth {
-        Auth::Oauth1(config) => oauth1_tokens(config, secret).map(drop),
+        Auth::Oauth1(config) => oauth1_tokens(*config, secret).map(drop),
         Auth::AwsSigv4(_) => {
             needed(secret, "access_key_id")?;
             needed(secret, "secret_access_key").map(drop)

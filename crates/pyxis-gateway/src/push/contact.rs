@@ -15,21 +15,19 @@ pub fn check(contact: &str) -> Result<(), &'static str> {
     if contact.len() > 255 || contact.contains(odd) {
         return Err(FORM);
     }
-    let address =
-        contact.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("mailto:")).map(|_| &contact[7..]);
-    let host = match address {
-        Some(address) => match address.split_once('@') {
+    let is_mail = contact.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
+    let host = if is_mail {
+        match contact[7..].split_once('@') {
             Some((name, host)) if !name.is_empty() && !host.contains(['@', '?', ':', '/']) => host.to_owned(),
             _ => return Err(FORM),
-        },
-        None => {
-            let url = Url::parse(contact).map_err(|_| FORM)?;
-            let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();
-            match url.host() {
-                Some(Host::Domain(host)) if plain => host.to_owned(),
-                Some(_) if plain => return Err("its host must be a name, not an address"),
-                _ => return Err(FORM),
-            }
+        }
+    } else {
+        let url = Url::parse(contact).map_err(|_| FORM)?;
+        let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();
+        match url.host() {
+            Some(Host::Domain(host)) if plain => host.to_owned(),
+            Some(_) if plain => return Err("its host must be a name, not an address"),
+            _ => return Err(FORM),
         }
     };
     let host = host.to_ascii_lowercase();

@@ -252,7 +252,7 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
         let found = Operations::of_pattern(pattern)?;
         Some(format!("Pattern {pattern} passes: {}.", found.warning()))
     });
-    let compiled = policy.map(Policy::clone).map(|policy| policy.compile());
+    let compiled = policy.cloned().map(|policy| policy.compile());
     let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
     let known = Operations::known_endpoints(hosts.iter().map(String::as_str));
     let by_host = known.into_iter().filter_map(|url| {

@@ -182,7 +182,7 @@ async fn an_idle_time_longer_than_the_pools_own_changes_nothing() {
     upstream.reply_with(|_| Reply::ok("ok").header("keep-alive", "timeout=3600"));
     for _ in 0..3 {
         read(client.send(post(&upstream.url("/"), "x"), PATIENCE).await.unwrap()).await;
-        later(Duration::from_secs(60)).await;
+        later(Duration::from_mins(1)).await;
     }
     assert_eq!(upstream.connections(), 1);
 }

@@ -205,9 +205,9 @@ both_engines! {
         let scorer = world.scorer("20", &[]).await.to_string();
         let wallet = wallet(1).to_string();
         let limited = world.add_key(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(1))).await;
-        let scores = format!("/v2/stamps/{scorer}/scores");
+        let batch = format!("/v2/stamps/{scorer}/scores");
         for (path, methods) in [
-            (scores.clone(), "POST"),
+            (batch.clone(), "POST"),
             ("/registry/submit-passport".to_owned(), "POST"),
             (format!("/v2/stamps/{wallet}"), "GET,HEAD,POST,DELETE"),
             ("/v2/stamps/metadata".to_owned(), "GET,HEAD"),
@@ -231,9 +231,9 @@ both_engines! {
             world.send(asked).await
         };
         for (method, path, key, status) in [
-            (Method::POST, scores.as_str(), world.key.as_str(), 400),
-            (Method::POST, &scores, "wrong", 401),
-            (Method::GET, &scores, &world.key, 405),
+            (Method::POST, batch.as_str(), world.key.as_str(), 400),
+            (Method::POST, &batch, "wrong", 401),
+            (Method::GET, &batch, &world.key, 405),
             (Method::PATCH, "/v2/stamps/metadata", &world.key, 405),
             (Method::GET, &format!("/v2/stamps/999/score/{wallet}"), &world.key, 404),
             (Method::GET, "/v2/models/score/nobody", &world.key, 400),

@@ -86,8 +86,8 @@ async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
 async fn a_job_is_refused_at_its_deadline_between_two_steps_that_leave_no_break() {
     let (writer, _disk) = writer_with(Duration::from_nanos(16));
     let transaction = writer.begin(soon()).await.unwrap();
-    let (go_on, word) = channel();
-    transaction.send(Command::Step(Box::new(move |_| word.recv().unwrap()))).unwrap();
+    let (go_on, told) = channel();
+    transaction.send(Command::Step(Box::new(move |_| told.recv().unwrap()))).unwrap();
     let (work, mut answer) = answering(insert);
     writer.hand_over(Entry { job: Job::Work(work), deadline: Instant::now() }).unwrap();
     // It is there before the first step ends.
@@ -137,8 +137,8 @@ fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
         let (work, answer) = answering(insert);
         jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
         works.push(answer);
-        let (begin, begun) = oneshot::channel();
-        jobs.send(Entry { job: Job::Begin(begin), deadline }).unwrap();
+        let (asks, begun) = oneshot::channel();
+        jobs.send(Entry { job: Job::Begin(asks), deadline }).unwrap();
         transactions.push(begun);
     }
     drop(jobs);
