@@ -21,6 +21,10 @@ pub(crate) const MIN_BEFORE_BREAK: usize = 4;
 /// Shortest core of a form of which the end is also looked for alone; see [`Forms::add_end`].
 const MIN_END_OF: usize = 24;
 
+/// Most forms of one [`Needles`](crate::Needles), as long as its secrets alone have no more. What a private key in PEM
+/// adds beyond its text as a whole is left out above: each form makes every suspicious byte of a text a little dearer.
+pub(crate) const MAX_FORMS: usize = 4095;
+
 /// One byte string to look for.
 #[derive(Clone, Copy)]
 pub(crate) struct Form<'f> {
@@ -34,9 +38,9 @@ pub(crate) struct Form<'f> {
 /// Where a form stands in the allocation.
 #[derive(Clone, Copy)]
 struct Place {
-    start: u32,
-    core: u32,
-    end: u32,
+    start: usize,
+    core: usize,
+    end: usize,
     wraps: bool,
 }
 
@@ -48,6 +52,8 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
+    /// Derives every form of each secret, and the text of each PEM block in them. Then, in this order and while
+    /// there are fewer than [`MAX_FORMS`]: the encodings of those texts, their lines, the encodings of the lines.
     pub(crate) fn derive(secrets: &[&[u8]]) -> Self {
         let keys: Vec<pem::Body> = secrets.iter().flat_map(|secret| pem::bodies(secret)).collect();
         let lines =
@@ -59,19 +65,36 @@ impl Forms {
         let capacity = all.map(|secret| 14 * secret.len() + 64).sum();
         let mut forms =
             Self { bytes: Vec::with_capacity(capacity), places: Vec::with_capacity(14 * secrets.len()) };
-        for secret in secrets.iter().copied().chain(joined()).filter(|secret| !secret.is_empty()) {
+        for secret in secrets.iter().copied().filter(|secret| !secret.is_empty()) {
             forms.add_raw(secret);
-            if secret.len() >= MIN_ENCODED_LEN {
-                forms.add_hex(secret);
-                forms.add_base64(secret);
-            }
+            forms.add_encoded(secret);
         }
-        for line in lines() {
-            forms.add_raw(line);
-            forms.add_base64(line);
-        }
+        joined().for_each(|text| forms.add_raw(text));
+        forms.add_while_room(joined(), Self::add_encoded);
+        forms.add_while_room(lines(), Self::add_raw);
+        forms.add_while_room(lines(), Self::add_base64);
         debug_assert!(forms.bytes.len() <= capacity, "the forms outgrew their allocation");
         forms
+    }
+
+    fn add_while_room<'s>(
+        &mut self,
+        texts: impl Iterator<Item = &'s [u8]>,
+        mut add: impl FnMut(&mut Self, &'s [u8]),
+    ) {
+        for text in texts {
+            if self.len() >= MAX_FORMS {
+                return;
+            }
+            add(self, text);
+        }
+    }
+
+    fn add_encoded(&mut self, secret: &[u8]) {
+        if secret.len() >= MIN_ENCODED_LEN {
+            self.add_hex(secret);
+            self.add_base64(secret);
+        }
     }
 
     fn add_raw(&mut self, secret: &[u8]) {
@@ -136,12 +159,7 @@ impl Forms {
             self.bytes.truncate(start);
             return false;
         }
-        self.places.push(Place {
-            start: offset(start),
-            core: offset(start + core),
-            end: offset(self.bytes.len()),
-            wraps,
-        });
+        self.places.push(Place { start, core: start + core, end: self.bytes.len(), wraps });
         true
     }
 
@@ -149,8 +167,8 @@ impl Forms {
     /// except for those bytes themselves.
     fn add_end(&mut self) {
         let Some(last) = self.places.last().copied() else { return };
-        if last.wraps && (last.core - last.start) as usize >= MIN_END_OF {
-            self.places.push(Place { start: last.start + offset(MIN_BEFORE_BREAK - 1), ..last });
+        if last.wraps && last.core - last.start >= MIN_END_OF {
+            self.places.push(Place { start: last.start + MIN_BEFORE_BREAK - 1, ..last });
         }
     }
 
@@ -169,15 +187,11 @@ impl Forms {
 
     fn slice(&self, place: Place) -> Form<'_> {
         Form {
-            bytes: &self.bytes[place.start as usize..place.end as usize],
-            core: (place.core - place.start) as usize,
+            bytes: &self.bytes[place.start..place.end],
+            core: place.core - place.start,
             wraps: place.wraps,
         }
     }
-}
-
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).expect("secrets of one request fit in 256 MiB")
 }
 
 impl Drop for Forms {
@@ -210,6 +224,33 @@ mod tests {
     fn the_url_safe_alphabet_is_added_where_it_differs() {
         let all = forms(&[0xfb, 0xff, 0xbf, 0x00]);
         assert!(all.contains(&"+/+/AA==".to_owned()) && all.contains(&"-_-_AA==".to_owned()), "{all:?}");
+    }
+
+    /// A key whose lines and characters are all different.
+    fn key(number: usize, lines: usize) -> String {
+        let body: String = (0..lines).map(|line| format!("k{number:02}L{line:04}\n")).collect();
+        format!("-----BEGIN KEY-----\n{body}-----END KEY-----\n")
+    }
+
+    #[test]
+    fn of_many_keys_only_the_forms_of_lines_are_left_out() {
+        let keys: Vec<String> = (0..8).map(|number| key(number, 128)).collect();
+        let secrets: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let forms = Forms::derive(&secrets);
+        // One line may bring its last forms after the limit.
+        assert!((MAX_FORMS..MAX_FORMS + 16).contains(&forms.len()), "{}", forms.len());
+        let all: std::collections::HashSet<&[u8]> = forms.iter().map(|form| form.bytes).collect();
+        for secret in secrets {
+            let keys = pem::bodies(secret);
+            for text in [secret, &keys[0].joined] {
+                for form in Forms::derive(&[text]).iter().take(3) {
+                    assert!(all.contains(form.bytes), "a form of a whole key is missing");
+                }
+            }
+            for (start, end) in &keys[0].lines {
+                assert!(all.contains(&keys[0].joined[*start..*end]), "a line is missing");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! Unlike a shift table (Wu-Manber) no probe waits for the one before, so the processor overlaps them.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
+use smallvec::SmallVec;
 use zeroize::Zeroize;
 
 use crate::forms::Forms;
@@ -17,8 +19,10 @@ const MANY_HEADS: usize = 65_536;
 const MANY: usize = 1024;
 const MAX_STRIDE: usize = 16;
 const GRAM: usize = 4;
+/// Most forms of one table: its entries are numbered with 16 bits.
+const MAX_TABLE: usize = (u16::MAX as usize - 1) / MAX_STRIDE;
 
-/// A gram and where it stands: `offset` bytes into the form number `form`.
+/// A gram and where it stands: `offset` bytes into the form number `form`, counted from the first of the table.
 #[derive(Clone, Copy)]
 struct Entry {
     gram: u32,
@@ -28,7 +32,26 @@ struct Entry {
     next: u16,
 }
 
-pub(crate) struct Grams {
+/// The tables of all forms: one, unless the secrets alone have more forms than [`MAX_TABLE`].
+pub(crate) struct Grams(SmallVec<[Table; 1]>);
+
+impl Grams {
+    pub(crate) fn of(forms: &Forms) -> Self {
+        let starts = (0..forms.len()).step_by(MAX_TABLE);
+        Self(starts.map(|start| Table::of(forms, start..forms.len().min(start + MAX_TABLE))).collect())
+    }
+
+    /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
+    pub(crate) fn candidates(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+        for table in &self.0 {
+            table.candidates(text, &mut found);
+        }
+    }
+}
+
+struct Table {
+    /// Number of the first form.
+    base: usize,
     mask: u32,
     len: usize,
     stride: usize,
@@ -37,35 +60,36 @@ pub(crate) struct Grams {
     entries: Vec<Entry>,
 }
 
-impl Grams {
-    /// # Panics
-    /// With more than 4,095 forms, which is more than 450 secrets in one request.
-    pub(crate) fn of(forms: &Forms) -> Self {
-        assert!(forms.len() * MAX_STRIDE < usize::from(u16::MAX), "too many secrets for one request");
-        let shortest = forms.iter().map(|form| form.core).min().unwrap_or(GRAM);
+impl Table {
+    /// Makes the table of at most [`MAX_TABLE`] forms.
+    fn of(forms: &Forms, range: Range<usize>) -> Self {
+        let count = range.len();
+        let of_table = || range.clone().map(|index| forms.get(index));
+        let shortest = of_table().map(|form| form.core).min().unwrap_or(GRAM);
         let len = shortest.midpoint(2).clamp(1, GRAM);
         let stride = (shortest + 1 - len).min(MAX_STRIDE);
-        let heads = if stride * forms.len() < MANY {
+        let heads = if stride * count < MANY {
             SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| empty(HEADS))
         } else {
             empty(MANY_HEADS)
         };
-        let mut grams = Self {
+        let mut table = Self {
+            base: range.start,
             mask: u32::MAX >> (8 * (GRAM - len)),
             len,
             stride,
             heads,
-            entries: Vec::with_capacity(stride * forms.len()),
+            entries: Vec::with_capacity(stride * count),
         };
-        for (index, form) in forms.iter().enumerate() {
+        for (index, form) in of_table().enumerate() {
             for offset in 0..stride {
-                grams.insert(index, form.bytes, offset);
+                table.insert(index, form.bytes, offset);
             }
         }
-        grams
+        table
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "`of` has checked the product")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most `MAX_TABLE` forms")]
     fn insert(&mut self, form: usize, bytes: &[u8], offset: usize) {
         let gram = self.read(bytes, offset);
         let head = &mut self.heads[hash(gram, self.heads.len())];
@@ -86,8 +110,7 @@ impl Grams {
         u32::from_le_bytes(word) & self.mask
     }
 
-    /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
-    pub(crate) fn candidates(&self, text: &[u8], found: impl FnMut(usize, usize)) {
+    fn candidates(&self, text: &[u8], found: impl FnMut(usize, usize)) {
         // The length is known to the compiler, so that no probe checks it.
         if let Some(heads) = self.heads.first_chunk::<MANY_HEADS>() {
             return self.candidates_of(heads, text, found);
@@ -132,7 +155,7 @@ impl Grams {
             if entry.gram == gram
                 && let Some(start) = at.checked_sub(usize::from(entry.offset))
             {
-                found(start, usize::from(entry.form));
+                found(start, self.base + usize::from(entry.form));
             }
         }
     }
@@ -156,7 +179,7 @@ fn empty(heads: usize) -> Box<[u16]> {
     vec![0; heads].into_boxed_slice()
 }
 
-impl Drop for Grams {
+impl Drop for Table {
     fn drop(&mut self) {
         for entry in &mut self.entries {
             // Every head that was set was set for an entry.
@@ -179,6 +202,22 @@ impl Drop for Grams {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_forms_than_one_table_has_are_all_candidates() {
+        let secrets: Vec<String> = (0..MAX_TABLE + 3)
+            .map(|i| format!("{}{:02x}", char::from(b'A' + (i >> 8) as u8), i & 0xff))
+            .collect();
+        let secrets: Vec<&[u8]> = secrets.iter().map(|secret| secret.as_bytes()).collect();
+        let forms = Forms::derive(&secrets);
+        let grams = Grams::of(&forms);
+        assert_eq!((forms.len(), grams.0.len()), (secrets.len(), 2));
+        for number in [0, MAX_TABLE - 1, MAX_TABLE, MAX_TABLE + 2] {
+            let mut seen = false;
+            grams.candidates(secrets[number], |start, form| seen |= (start, form) == (0, number));
+            assert!(seen, "form {number}");
+        }
+    }
 
     #[test]
     fn every_occurrence_of_every_length_is_a_candidate_at_every_offset() {

@@ -24,7 +24,10 @@
 //! of hex or base64 is broken after its first three characters or fewer, these stay.
 //!
 //! Of a private key in PEM the base64 text is looked for as a whole and line by line: lines of 64
-//! characters, and those of the secret as it was given.
+//! characters, and those of the secret as it was given. Of the lines of one secret the first 128 are looked for. Where
+//! all forms together would be more than 4,095, as with eight such keys, some of this is left out: first base64 of
+//! lines, then single lines, then hex and base64 of a block's text. Every secret in all its forms and the plain text
+//! of every block are always looked for.
 //!
 //! # What is not found
 //!

@@ -23,16 +23,13 @@ impl Needles {
     /// A secret is looked for raw whatever its length, so do not pass a dummy such as the `x` of
     /// `Authorization: Basic` user names. Empty secrets are left out.
     ///
-    /// # Panics
-    /// With more than 450 secrets.
+    /// Takes any secrets: none is too long, and there are never too many. Only the lines and encodings that keys in PEM
+    /// add are limited, over all of `secrets` (see the crate documentation).
     pub fn new(label: &str, secrets: &[&[u8]]) -> Self {
         Self { label: label.to_owned(), wording: Wording::Tag, matcher: Matcher::of(secrets) }
     }
 
     /// As [`Needles::new`], for what people read: the replacement is ``[contains the secret of `<label>`]``.
-    ///
-    /// # Panics
-    /// As [`Needles::new`].
     pub fn in_words(label: &str, secrets: &[&[u8]]) -> Self {
         Self { wording: Wording::Sentence, ..Self::new(label, secrets) }
     }

@@ -26,7 +26,8 @@ pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> 
         [format!("{open}REDACTED:{label}{close}"), format!("{open}REDACTED{close}")]
     });
     let worded = sentence.chain(tags);
-    // Of the single bytes none can continue an escape. With so few forms one is at no end of any.
+    // Of the single bytes none can continue an escape. Secrets that are text have some of them nowhere, since UTF-8
+    // never has 0xff.
     let printable = b"*-_.~=|^!?$@,: ".iter().copied();
     let single = printable.chain(0x80..=0xff);
     worded

@@ -142,3 +142,43 @@ fn the_replacement_can_say_what_stood_there() {
     assert_eq!(needles.scrub_text(&text), "[contains the secret of `stripe`]");
     assert_eq!(needles.label(), "stripe");
 }
+
+fn key_of_lines(number: usize, lines: usize) -> String {
+    let body: String = (0..lines).map(|line| format!("k{number:02}L{line:04}\n")).collect();
+    format!("-----BEGIN KEY-----\n{body}-----END KEY-----")
+}
+
+fn needles_of(secrets: &[String]) -> Needles {
+    Needles::new("cred", &secrets.iter().map(String::as_bytes).collect::<Vec<_>>())
+}
+
+#[test]
+fn of_many_keys_each_is_found_whole_and_line_by_line() {
+    let keys: Vec<String> = (0..8).map(|number| key_of_lines(number, 128)).collect();
+    let needles = needles_of(&keys);
+    for key in [&keys[0], &keys[7]] {
+        assert_eq!(needles.scrub_text(key), "[REDACTED:cred]");
+        assert_eq!(needles.scrub_text(&each_hex(key.as_bytes())), "[REDACTED:cred]");
+        for line in key.lines().skip(1).take(128) {
+            assert_eq!(needles.scrub_text(&format!("> {line} <")), "> [REDACTED:cred] <");
+        }
+    }
+}
+
+#[test]
+fn no_number_and_no_length_of_secrets_is_too_much() {
+    let words: Vec<String> = (0..1000).map(|word| format!("word{word:05}")).collect();
+    let needles = needles_of(&words);
+    for text in [words[0].clone(), words[999].clone(), each_hex(words[999].as_bytes())] {
+        assert_eq!(needles.scrub_text(&text), "[REDACTED:cred]");
+    }
+    let blocks: String =
+        (0..2000).map(|block| format!("-----BEGIN -----block{block:05}-----END -----")).collect();
+    let needles = needles_of(&[blocks]);
+    for block in ["block00000", "block01999"] {
+        assert_eq!(needles.scrub_text(block), "[REDACTED:cred]");
+    }
+    let long = key_of_lines(0, 8000);
+    let needles = needles_of(&std::array::from_fn::<_, 8, _>(|_| long.clone()));
+    assert_eq!(needles.scrub_text("k00L0127"), "[REDACTED:cred]");
+}
