@@ -23,7 +23,7 @@ pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use forward::{Finish, abandon, begin_attempt, claim, finish, lose, purge_bodies, ready, sending};
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
-pub use room::reached_limit;
+pub use room::{limit_seen, reached_limit};
 
 stored_enum! {
     /// What waits.

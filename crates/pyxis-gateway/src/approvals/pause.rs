@@ -100,6 +100,11 @@ async fn insert(
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
+    // Before the secrets of the workspace are opened; the exact look is in the transaction.
+    let full = approvals::limit_seen(&state.store, workspace, asked.agent.id(), state.now()).await?;
+    if let Some(limit) = full {
+        return Err(Error::TooManyPending { limit });
+    }
     let redactor = Redactor::of_workspace(state, workspace, &[asked.credential.row.id]).await?;
     let words = redactor.words(asked);
     let content_type = content_type(request).map(|text| redactor.text(text));

@@ -3,8 +3,9 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 
+use crate::db::Query;
 use crate::db::sql;
-use crate::{Executor, StoreError, Tx};
+use crate::{Executor, Store, StoreError, Tx};
 
 /// The limit on pending requests that an agent has reached, or `None` while there is room for one more. Others who ask
 /// about this agent wait until the transaction ends, so what is added in it keeps the limit exactly.
@@ -16,11 +17,32 @@ pub async fn reached_limit(
 ) -> Result<Option<i64>, StoreError> {
     // On SQLite a transaction has the whole database for itself.
     let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
-    let query = sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2");
-    let limit: Option<(i64,)> = tx.optional(query.bind(workspace).bind(agent).then(lock)).await?;
+    let limit: Option<(i64,)> = tx.optional(limit_query(workspace, agent).then(lock)).await?;
     let Some((limit,)) = limit else { return Ok(None) };
+    let pending: Option<(i64,)> = tx.optional(pending_query(workspace, agent, now)).await?;
+    Ok(pending.is_some_and(|(count,)| count >= limit).then_some(limit))
+}
+
+/// The limit that an agent has reached as far as a plain read shows, to refuse early. Locks nothing, so another request
+/// may take the last place afterwards: ask [`reached_limit`] in the transaction that adds one.
+pub async fn limit_seen(
+    store: &Store,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    now: UnixMillis,
+) -> Result<Option<i64>, StoreError> {
+    let limit: Option<(i64,)> = store.optional(limit_query(workspace, agent)).await?;
+    let Some((limit,)) = limit else { return Ok(None) };
+    let pending: Option<(i64,)> = store.optional(pending_query(workspace, agent, now)).await?;
+    Ok(pending.is_some_and(|(count,)| count >= limit).then_some(limit))
+}
+
+fn limit_query(workspace: WorkspaceId, agent: AgentId) -> Query {
+    sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2").bind(workspace).bind(agent)
+}
+
+fn pending_query(workspace: WorkspaceId, agent: AgentId, now: UnixMillis) -> Query {
     let query = sql("SELECT count(*) FROM approvals \
          WHERE agent_id = $1 AND state = 'pending' AND expires_at > $2 AND workspace_id = $3");
-    let pending: Option<(i64,)> = tx.optional(query.bind(agent).bind(now).bind(workspace)).await?;
-    Ok(pending.is_some_and(|(count,)| count >= limit).then_some(limit))
+    query.bind(agent).bind(now).bind(workspace)
 }

@@ -77,4 +77,14 @@ contract! {
         assert_eq!(approvals::reached_limit(&mut tx, world.ws, agent, NOW).await.unwrap(), Some(1));
         assert_eq!(approvals::reached_limit(&mut tx, elsewhere, agent, NOW).await.unwrap(), None);
     }
+
+    async fn a_plain_read_shows_the_same_limit(world: &World) {
+        let agent = limited(world, "one", 1).await;
+        let seen = async |now| approvals::limit_seen(&world.store, world.ws, agent, at(now)).await.unwrap();
+        assert_eq!(seen(0).await, None);
+        add(world, agent, "a", 0).await.unwrap();
+        assert_eq!((seen(0).await, seen(3_600_001).await), (Some(1), None));
+        let elsewhere = add_workspace(&world.store, "elsewhere").await;
+        assert_eq!(approvals::limit_seen(&world.store, elsewhere, agent, NOW).await.unwrap(), None);
+    }
 }
