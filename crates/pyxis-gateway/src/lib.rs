@@ -42,6 +42,7 @@ mod signing_keys;
 mod state;
 mod stored;
 mod strangers;
+mod survival;
 pub mod tokens;
 mod touch;
 mod voters;

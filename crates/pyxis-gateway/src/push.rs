@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use crate::brand;
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::survival::caught;
 use crate::voters::eligible_among;
 use crate::work::Stop;
 use encrypt::{Recipient, SALT, encrypt};
@@ -78,7 +79,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 pub(crate) async fn run(state: State, mut stop: Stop) {
     let mut under_way = JoinSet::new();
     loop {
-        let nap = match start_due(&state, &mut under_way).await {
+        let nap = match caught("push", start_due(&state, &mut under_way)).await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(%error, "notifications could not be read; they will be tried again");
@@ -116,7 +117,7 @@ async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duratio
     for message in due {
         let state = state.clone();
         under_way.spawn(async move {
-            if let Err(error) = serve(&state, &message).await {
+            if let Err(error) = caught("push", serve(&state, &message)).await {
                 tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
             }
         });

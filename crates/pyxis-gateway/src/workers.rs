@@ -1,6 +1,7 @@
 //! What runs beside the requests: one loop each, none per transaction.
 //!
-//! Every loop has a `tick` that does its work once, so that tests need no time to pass.
+//! Every loop has a `tick` that does its work once, so that tests need no time to pass. A panic in a tick is an error of
+//! that tick, and a loop that panics elsewhere starts again ([`crate::survival`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::channels;
 use crate::error::Result;
 use crate::push;
 use crate::state::State;
+use crate::survival::{caught, restarted};
 use crate::webhooks::lanes;
 
 pub use crate::work::Stop;
@@ -45,27 +47,53 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     nodes::heartbeat(&state.store, state.node, state.now()).await?;
     recover(state).await?;
     let mut loops = JoinSet::new();
-    loops.spawn(wake_waiters(state.clone(), stop.clone()));
-    loops.spawn(send_approved(state.clone(), stop.clone()));
-    loops.spawn(expire_on_time(state.clone(), stop.clone()));
-    loops.spawn(lanes::run(state.clone(), stop.clone()));
+    keep(&mut loops, "waiters", state, stop, wake_waiters);
+    keep(&mut loops, "sending", state, stop, send_approved);
+    keep(&mut loops, "expiry", state, stop, expire_on_time);
+    keep(&mut loops, "webhooks", state, stop, lanes::run);
     channels::start(state, stop, &mut loops);
-    loops.spawn(push::run(state.clone(), stop.clone()));
-    loops.spawn(every(HEARTBEAT, state.clone(), stop.clone(), |state| Box::pin(heartbeat_tick(state))));
-    loops.spawn(every(BOOKKEEPING, state.clone(), stop.clone(), |state| Box::pin(bookkeeping_tick(state))));
-    loops.spawn(every(CLEANING, state.clone(), stop.clone(), |state| Box::pin(cleaning_tick(state))));
+    keep(&mut loops, "push", state, stop, push::run);
+    keep(&mut loops, "heartbeat", state, stop, |state, stop| {
+        every(HEARTBEAT, "heartbeat", state, stop, |state| Box::pin(heartbeat_tick(state)))
+    });
+    keep(&mut loops, "bookkeeping", state, stop, |state, stop| {
+        every(BOOKKEEPING, "bookkeeping", state, stop, |state| Box::pin(bookkeeping_tick(state)))
+    });
+    keep(&mut loops, "cleaning", state, stop, |state, stop| {
+        every(CLEANING, "cleaning", state, stop, |state| Box::pin(cleaning_tick(state)))
+    });
     Ok(loops)
+}
+
+/// Spawns a loop that outlives its panics.
+fn keep<F>(
+    loops: &mut JoinSet<()>,
+    name: &'static str,
+    state: &State,
+    stop: &Stop,
+    run: impl Fn(State, Stop) -> F + Send + Sync + 'static,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (state, stop) = (state.clone(), stop.clone());
+    loops.spawn(restarted(name, stop.clone(), move || run(state.clone(), stop.clone())));
 }
 
 type Tick<'a> = std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
-async fn every(period: Duration, state: State, mut stop: Stop, tick: for<'a> fn(&'a State) -> Tick<'a>) {
+async fn every(
+    period: Duration,
+    name: &'static str,
+    state: State,
+    mut stop: Stop,
+    tick: for<'a> fn(&'a State) -> Tick<'a>,
+) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(period) => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
-        if let Err(error) = tick(&state).await {
+        if let Err(error) = caught(name, tick(&state)).await {
             tracing::warn!(%error, "background work failed; it will be tried again");
         }
     }
@@ -74,6 +102,8 @@ async fn every(period: Duration, state: State, mut stop: Stop, tick: for<'a> fn(
 /// Passes the store's news on to the requests that wait.
 async fn wake_waiters(state: State, mut stop: Stop) {
     let mut news = state.store.subscribe();
+    // After a panic: what came before this subscription is not known.
+    state.waiters.wake_all();
     loop {
         let event = tokio::select! {
             event = news.recv() => event,
@@ -99,7 +129,7 @@ async fn wake_waiters(state: State, mut stop: Stop) {
 async fn send_approved(state: State, mut stop: Stop) {
     let mut under_way = JoinSet::new();
     loop {
-        if let Err(error) = send_tick(&state, &mut under_way).await {
+        if let Err(error) = caught("sending", send_tick(&state, &mut under_way)).await {
             tracing::warn!(%error, "approved requests could not be read; they will be tried again");
         }
         tokio::select! {
@@ -124,7 +154,7 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
         let state = state.clone();
         let span = tracing::trace_span!(target: "pyxis::trace", "execute", pyxis.txn = %txn);
         let work = async move {
-            if let Err(error) = execute::execute(&state, workspace, txn).await {
+            if let Err(error) = caught("sending", execute::execute(&state, workspace, txn)).await {
                 tracing::warn!(%txn, %error, "an approved request could not be carried out yet");
             }
             drop(slot);
@@ -144,7 +174,7 @@ pub async fn send_all(state: &State) -> Result<()> {
 
 async fn expire_on_time(state: State, mut stop: Stop) {
     loop {
-        let nap = match expire_tick(&state).await {
+        let nap = match caught("expiry", expire_tick(&state)).await {
             Ok(next) => next.map_or(EXPIRY_NAP, |next| next.since(state.now()).min(EXPIRY_NAP)),
             Err(error) => {
                 tracing::warn!(%error, "expiry failed; it will be tried again");

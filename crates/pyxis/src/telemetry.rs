@@ -67,6 +67,10 @@ fn describe() {
     counter!("pyxis_upstream_failures_total").absolute(0);
     describe_counter!("pyxis_redactions_total", "Places where a secret was removed from an answer.");
     counter!("pyxis_redactions_total").absolute(0);
+    describe_counter!(
+        "pyxis_background_panics_total",
+        "Panics in background work, which goes on after a pause."
+    );
     describe_histogram!(
         "pyxis_upstream_seconds",
         metrics::Unit::Seconds,

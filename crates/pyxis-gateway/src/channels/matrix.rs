@@ -19,6 +19,7 @@ use super::card::{Card, Place};
 use super::outbox::{self, Poster, Trouble};
 use crate::config::MatrixConfig;
 use crate::state::State;
+use crate::survival::restarted;
 use crate::work::Stop;
 
 /// Approves.
@@ -68,8 +69,16 @@ impl Bot {
 /// Starts posting and reading.
 pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()>) {
     let bot = Arc::new(bot);
-    loops.spawn(outbox::run(state.clone(), Arc::clone(&bot), stop.clone()));
-    loops.spawn(updates::run(state.clone(), bot, stop.clone()));
+    let posting = (state.clone(), Arc::clone(&bot), stop.clone());
+    loops.spawn(restarted("matrix", stop.clone(), move || {
+        let (state, bot, stop) = posting.clone();
+        outbox::run(state, bot, stop)
+    }));
+    let reading = (state.clone(), bot, stop.clone());
+    loops.spawn(restarted("matrix", stop.clone(), move || {
+        let (state, bot, stop) = reading.clone();
+        updates::run(state, bot, stop)
+    }));
 }
 
 impl Poster for Bot {

@@ -14,6 +14,7 @@ use super::card::{Card, Common};
 use super::moves;
 use crate::error::Result;
 use crate::state::State;
+use crate::survival::caught;
 use crate::work::Stop;
 
 /// Messages claimed in one round.
@@ -97,7 +98,7 @@ pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut 
             measure(&state, P::PLATFORM).await?;
             Ok::<_, crate::error::Error>(nap)
         };
-        let nap = match ticked.await {
+        let nap = match caught(P::PLATFORM.as_str(), ticked).await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(platform = P::PLATFORM.as_str(), %error, "messages could not be read");
@@ -135,7 +136,9 @@ pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duratio
         .for_each_concurrent(AT_ONCE, |message| {
             let (limited, common) = (&limited, &common);
             async move {
-                if let Err(error) = serve(state, poster, &message, limited, common).await {
+                // Of a message that panics the claim runs out; the others of the round are served.
+                let serving = serve(state, poster, &message, limited, common);
+                if let Err(error) = caught(P::PLATFORM.as_str(), serving).await {
                     tracing::warn!(message = %message.id, %error, "a message could not be shown or noted");
                 }
             }

@@ -16,6 +16,7 @@ use tokio::task::{Id, JoinSet};
 use super::attempt::{self, Endpoint};
 use crate::error::Result;
 use crate::state::State;
+use crate::survival::caught;
 use crate::work::Stop;
 
 /// Attempts under way at once for one endpoint.
@@ -43,7 +44,7 @@ struct Lane {
 pub(crate) async fn run(state: State, mut stop: Stop) {
     let mut lanes = Lanes::default();
     loop {
-        let nap = match lanes.start_due(&state, &stop).await {
+        let nap = match caught("webhooks", lanes.start_due(&state, &stop)).await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(%error, "deliveries could not be read; they will be tried again");
@@ -104,7 +105,8 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
         let stopping = *stop.borrow();
         if !stopping && under_way.len() <= AT_ONCE / 2 {
             let free = u32::try_from(AT_ONCE - under_way.len()).unwrap_or(1);
-            if let Err(error) = take(&state, workspace, webhook, free, &mut under_way).await {
+            let taking = take(&state, workspace, webhook, free, &mut under_way);
+            if let Err(error) = caught("webhooks", taking).await {
                 tracing::warn!(%webhook, %error, "deliveries could not be taken; they will be tried again");
                 tokio::select! {
                     () = tokio::time::sleep(TROUBLE) => {}
@@ -141,7 +143,7 @@ async fn take(
     for claimed in claimed {
         let (state, endpoint) = (state.clone(), Arc::clone(&endpoint));
         under_way.spawn(async move {
-            if let Err(error) = attempt::make(&state, &endpoint, &claimed).await {
+            if let Err(error) = caught("webhooks", attempt::make(&state, &endpoint, &claimed)).await {
                 tracing::warn!(delivery = %claimed.id, %error, "a delivery could not be attempted or noted");
             }
         });

@@ -14,6 +14,7 @@ use crate::channels::outbox::Trouble;
 use crate::channels::{moves, reader};
 use crate::error::Result;
 use crate::state::State;
+use crate::survival::caught;
 use crate::work::Stop;
 
 /// The lease of the one node that reads.
@@ -49,7 +50,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         };
         loop {
-            match round(&state, &bot, &me).await {
+            match caught("matrix", round(&state, &bot, &me)).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");

@@ -18,6 +18,7 @@ use crate::channels::outbox::Trouble;
 use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::survival::caught;
 use crate::work::Stop;
 
 /// The lease of the one node that polls.
@@ -48,7 +49,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             return;
         }
         loop {
-            match round(&state, &bot).await {
+            match caught("telegram", round(&state, &bot)).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
