@@ -228,14 +228,15 @@ mod tests {
 
     /// A key whose lines and characters are all different.
     fn key(number: usize, lines: usize) -> String {
-        let body: String = (0..lines).map(|line| format!("k{number:02}L{line:04}\n")).collect();
+        let lines: Vec<String> = (0..lines).map(|line| format!("k{number:02}L{line:04}\n")).collect();
+        let body = lines.concat();
         format!("-----BEGIN KEY-----\n{body}-----END KEY-----\n")
     }
 
     #[test]
     fn of_many_keys_only_the_forms_of_lines_are_left_out() {
         let keys: Vec<String> = (0..8).map(|number| key(number, 128)).collect();
-        let secrets: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let secrets: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
         let forms = Forms::derive(&secrets);
         // One line may bring its last forms after the limit.
         assert!((MAX_FORMS..MAX_FORMS + 16).contains(&forms.len()), "{}", forms.len());

@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn more_forms_than_one_table_has_are_all_candidates() {
         let secrets: Vec<String> = (0..MAX_TABLE + 3)
-            .map(|i| format!("{}{:02x}", char::from(b'A' + (i >> 8) as u8), i & 0xff))
+            .map(|i| format!("{}{:02x}", char::from(b"ghijklmnopqrstuvwxyz"[i >> 8]), i & 0xff))
             .collect();
-        let secrets: Vec<&[u8]> = secrets.iter().map(|secret| secret.as_bytes()).collect();
+        let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).collect();
         let forms = Forms::derive(&secrets);
         let grams = Grams::of(&forms);
         assert_eq!((forms.len(), grams.0.len()), (secrets.len(), 2));
