@@ -154,7 +154,7 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
         let state = state.clone();
         let span = tracing::trace_span!(target: "pyxis::trace", "execute", pyxis.txn = %txn);
         let work = async move {
-            if let Err(error) = caught("sending", execute::execute(&state, workspace, txn)).await {
+            if let Err(error) = caught("sending", Box::pin(execute::execute(&state, workspace, txn))).await {
                 tracing::warn!(%txn, %error, "an approved request could not be carried out yet");
             }
             drop(slot);

@@ -50,7 +50,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         };
         loop {
-            match caught("matrix", round(&state, &bot, &me)).await {
+            match caught("matrix", Box::pin(round(&state, &bot, &me))).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");

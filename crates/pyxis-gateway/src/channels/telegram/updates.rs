@@ -49,7 +49,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             return;
         }
         loop {
-            match caught("telegram", round(&state, &bot)).await {
+            match caught("telegram", Box::pin(round(&state, &bot))).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
