@@ -17,7 +17,9 @@ use serde_json::Value;
 use super::world::{Node, World, both_engines, day, request, revocation, score_path, send, shown, wallet};
 
 /// Rounds of the race for an expired claim.
-const ROUNDS: u64 = 500;
+const ROUNDS: u64 = 100;
+/// Rounds under `PX_TEST_LONG`.
+const LONG_ROUNDS: u64 = 500;
 const ADDRESSES: u64 = 64;
 /// Rounds of the races with an import, and wallets that it brings something for.
 const IMPORTS: u64 = 25;
@@ -66,7 +68,7 @@ both_engines! {
             let until = 1000 + i64::try_from(number).unwrap();
             world.bring(wallet(number), &[world.credential(wallet(number), "A", "n:1", until)]).await;
         }
-        for round in 0..ROUNDS {
+        for round in 0..rounds() {
             // A scorer in which somebody else holds the nullifier until the end of the round.
             let scorer = world.scorer("1", &[("A", "1.5")]).await;
             let (holder, now) = (wallet(1000 + round), world.state.now());
@@ -324,4 +326,9 @@ fn stamps(settled: &Settled) -> Value {
         (entry.provider.to_string(), shown)
     };
     Value::Object(settled.stamps.iter().map(stamp).collect())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the long form is asked for this way")]
+fn rounds() -> u64 {
+    if std::env::var_os("PX_TEST_LONG").is_some() { LONG_ROUNDS } else { ROUNDS }
 }
