@@ -283,11 +283,11 @@ mod tests {
         assert_eq!(read("\u{feff}key-1\r\n").as_deref(), Some("key-1"));
         assert_eq!(read("\n"), None);
         let error = format!("{:#}", key("can\nary").map(drop).unwrap_err());
-        assert!(error.starts_with("PX_VERIFY_API_KEY has the control character U+000A"), "{error}");
+        assert!(error.starts_with("PX_VERIFY_API_KEY has the invisible character U+000A"), "{error}");
         assert!(!error.contains("ary"), "{error}");
         let indexers = r#"{"base": {"url": "https://one.example/api", "api_key": "can\tary"}}"#;
         let error = format!("{:#}", load(&[("PX_INDEXERS", indexers)], &[]).map(drop).unwrap_err());
-        assert!(error.contains("api_key has the control character U+0009"), "{error}");
+        assert!(error.contains("api_key has the invisible character U+0009"), "{error}");
     }
 
     #[test]

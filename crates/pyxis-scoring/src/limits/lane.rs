@@ -205,6 +205,15 @@ impl Lane {
         Ok(Counted { used: self.used, ..counted })
     }
 
+    /// Requests that came while the database was busy with a statement that failed. They waited for the same, and would
+    /// wait as long once more; with another outcome they stay where they are.
+    pub(super) fn also_failed<T>(&mut self, outcome: &Result<T, StoreError>) -> Waiting {
+        match outcome {
+            Err(StoreError::Unavailable(_)) => std::mem::take(&mut self.waiting),
+            _ => Waiting::default(),
+        }
+    }
+
     /// Notes how a reservation went: how many are now in the window, or `None` where it did not fit. Where
     /// nobody knows, nothing of it is spent.
     pub(super) fn reserved(&mut self, requests: i64, reserved: &Result<Option<i64>, StoreError>) {

@@ -145,13 +145,25 @@ impl Shared {
         match step {
             Step::Count(waiting) => {
                 let counted = usage::count(&self.store, &key.batch(waiting.len(), latest)).await;
-                let Some(counted) = self.note(key, counted, Lane::counted) else { return };
+                let noted = self.note(key, counted, |lane, counted| {
+                    let late = lane.also_failed(&counted);
+                    (lane.counted(counted), late)
+                });
+                let Some((counted, late)) = noted else { return };
                 waiting.tell(&counted);
+                late.tell(&counted);
             }
             Step::Reserve { slot, requests, within } => {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
                 let reserved = self.reserve(slot, &batch).await;
-                self.note(key, reserved, |lane, reserved| lane.reserved(requests, &reserved));
+                let failed = reserved.as_ref().err().cloned();
+                let late = self.note(key, reserved, |lane, reserved| {
+                    lane.reserved(requests, &reserved);
+                    lane.also_failed(&reserved)
+                });
+                if let (Some(late), Some(error)) = (late, failed) {
+                    late.tell(&Err(error));
+                }
             }
             Step::GiveBack { slot, spent } => {
                 let gave_back = self.give_back(slot, spent).await;

@@ -371,6 +371,25 @@ fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() 
 }
 
 #[test]
+fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
+    let mut lane = lane_of(10);
+    let Place::Waits(mut first) = enter(&mut lane) else { panic!("nothing is reserved") };
+    let Step::Count(waiting) = lane.next(*AT) else { panic!("one waits") };
+    let Place::Waits(mut second) = enter(&mut lane) else { panic!("nobody overtakes") };
+    assert_eq!(
+        lane.also_failed(&Ok(())).len(),
+        0,
+        "after a statement that went well, the next one is theirs"
+    );
+    let failed: Result<Counted, StoreError> = Err(unclear());
+    let late = lane.also_failed(&failed);
+    let failed = lane.counted(failed);
+    waiting.tell(&failed);
+    late.tell(&failed);
+    assert!(first.try_recv().unwrap().is_err() && second.try_recv().unwrap().is_err());
+}
+
+#[test]
 fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in() {
     let mut lane = lane_of(10);
     let later = NOW.plus(Duration::from_secs(5));

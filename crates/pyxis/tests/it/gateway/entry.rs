@@ -100,7 +100,7 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
             app.command(&[add("of-variable"), vec!["--auth", "bearer", "--secret-env", "KEY"]].concat());
         command.env("KEY", value);
         let ran = run(command).await.expect(code);
-        assert!(code == 0 || ran.stderr.contains("KEY has the control character U+0009"), "{ran:?}");
+        assert!(code == 0 || ran.stderr.contains("KEY has the invisible character U+0009"), "{ran:?}");
         assert!(!ran.stderr.contains("canary"), "{ran:?}");
     }
     assert_eq!(bearer(&world, "of-variable").await.as_deref(), Some("Bearer key-canary-3"));
@@ -119,7 +119,7 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
     let outcomes: Vec<&str> =
         listed.as_array().unwrap().iter().filter_map(|row| row["outcome"].as_str()).collect();
     assert!(
-        outcomes[0].starts_with("does not fit, left out: secret: has the control character U+0009"),
+        outcomes[0].starts_with("does not fit, left out: secret: has the invisible character U+0009"),
         "{listed}"
     );
     assert_eq!(outcomes[1..], ["stored", "stored, but the secret is too short to be looked for in answers"]);
@@ -162,7 +162,7 @@ both_engines! {
         command.env("PX_VERIFY_API_KEY", "can\nary");
         let ran = run(command).await;
         let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(ran.code != Some(0) && said.contains("PX_VERIFY_API_KEY has the control character U+000A"), "{ran:?}");
+        assert!(ran.code != Some(0) && said.contains("PX_VERIFY_API_KEY has the invisible character U+000A"), "{ran:?}");
         assert!(!said.contains("ary:"), "{ran:?}");
     }
 }
