@@ -66,7 +66,7 @@ test("a request whose answer was lost to kill -9 is shown as such and never sent
   const outcome = await world.agent.outcome(txn);
   assert.deepEqual([outcome.status, outcome.error, outcome.response], ["approved", "outcome_unknown", null]);
   await atRequest(txn, async (page) => {
-    await card(page, txn).getByText("sent, but the answer was lost; it is not sent again").waitFor();
+    await card(page, txn).getByText("sent, but no answer came: it may have happened; it is not sent again").waitFor();
     assert.equal(await page.locator("[data-approve]").count(), 0);
   });
   assert.equal(world.upstream.at("/killed").length, 1);
