@@ -382,10 +382,10 @@ fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
         "after a statement that went well, the next one is theirs"
     );
     let failed: Result<Counted, StoreError> = Err(unclear());
-    let late = lane.also_failed(&failed);
+    let others = lane.also_failed(&failed);
     let failed = lane.counted(failed);
     waiting.tell(&failed);
-    late.tell(&failed);
+    others.tell(&failed);
     assert!(first.try_recv().unwrap().is_err() && second.try_recv().unwrap().is_err());
 }
 

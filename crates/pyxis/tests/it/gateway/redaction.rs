@@ -55,7 +55,8 @@ both_engines! {
 
         let encoded = STANDARD.encode(format!("Bearer {SECRET}"));
         let body = format!("{{\"note\": \"{OTHER}\", \"header\": \"{encoded}\", \"key\": {}}}", json!(SECRET));
-        let query: String = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let query: Vec<String> = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let query = query.concat();
         let call = world.forward("POST", &format!("/by/{PATH}?q={query}"));
         let call = call.header("x-note", OTHER).header("content-type", &format!("text/plain; n={OTHER}")).header("x-px-reason", &format!("because {SECRET} and {OTHER}"));
         let txn = call.body(body.clone()).send().await.txn();
