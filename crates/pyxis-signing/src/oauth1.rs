@@ -28,7 +28,7 @@ pub struct Tokens {
     pub consumer_secret: SecretString,
     /// `oauth_token`; empty where there is none.
     pub token: SecretString,
-    /// What stands for a token that there is not.
+    /// Form of `oauth_token` without a token.
     pub without_token: WithoutToken,
     /// The token's shared secret; may be empty.
     pub token_secret: SecretString,

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oauth1 {
-    /// What stands for a token that there is not.
+    /// Form of `oauth_token` without a token.
     #[serde(default, skip_serializing_if = "WithoutToken::is_omit")]
     pub without_token: WithoutToken,
 }
 
-/// What becomes of `oauth_token` where there is no token. RFC 5849, section 3.1, lets it be left out; some servers want it
+/// Form of `oauth_token` without a token. RFC 5849, section 3.1, lets it be left out; some servers want it
 /// empty, and the two have different signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

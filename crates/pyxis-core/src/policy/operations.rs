@@ -3,7 +3,7 @@
 
 use crate::target::Target;
 
-/// What the body names.
+/// Kind of operations that a body names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operations {
     /// Queries and mutations.
@@ -24,7 +24,7 @@ const KNOWN: &[(&str, &str)] = &[
 ];
 
 impl Operations {
-    /// What requests to `target` name in their bodies; `None` where path and method tell.
+    /// Kind of operations in the bodies of requests to `target`; `None` if path and method tell.
     pub fn of(target: &Target) -> Option<Self> {
         let path = target.path().trim_end_matches('/');
         let host = target.written_host();
@@ -37,7 +37,7 @@ impl Operations {
         last.or_else(|| segments.next().and_then(Self::of_segment).filter(|found| *found == Self::GraphQl))
     }
 
-    /// What a piece of a path or pattern says.
+    /// Kind of operations that a path segment stands for.
     fn of_segment(segment: &str) -> Option<Self> {
         // What follows a semicolon are parameters of the segment.
         let name = segment.split(';').next().unwrap_or_default();
@@ -50,7 +50,7 @@ impl Operations {
         }
     }
 
-    /// What a URL pattern of a policy is about, where any of its segments says it.
+    /// Kind of operations that any segment of a URL pattern stands for.
     pub fn of_pattern(pattern: &str) -> Option<Self> {
         pattern.split('/').find_map(Self::of_segment)
     }

@@ -135,7 +135,7 @@ pub struct CredentialPage {
     pub granted_scope: Option<String>,
     /// Where a provider sends people back to.
     pub redirect_uri: String,
-    /// What to be careful about with the secret.
+    /// Warnings about the secret.
     pub warnings: Vec<String>,
     /// What is tried where nobody names an address; may be empty.
     pub probe: String,
