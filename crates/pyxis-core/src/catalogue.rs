@@ -34,13 +34,13 @@ pub struct Group {
     /// Name for people.
     pub name: String,
     /// The Stamps.
-    pub stamps: Vec<Entry>,
+    pub stamps: Vec<CatalogueStamp>,
 }
 
 /// One Stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct CatalogueStamp {
     /// The name that credentials carry.
     pub name: StampName,
     /// What it says about its holder.

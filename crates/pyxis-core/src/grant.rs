@@ -72,7 +72,7 @@ const MAX_SECS: u64 = 86_400;
 ///
 /// Only where the method or a default asks: never against `require_approval_urls` or deny, and never
 /// where more than one approver is needed. That a grant covers the request is for the caller to know.
-pub fn may_shortcut(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
+pub fn grant_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
     let asks = decision.verdict == Verdict::RequireApproval
         && matches!(decision.rule, Rule::RequireMethod | Rule::Default | Rule::GatedDefault);
     asks && policy.is_none_or(|policy| policy.min_approvals <= 1)
@@ -181,7 +181,7 @@ mod tests {
                 let prompt = verdict == Verdict::RequireApproval;
                 let by_method = ["require_method", "default", "gated_default"].contains(&rule.as_str());
                 let decision = Decision::new(verdict, *rule);
-                assert_eq!(may_shortcut(&decision, None), prompt && by_method, "{rule:?} {verdict:?}");
+                assert_eq!(grant_may_apply(&decision, None), prompt && by_method, "{rule:?} {verdict:?}");
             }
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     fn a_grant_never_replaces_a_prompt_for_several_approvers() {
         let decision = Decision::new(Verdict::RequireApproval, Rule::Default);
         let needing = |min_approvals| Policy { min_approvals, ..Policy::default() };
-        assert!(may_shortcut(&decision, Some(&needing(1))));
-        assert!(!may_shortcut(&decision, Some(&needing(2))));
+        assert!(grant_may_apply(&decision, Some(&needing(1))));
+        assert!(!grant_may_apply(&decision, Some(&needing(2))));
     }
 }

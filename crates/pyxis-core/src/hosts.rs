@@ -29,10 +29,10 @@ pub enum HostError {
 
 /// The hosts that a credential is bound to. Empty admits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowedHosts(Vec<Entry>);
+pub struct AllowedHosts(Vec<AllowedHost>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct AllowedHost {
     host: HostPattern,
     /// `None` admits every port.
     port: Option<u16>,
@@ -59,7 +59,7 @@ impl AllowedHosts {
     /// subdomains at any depth but not the name itself. Stored entries are read with this: the list of
     /// public suffixes grows, and a later one must not take a working credential away.
     pub fn parse(entries: &[String]) -> Result<Self, HostError> {
-        entries.iter().map(|entry| Entry::parse(entry)).collect::<Result<_, _>>().map(Self)
+        entries.iter().map(|entry| AllowedHost::parse(entry)).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether the credential may be sent to `target`.
@@ -76,7 +76,7 @@ impl AllowedHosts {
 /// Entries that admit names which anyone can register, each with the public suffix it covers. Malformed
 /// entries are passed over.
 pub fn over_public_suffix(entries: &[String]) -> impl Iterator<Item = (&str, String)> {
-    entries.iter().filter_map(|entry| match Entry::parse(entry).ok()?.host {
+    entries.iter().filter_map(|entry| match AllowedHost::parse(entry).ok()?.host {
         HostPattern::Under(suffix) if is_public_suffix(&suffix[1..]) => {
             Some((entry.as_str(), suffix[1..].to_owned()))
         }
@@ -95,7 +95,7 @@ fn is_public_suffix(name: &str) -> bool {
     })
 }
 
-impl Entry {
+impl AllowedHost {
     fn parse(entry: &str) -> Result<Self, HostError> {
         let (host, port) = split_port(entry).ok_or_else(|| HostError::Port(entry.to_owned()))?;
         let host = match host.strip_prefix("*.") {

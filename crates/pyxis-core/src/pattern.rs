@@ -5,14 +5,14 @@
 
 mod index;
 mod lenient;
-mod reading;
+mod path_variants;
 
 use crate::target::{Host, Target, TargetError};
 
 pub(crate) use index::PatternIndex;
 #[cfg(test)]
-pub(crate) use reading::TooManyReadings;
-pub(crate) use reading::{is_garbled, is_unambiguous, readings};
+pub(crate) use path_variants::TooManyVariants;
+pub(crate) use path_variants::{is_garbled, is_unambiguous, variants};
 
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 2048;
@@ -115,7 +115,7 @@ impl Pattern {
     /// ignored, and decoded as often as a path is, because `/a%20b` must also find a reading `/a b`.
     pub(crate) fn protecting_forms(&self) -> Vec<Self> {
         let mut forms = vec![self.collapsed()];
-        while forms.len() <= reading::MAX_DECODINGS {
+        while forms.len() <= path_variants::MAX_DECODINGS {
             let Some(form) = forms.last().and_then(Self::decoded) else { break };
             forms.push(form.collapsed());
         }
@@ -133,7 +133,7 @@ impl Pattern {
         let mut segments = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
             match segment {
-                Segment::Literal(text) if let Some(text) = reading::decoded(text) => {
+                Segment::Literal(text) if let Some(text) = path_variants::decoded(text) => {
                     changed = true;
                     segments.extend(text.split(|&b| b == b'/').map(|part| Segment::Literal(part.into())));
                 }
@@ -186,7 +186,7 @@ fn refuse_foreign_path(path: &str) -> Result<(), PatternError> {
     if path.split('/').any(|segment| segment.contains('*') && segment != "*") {
         return Err(PatternError::PartialStar);
     }
-    if reading::has_dot_segments(path.as_bytes()) {
+    if path_variants::has_dot_segments(path.as_bytes()) {
         return Err(PatternError::DotSegment);
     }
     Ok(())

@@ -5,13 +5,13 @@ mod document;
 mod limits;
 mod method;
 mod operations;
-mod tightened;
+mod tightening;
 
 pub use compiled::CompiledPolicy;
 pub use document::{Policy, PolicyError};
 pub use method::Method;
 pub use operations::Operations;
-pub use tightened::{Tightened, tightened};
+pub use tightening::{PolicyTightening, tightened};
 
 use crate::mode::ApprovalMode;
 use crate::target::Target;

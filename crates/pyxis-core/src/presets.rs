@@ -130,7 +130,7 @@ pub fn probe_headers(auth: &Auth, target: &Target) -> Option<&'static BTreeMap<S
 }
 
 /// Whether no GET to `target` tells whether a credential of this kind is good.
-pub fn is_blind(auth: &Auth, target: &Target) -> bool {
+pub fn has_no_probe(auth: &Auth, target: &Target) -> bool {
     of_kind(auth, |preset| reaches(preset, target).then_some(preset.blind)).unwrap_or(false)
 }
 
@@ -244,7 +244,7 @@ mod tests {
         let headers = probe_headers(anthropic, &target("https://api.anthropic.com/v1/x")).unwrap();
         assert!(headers.contains_key("anthropic-version"), "{headers:?}");
         assert_eq!(probe_headers(anthropic, &target("https://api.example.com/")), None);
-        assert!(is_blind(&Auth::Bearer {}, &target("https://slack.com/api/auth.test")));
-        assert!(!is_blind(&Auth::Bearer {}, &target("https://api.openai.com/")));
+        assert!(has_no_probe(&Auth::Bearer {}, &target("https://slack.com/api/auth.test")));
+        assert!(!has_no_probe(&Auth::Bearer {}, &target("https://api.openai.com/")));
     }
 }

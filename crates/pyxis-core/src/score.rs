@@ -74,7 +74,7 @@ pub struct Input<'a> {
 
 /// One Stamp of a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StampEntry {
     /// Its name.
     pub provider: StampName,
     /// What it contributes.
@@ -87,7 +87,7 @@ pub struct Entry {
 
 /// A score.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settled {
+pub struct ScoreResult {
     /// The sum of what the Stamps contribute.
     pub score: Decimal,
     /// Whether that is enough. Never without a Stamp.
@@ -98,7 +98,7 @@ pub struct Settled {
     /// if there is none.
     pub valid_until: UnixMillis,
     /// Every live Stamp, by name.
-    pub stamps: Vec<Entry>,
+    pub stamps: Vec<StampEntry>,
     /// Claims to write: new ones, and those of the address that were extended.
     pub claims: Vec<Claim>,
 }
@@ -108,10 +108,10 @@ pub struct Settled {
 /// A nullifier is the address's own if it claimed it, if nobody did, or if the claim has ended. One that
 /// is not deduplicates every Stamp that carries it, and such a Stamp claims nothing.
 #[must_use]
-pub fn settle(input: &Input<'_>) -> Settled {
+pub fn settle(input: &Input<'_>) -> ScoreResult {
     let held: HashMap<&Nullifier, &Claim> =
         input.claims.iter().map(|claim| (&claim.nullifier, claim)).collect();
-    let mut settled = Settled {
+    let mut settled = ScoreResult {
         score: Decimal::ZERO,
         passing: false,
         expires_at: None,
@@ -154,7 +154,7 @@ fn claim_all<'a>(stamp: &'a Stamp, wanted: &mut BTreeMap<&'a Nullifier, &'a Stam
     }
 }
 
-impl Settled {
+impl ScoreResult {
     fn changes_at(&mut self, at: UnixMillis) {
         self.valid_until = self.valid_until.min(at);
     }
@@ -167,7 +167,7 @@ impl Settled {
             self.expires_at = Some(first.min(stamp.expires_at));
         }
         self.score = self.score + score;
-        self.stamps.push(Entry {
+        self.stamps.push(StampEntry {
             provider: stamp.provider.clone(),
             score,
             dedup: other_until.is_some(),

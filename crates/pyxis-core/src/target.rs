@@ -11,8 +11,8 @@
 //! instead: a repaired text is one that somebody else may have read otherwise.
 
 mod escape;
+mod fast_path;
 mod host;
-mod plain;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -124,7 +124,7 @@ impl Target {
         if authority.contains('@') {
             return Err(TargetError::Userinfo);
         }
-        plain::read(raw, scheme, authority).map_or_else(|| Self::repaired(raw, scheme, authority), Ok)
+        fast_path::read(raw, scheme, authority).map_or_else(|| Self::repaired(raw, scheme, authority), Ok)
     }
 
     /// The target that a URL parser makes of `raw`.

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_gateway::approvals::view;
 use pyxis_gateway::service::{rights, sessions};
-use pyxis_store::Event as News;
+use pyxis_store::StoreEvent as News;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
@@ -24,13 +24,13 @@ use crate::cookies::Cookie;
 use crate::form::Asked;
 use crate::pages::inbox;
 use crate::session::SignedIn;
-use crate::streams::Open;
+use crate::streams::SseGuard;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 #[derive(Default, Deserialize)]
-pub(crate) struct About {
+pub(crate) struct ApprovalEvent {
     #[serde(default)]
     txn: String,
 }
@@ -38,7 +38,7 @@ pub(crate) struct About {
 pub(crate) async fn stream(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(About { txn }): Asked<About>,
+    Asked(ApprovalEvent { txn }): Asked<ApprovalEvent>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };
@@ -74,8 +74,8 @@ struct Watcher {
     stopping: watch::Receiver<bool>,
     beat: Interval,
     /// What was sent last.
-    said: Option<Standing>,
-    _open: Open,
+    said: Option<LastSeen>,
+    _open: SseGuard,
 }
 
 fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -87,7 +87,7 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
 
 /// What a message tells.
 #[derive(Clone, PartialEq, Eq, Serialize)]
-struct Standing {
+struct LastSeen {
     pending: u64,
     /// See [`view::mark`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ impl Watcher {
         }
     }
 
-    fn say(&mut self, standing: Standing) -> Event {
+    fn say(&mut self, standing: LastSeen) -> Event {
         let data = json!(standing).to_string();
         self.said = Some(standing);
         Event::default().event("inbox").data(data)
@@ -156,15 +156,15 @@ impl Watcher {
     }
 
     /// How things stand; `None` when the session has ended or the store is gone.
-    async fn standing(&self) -> Option<Standing> {
+    async fn standing(&self) -> Option<LastSeen> {
         let gateway = &self.state.gateway;
         let person = sessions::find(gateway, self.token.expose()).await.ok()?;
         let among = rights::of(gateway, &person.user).await.ok()?.approvable();
         let mark = match self.about {
-            Some(txn) => Some(view::mark(gateway, self.workspace, txn).await.ok()?),
+            Some(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
             None => None,
         };
-        Some(Standing { pending: view::pending(gateway, self.workspace, among.as_deref()).await.ok()?, mark })
+        Some(LastSeen { pending: view::pending(gateway, self.workspace, among.as_deref()).await.ok()?, mark })
     }
 }
 

@@ -64,9 +64,9 @@ impl Fields {
 }
 
 /// The one variable segment of a path; one that is no text names nothing.
-pub(crate) struct Named(pub(crate) String);
+pub(crate) struct PathId(pub(crate) String);
 
-impl FromRequestParts<State> for Named {
+impl FromRequestParts<State> for PathId {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {

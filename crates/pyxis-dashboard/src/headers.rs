@@ -31,7 +31,11 @@ const FIXED: [(HeaderName, &str); 6] = [
 pub(crate) struct RunsWorker;
 
 /// Puts the headers on, renders failures, and forgets a notice that was shown.
-pub(crate) async fn dress(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
+pub(crate) async fn apply_security_headers(
+    Extract(state): Extract<State>,
+    request: Request,
+    next: Next,
+) -> Response {
     let id = request.extensions().get::<RequestId>().copied();
     let is_asset = request.uri().path().starts_with("/static/");
     let noticed =

@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::{State as Gateway, service};
 use tokio::sync::Mutex;
 
-use crate::view::When;
+use crate::view::Timestamp;
 use crate::view::settings::AuditHealth;
 
 /// How long a result is shown before it is found anew.
@@ -54,7 +54,7 @@ async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Che
 }
 
 fn told(checked: Checked, now: UnixMillis) -> AuditHealth {
-    let at = When::new(checked.at, now);
+    let at = Timestamp::new(checked.at, now);
     match checked.damage {
         // The chain spans all workspaces, so its length is not for one of them to know.
         None => AuditHealth::Whole { rows: "All events".to_owned(), at },

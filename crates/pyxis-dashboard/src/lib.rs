@@ -49,7 +49,7 @@ pub struct Inner {
     verify: OnceLock<verify::State>,
     cookies: cookies::Cookies,
     health: health::AuditCheck,
-    streams: streams::Streams,
+    streams: streams::SseLimiter,
     stopping: watch::Receiver<bool>,
 }
 
@@ -68,7 +68,7 @@ impl State {
             verify: OnceLock::new(),
             cookies,
             health: health::AuditCheck::default(),
-            streams: streams::Streams::default(),
+            streams: streams::SseLimiter::default(),
             stopping,
         }))
     }

@@ -5,9 +5,9 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decided,
-    decisions, entrance, explorer, inbox, issuers, models, notifications, passkey_sign_in, password, people,
-    policies, scorers, settings, staged, usage, verification, webhooks,
+    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
+    explorer, history, inbox, issuers, models, notifications, passkey_sign_in, password, people, policies,
+    scorers, settings, sign_in, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -27,17 +27,17 @@ pub fn router(state: State) -> Router {
         .route("/app/{*rest}", get(async || Error::NotFound))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(form::MAX_FORM))
-        .layer(axum::middleware::from_fn_with_state(state.clone(), headers::dress))
+        .layer(axum::middleware::from_fn_with_state(state.clone(), headers::apply_security_headers))
         .with_state(state)
 }
 
 fn doors() -> Router<State> {
     Router::new()
-        .route("/sign-in", get(entrance::sign_in_page).post(entrance::sign_in))
+        .route("/sign-in", get(sign_in::sign_in_page).post(sign_in::sign_in))
         .route("/sign-in/passkey", post(passkey_sign_in::sign_in))
         .route("/sign-in/passkey/begin", post(passkey_sign_in::begin))
-        .route("/sign-out", post(entrance::sign_out))
-        .route("/link/{token}", get(entrance::link_page).post(entrance::link))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/link/{token}", get(sign_in::link_page).post(sign_in::link))
 }
 
 fn approvals() -> Router<State> {
@@ -45,7 +45,7 @@ fn approvals() -> Router<State> {
         .route("/approve/{txn_id}", get(inbox::standalone))
         .route("/app/events", get(events::stream))
         .route("/app/inbox", get(inbox::inbox))
-        .route("/app/decided", get(decided::page))
+        .route("/app/decided", get(history::page))
         .route("/app/approvals/{txn_id}", get(inbox::approval))
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
         .route("/app/approvals/{txn_id}/begin", post(decisions::begin))

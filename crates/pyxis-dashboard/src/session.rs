@@ -7,8 +7,8 @@ use http::{HeaderMap, Method};
 use pyxis_core::id::CredentialId;
 use pyxis_core::mode::Role;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::approvals::standing::NOT_YOURS;
 use pyxis_gateway::approvals::view;
+use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
 use pyxis_gateway::service::rights::{self, Rights};
 use pyxis_gateway::service::sessions::{self, Person, SESSION_LIFETIME};
 use pyxis_gateway::service::workspaces;
@@ -16,7 +16,7 @@ use pyxis_store::sessions::SessionKind;
 
 use crate::cookies::{Cookie, append};
 use crate::notice::Notice;
-use crate::view::{Flash, Shell};
+use crate::view::{Flash, Layout};
 use crate::{Error, State, csrf};
 
 /// Somebody who can post forms.
@@ -44,10 +44,10 @@ pub(crate) struct Visit {
 
 impl SignedIn {
     /// What the frame of their page shows.
-    pub(crate) async fn shell(&self, state: &State) -> Result<Shell, Error> {
+    pub(crate) async fn shell(&self, state: &State) -> Result<Layout, Error> {
         let workspace = workspaces::get(&state.gateway, self.person.workspace()).await?;
         let user = &self.person.user;
-        Ok(Shell {
+        Ok(Layout {
             csrf: self.person.session.csrf.clone(),
             user: user.email.clone(),
             role: role_word(user.role).to_owned(),
@@ -166,7 +166,7 @@ impl Visit {
 }
 
 /// Puts the session into the browser, in place of the visit.
-pub(crate) fn begin(state: &State, opened: &sessions::Opened, mut response: Response) -> Response {
+pub(crate) fn begin(state: &State, opened: &sessions::OpenedSession, mut response: Response) -> Response {
     append(&mut response, state.cookies.set(Cookie::Session, opened.token.expose(), SESSION_LIFETIME));
     append(&mut response, state.cookies.clear(Cookie::Visit));
     response

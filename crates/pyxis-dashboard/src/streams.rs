@@ -12,23 +12,23 @@ const MAX_OF_ONE: usize = 16;
 
 /// The open streams of each person who has any. A cheap clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Streams(Arc<Mutex<HashMap<UserId, usize>>>);
+pub(crate) struct SseLimiter(Arc<Mutex<HashMap<UserId, usize>>>);
 
 /// One open stream; it counts until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Open {
-    streams: Streams,
+pub(crate) struct SseGuard {
+    streams: SseLimiter,
     person: UserId,
 }
 
-impl Streams {
+impl SseLimiter {
     /// One more stream of a person; `None` when there are enough.
-    pub(crate) fn open(&self, person: UserId) -> Option<Open> {
+    pub(crate) fn open(&self, person: UserId) -> Option<SseGuard> {
         self.counted(|of| {
             let (all, theirs) = (of.values().sum::<usize>(), of.get(&person).copied().unwrap_or(0));
             (all < MAX && theirs < MAX_OF_ONE).then(|| of.insert(person, theirs + 1))
         })?;
-        Some(Open { streams: self.clone(), person })
+        Some(SseGuard { streams: self.clone(), person })
     }
 
     fn counted<T>(&self, change: impl FnOnce(&mut HashMap<UserId, usize>) -> T) -> T {
@@ -36,7 +36,7 @@ impl Streams {
     }
 }
 
-impl Drop for Open {
+impl Drop for SseGuard {
     fn drop(&mut self) {
         self.streams.counted(|of| {
             if let Some(theirs) = of.get_mut(&self.person) {
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn one_person_has_so_many_streams_and_another_has_theirs() {
-        let streams = Streams::default();
+        let streams = SseLimiter::default();
         let [ada, bo] = [0, 1].map(|n| people().nth(n).unwrap());
-        let mut open: Vec<Open> = (0..MAX_OF_ONE).map(|_| streams.open(ada).unwrap()).collect();
+        let mut open: Vec<SseGuard> = (0..MAX_OF_ONE).map(|_| streams.open(ada).unwrap()).collect();
         assert!(streams.open(ada).is_none());
         assert!(streams.open(bo).is_some());
         open.pop();
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn all_people_together_have_so_many() {
-        let streams = Streams::default();
-        let open: Vec<Open> = people().take(MAX).map(|person| streams.open(person).unwrap()).collect();
+        let streams = SseLimiter::default();
+        let open: Vec<SseGuard> = people().take(MAX).map(|person| streams.open(person).unwrap()).collect();
         let next = people().nth(MAX).unwrap();
         assert!(streams.open(next).is_none());
         drop(open);

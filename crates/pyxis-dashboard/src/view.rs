@@ -39,7 +39,7 @@ pub use search::{Order, Search, SortLink};
 
 /// What the frame of a signed-in page needs.
 #[derive(Clone, Debug)]
-pub struct Shell {
+pub struct Layout {
     /// CSRF token of the session, for every form.
     pub csrf: String,
     /// Who is signed in: an e-mail address.
@@ -112,7 +112,7 @@ pub enum Section {
 
 /// A moment: how far away, and exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct When {
+pub struct Timestamp {
     /// The moment itself, to sort by.
     pub at: UnixMillis,
     /// RFC 3339, for `<time datetime>`.
@@ -125,7 +125,7 @@ pub struct When {
     pub clock: String,
 }
 
-impl When {
+impl Timestamp {
     /// `at` as seen from `now`.
     pub fn new(at: UnixMillis, now: UnixMillis) -> Self {
         Self {

@@ -11,5 +11,5 @@ pub(crate) mod expire;
 mod failure;
 pub(crate) mod pause;
 pub mod reply;
-pub mod standing;
 pub mod view;
+pub mod viewer_status;

@@ -44,14 +44,14 @@ pub struct Challenge {
 
 /// What a browser's authenticator answered.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct CeremonyResponse {
     /// The ceremony.
     pub ceremony: CeremonyId,
     /// `PublicKeyCredential.toJSON()`, as text.
     pub credential: String,
 }
 
-impl Answer {
+impl CeremonyResponse {
     /// Credential in it, for the library to check. Every ceremony reads its answer here, so none gets past
     /// the checks that the library leaves out.
     pub(crate) fn read<T: Credential>(&self) -> Result<T> {
@@ -193,7 +193,7 @@ pub(crate) async fn begin(
 /// is used up all the same.
 pub(crate) async fn take(
     state: &State,
-    answer: &Answer,
+    answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<CeremonyRow> {
@@ -207,7 +207,7 @@ pub(crate) async fn take(
 /// and that the passkey is the person's. `user` is who must answer; `None` is whoever the passkey is of.
 pub(crate) async fn verify(
     state: &State,
-    answer: &Answer,
+    answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<Verified> {
@@ -231,7 +231,12 @@ async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str
     Ok(())
 }
 
-async fn check(state: &State, answer: &Answer, purpose: Purpose, user: Option<UserId>) -> Result<Verified> {
+async fn check(
+    state: &State,
+    answer: &CeremonyResponse,
+    purpose: Purpose,
+    user: Option<UserId>,
+) -> Result<Verified> {
     let begun = take(state, answer, purpose, user).await?;
     let given: PublicKeyCredential = answer.read()?;
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
@@ -257,7 +262,7 @@ async fn check(state: &State, answer: &Answer, purpose: Purpose, user: Option<Us
 }
 
 /// Signature and what it covers; nothing else that a browser sent along.
-fn evidence(answer: &Answer) -> Value {
+fn evidence(answer: &CeremonyResponse) -> Value {
     let whole: Value = serde_json::from_str(&answer.credential).unwrap_or_default();
     let response = &whole["response"];
     json!({
@@ -269,7 +274,7 @@ fn evidence(answer: &Answer) -> Value {
 }
 
 /// Who is concerned by a refusal: who was to answer, or whose passkey it was.
-async fn whose(state: &State, answer: &Answer, user: Option<UserId>) -> Result<Option<UserRow>> {
+async fn whose(state: &State, answer: &CeremonyResponse, user: Option<UserId>) -> Result<Option<UserRow>> {
     let Ok(given) = answer.parse::<PublicKeyCredential>() else { return Ok(None) };
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let Some(row) = row else { return Ok(None) };

@@ -3,7 +3,7 @@
 //! Messages are rows, written with the change that they tell of ([`crate::announce`]); an outbox for each
 //! platform posts and edits them, and a reader takes what people say. Nothing else waits for either.
 
-mod card;
+mod approval_message;
 mod identity;
 pub mod matrix;
 pub(crate) mod moves;
@@ -33,10 +33,10 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
 /// Posts and edits whatever is due now on the platforms that there are.
 pub async fn show_due(state: &State) -> Result<()> {
     if let Some(bot) = telegram::Bot::of(state) {
-        outbox::show_due(state, &bot).await?;
+        outbox::deliver_due(state, &bot).await?;
     }
     if let Some(bot) = matrix::Bot::of(state) {
-        outbox::show_due(state, &bot).await?;
+        outbox::deliver_due(state, &bot).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! target, credential, allowed hosts, egress guard without the resolver, policy, egress guard with it, grant; then
 //! either a 202 or: audit record durable, secret attached, sent, answer scrubbed, outcome recorded.
 
-pub mod entrance;
+pub mod base_url_proxy;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,16 +20,16 @@ use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
 use crate::approvals::{pause, reply};
-use crate::asked::Asked;
+use crate::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
 use crate::idempotency::{Claimed, Replay};
-use crate::judge::{self, Judgement, Matched, Passage};
-use crate::outbound::{Answer, Outbound, clean_headers, dispatch, relay};
+use crate::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
 use crate::outcome::{Outcome, OutcomeBody};
 use crate::redaction::Redactor;
-use crate::resolve::Agent;
+use crate::resolve::ResolvedAgent;
 use crate::state::State;
+use crate::validated_request::ValidatedRequest;
 use crate::{idempotency, limits, records};
 
 /// Answers up to this announced length are read whole, so that the agent gets a length.
@@ -40,37 +40,40 @@ pub async fn forward(state: &State, request: Request) -> Response {
     if request.method() != http::Method::POST {
         return Error::MethodNotAllowed("POST").into_response();
     }
-    Door::Forward.pass(state, request).await.unwrap_or_else(IntoResponse::into_response)
+    ForwardVariant::Forward
+        .dispatch_idempotent(state, request)
+        .await
+        .unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Where a request came in.
 #[derive(Clone, Copy)]
-enum Door {
+enum ForwardVariant {
     /// `/forward`.
     Forward,
     /// `/p/…`.
     Path,
 }
 
-impl Door {
-    async fn pass(self, state: &State, request: Request) -> Result<Response> {
+impl ForwardVariant {
+    async fn dispatch_idempotent(self, state: &State, request: Request) -> Result<Response> {
         let (head, body) = request.into_parts();
         if head.headers.contains_key(idempotency::HEADER) {
             let state = state.clone();
-            return idempotency::to_the_end(async move { self.carry(&state, head, body).await }).await;
+            return idempotency::run_detached(async move { self.handle(&state, head, body).await }).await;
         }
-        self.carry(state, head, body).await
+        self.handle(state, head, body).await
     }
 
-    async fn carry(self, state: &State, head: request::Parts, body: Body) -> Result<Response> {
+    async fn handle(self, state: &State, head: request::Parts, body: Body) -> Result<Response> {
         match self {
-            Self::Forward => carry(state, head, body).await,
-            Self::Path => Box::pin(entrance::carry(state, head, body)).await,
+            Self::Forward => handle_request(state, head, body).await,
+            Self::Path => Box::pin(base_url_proxy::carry(state, head, body)).await,
         }
     }
 }
 
-async fn carry(state: &State, head: request::Parts, body: Body) -> Result<Response> {
+async fn handle_request(state: &State, head: request::Parts, body: Body) -> Result<Response> {
     let key = control::key(&head.headers)?;
     let control = match well_formed(&head) {
         Ok(control) => control,
@@ -82,8 +85,8 @@ async fn carry(state: &State, head: request::Parts, body: Body) -> Result<Respon
     };
     let call = Call { key, method: method(&control)?, control: &control, head: &head };
     match control.idempotency_key {
-        None => call.go(state, body, None).await,
-        Some(idempotency_key) => Box::pin(call.go_once(state, idempotency_key, body)).await,
+        None => call.run(state, body, None).await,
+        Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,
     }
 }
 
@@ -107,7 +110,7 @@ struct Call<'a> {
 // Ways that few requests take are boxed: the future of the one that most take stays small.
 impl Call<'_> {
     /// Goes, unless a call with this `Idempotency-Key` went before.
-    async fn go_once(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
+    async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
         // The key comes first: nobody else makes this process read a body into memory.
         let agent = state.cache.agent_now(&state.store, self.key).await?;
         let body = match read_body(state, body).await {
@@ -124,9 +127,9 @@ impl Call<'_> {
         }
         match claimed? {
             Replay::Again(response) => Ok(response),
-            Replay::Paused(txn) => reply::again(state, &agent, txn, self.control.wait).await,
+            Replay::Paused(txn) => reply::respond_to_duplicate(state, &agent, txn, self.control.wait).await,
             Replay::First(claim) => {
-                let result = self.go(state, body.into(), Some(&claim)).await;
+                let result = self.run(state, body.into(), Some(&claim)).await;
                 claim.settle(state, result).await
             }
         }
@@ -134,7 +137,7 @@ impl Call<'_> {
 
     /// Counts the call, then decides until a decision stands: configuration in memory can be older than
     /// the store's, which shows before anything has happened.
-    async fn go(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
+    async fn run(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
         let mut body = Some(body);
         let mut counted = false;
         loop {
@@ -158,7 +161,7 @@ impl Call<'_> {
     async fn decide(
         &self,
         state: &State,
-        agent: &Agent,
+        agent: &ResolvedAgent,
         generation: i64,
         body: &mut Option<Body>,
         claim: Option<&Claimed>,
@@ -166,13 +169,15 @@ impl Call<'_> {
         let url = self.control.target()?;
         let target = match Target::parse(url) {
             Ok(target) => target,
-            Err(error) => return stands(state, generation, Error::InvalidTarget(error.to_string())).await,
+            Err(error) => {
+                return if_config_current(state, generation, Error::InvalidTarget(error.to_string())).await;
+            }
         };
         let credential = match agent.credential(&state.store, self.control.credential()?).await {
             Ok(credential) => credential,
-            Err(error) => return stands(state, generation, error).await,
+            Err(error) => return if_config_current(state, generation, error).await,
         };
-        let asked = Asked {
+        let asked = ValidatedRequest {
             agent,
             credential: &credential,
             method: self.method,
@@ -181,12 +186,14 @@ impl Call<'_> {
             head: self.head,
             generation,
         };
-        let refusal = match judge::judge(state, &asked).await {
-            Ok(Judgement::Pass(matched)) => {
-                return send(state, &asked, &Passage { matched, grant: None }, body, claim).await;
+        let refusal = match authorize::authorize(state, &asked).await {
+            Ok(Authorization::Allow(matched)) => {
+                return send(state, &asked, &AllowedBy { matched, grant: None }, body, claim).await;
             }
-            Ok(Judgement::Ask(matched)) => return Box::pin(ask(state, &asked, matched, body, claim)).await,
-            Ok(Judgement::Deny { pattern }) => Error::DeniedByPolicy { pattern },
+            Ok(Authorization::RequireApproval(matched)) => {
+                return Box::pin(ask(state, &asked, matched, body, claim)).await;
+            }
+            Ok(Authorization::Deny { pattern }) => Error::DeniedByPolicy { pattern },
             Err(error) => error,
         };
         if state.cache.is_current(&state.store, generation).await? {
@@ -198,14 +205,14 @@ impl Call<'_> {
 }
 
 /// An error that holds if the configuration that led to it does.
-async fn stands(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
+async fn if_config_current(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
     if state.cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
 }
 
 /// The way of a request that needs a human, or a grant.
 async fn ask(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: Matched,
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
@@ -213,12 +220,12 @@ async fn ask(
     if !state.cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    if let Some(grant) = judge::use_grant(state, asked).await? {
-        let passage = Passage { matched, grant: Some(grant) };
+    if let Some(grant) = authorize::use_grant(state, asked).await? {
+        let passage = AllowedBy { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await?;
         if sent.is_none() {
             // Not sent, so not used; the next round claims again what still covers it.
-            judge::return_grant(state, asked, &passage).await?;
+            authorize::return_grant(state, asked, &passage).await?;
         }
         return Ok(sent);
     }
@@ -230,7 +237,7 @@ async fn ask(
         }
     };
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
-    reply::paused(state, asked.agent, paused, asked.control.wait).await.map(Some)
+    reply::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
 fn method(control: &Control<'_>) -> Result<Method> {
@@ -249,8 +256,8 @@ pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
 /// The way of a request that needs no human (any more, thanks to a grant). `None`: decide again.
 async fn send(
     state: &State,
-    asked: &Asked<'_>,
-    passage: &Passage,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
@@ -287,8 +294,12 @@ async fn send(
 }
 
 /// Turns an answer into the response to the agent, short ones with their length.
-async fn respond(asked: &Asked<'_>, answer: Answer, mut outcome: Outcome) -> Result<Response> {
-    let Answer { status, headers, length, mut body } = answer;
+async fn respond(
+    asked: &ValidatedRequest<'_>,
+    answer: UpstreamResponse,
+    mut outcome: Outcome,
+) -> Result<Response> {
+    let UpstreamResponse { status, headers, length, mut body } = answer;
     outcome.answered(status);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

@@ -24,7 +24,7 @@ use tracing::Instrument;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
-use crate::resolve::Agent;
+use crate::resolve::ResolvedAgent;
 use crate::sealing;
 use crate::state::State;
 use crate::stored::StoredResponse;
@@ -84,7 +84,7 @@ impl Drop for Claimed {
 }
 
 /// Runs a request with a key to its end, also where the agent hangs up: it will ask again what became of it.
-pub(crate) async fn to_the_end(
+pub(crate) async fn run_detached(
     request: impl Future<Output = Result<Response>> + Send + 'static,
 ) -> Result<Response> {
     tokio::spawn(request.in_current_span()).await.map_err(|error| Error::Internal(error.into()))?
@@ -93,7 +93,7 @@ pub(crate) async fn to_the_end(
 /// Claims `key` for this request, or finds what became of the first one.
 pub(crate) async fn claim(
     state: &State,
-    agent: &Agent,
+    agent: &ResolvedAgent,
     key: &str,
     control: &Control<'_>,
     body: &Bytes,
@@ -126,7 +126,7 @@ pub(crate) async fn claim(
     }
 }
 
-fn again(state: &State, agent: &Agent, row: idempotency::IdempotencyRow) -> Result<Replay> {
+fn again(state: &State, agent: &ResolvedAgent, row: idempotency::IdempotencyRow) -> Result<Replay> {
     if let Some(txn) = row.txn_id {
         return Ok(Replay::Paused(txn));
     }

@@ -5,28 +5,27 @@
 //! [`service`] and [`approvals`] instead of routes.
 
 mod actor;
-mod agent_side;
+mod agent_api;
 mod anchor;
 mod announce;
 pub mod api;
 pub mod approvals;
-mod asked;
+mod authorize;
 pub mod brand;
 mod ceremony;
 pub mod channels;
 mod config;
 mod control;
 mod error;
-mod facts;
+mod exchange_metrics;
 mod forward;
-mod held_tokens;
 mod idempotency;
-mod identities;
-mod judge;
+mod last_used;
 mod limits;
+mod login_throttle;
 mod lost_answer;
-mod meters;
-mod opened;
+mod metrics_recorder;
+mod mtls_clients;
 mod outbound;
 mod outcome;
 mod push;
@@ -34,6 +33,7 @@ mod records;
 mod redaction;
 mod resolve;
 mod sealing;
+mod secret_cache;
 mod secret_value;
 pub mod service;
 mod sign;
@@ -41,10 +41,10 @@ pub mod signing;
 mod signing_keys;
 mod state;
 mod stored;
-mod strangers;
 mod survival;
+mod token_cache;
 pub mod tokens;
-mod touch;
+mod validated_request;
 mod voters;
 mod wait;
 pub mod webhooks;
@@ -58,9 +58,9 @@ use axum::routing::{any, get, post};
 pub use actor::Actor;
 pub use config::{Config, MatrixConfig, TelegramConfig};
 pub use error::{BoxError, Error, Result};
-pub use forward::entrance;
+pub use forward::base_url_proxy;
 pub use forward::forward;
-pub use resolve::CredentialOptions;
+pub use resolve::ResolvedCredential;
 pub use secret_value::SecretValue;
 pub use state::{Parts, State};
 
@@ -82,12 +82,12 @@ pub fn router(state: State) -> Router {
         .route("/sign", any(|Extract(state), request| async move { sign::sign(&state, request).await }))
         .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
         .nest_service(
-            entrance::PREFIX,
-            any(|Extract(state), request| async move { entrance::entrance(&state, request).await })
+            base_url_proxy::PREFIX,
+            any(|Extract(state), request| async move { base_url_proxy::entrance(&state, request).await })
                 .with_state(state.clone()),
         )
-        .route("/agent/services", get(agent_side::services))
-        .route("/instructions", get(agent_side::instructions))
+        .route("/agent/services", get(agent_api::services))
+        .route("/instructions", get(agent_api::instructions))
         .merge(api::router())
         .with_state(state)
 }

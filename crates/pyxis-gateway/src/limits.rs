@@ -6,11 +6,11 @@ use pyxis_core::window;
 use pyxis_store::limits;
 
 use crate::error::{Error, Result};
-use crate::resolve::Agent;
+use crate::resolve::ResolvedAgent;
 use crate::state::State;
 
 /// Counts one request of `agent`, or refuses it.
-pub(crate) async fn admit(state: &State, agent: &Agent) -> Result<()> {
+pub(crate) async fn admit(state: &State, agent: &ResolvedAgent) -> Result<()> {
     let Some(limit) = agent.row.rate_limit_per_hour else { return Ok(()) };
     let now = state.now();
     let start = window::hour_start(now);

@@ -27,8 +27,8 @@ use self::relay::ScrubbedBody;
 use self::sought::Sought;
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
-use crate::opened::Opened;
 use crate::resolve::Credential;
+use crate::secret_cache::DecryptedSecret;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -44,7 +44,7 @@ pub(crate) struct Outbound<'a> {
 }
 
 /// An upstream answer with every trace of the secret removed, or being removed as it streams.
-pub(crate) struct Answer {
+pub(crate) struct UpstreamResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     /// The length that the upstream told, of a body as it is relayed. In an answer to HEAD it is all there is of it.
@@ -90,14 +90,18 @@ fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
 }
 
 /// Attaches the secret, sends, and wraps the answer. The audit record must be durable before.
-pub(crate) async fn dispatch(state: &State, outbound: Outbound<'_>, body: pyxis_net::Body) -> Result<Answer> {
+pub(crate) async fn dispatch(
+    state: &State,
+    outbound: Outbound<'_>,
+    body: pyxis_net::Body,
+) -> Result<UpstreamResponse> {
     let credential = outbound.credential;
     if credential.auth.as_ref().is_some_and(Auth::is_derived) {
         return derived::dispatch(state, outbound, body).await;
     }
     let opened = credential.open(&state.keyring)?;
     let (method, is_fresh) = (outbound.method, outbound.is_fresh);
-    let request = prepare(outbound, opened.as_deref().map(Opened::secret), body)?;
+    let request = prepare(outbound, opened.as_deref().map(DecryptedSecret::secret), body)?;
     let client = client(state, credential).await?;
     let limit = state.config.forward_timeout;
     let sent =
@@ -124,7 +128,7 @@ async fn client<'a>(state: &'a State, credential: &Credential) -> Result<&'a pyx
 }
 
 /// What finds the secret, made once for requests that run at the same time.
-pub(crate) fn needles(credential: &Credential, opened: &Opened) -> Arc<Needles> {
+pub(crate) fn needles(credential: &Credential, opened: &DecryptedSecret) -> Arc<Needles> {
     opened.needles(|secret| Sought::of(credential.auth.as_ref(), secret).needles(&credential.row.name))
 }
 
@@ -214,7 +218,7 @@ fn wrap(
     credential: &Credential,
     response: Response<Incoming>,
     needles: Arc<Needles>,
-) -> Result<Answer> {
+) -> Result<UpstreamResponse> {
     let (parts, body) = response.into_parts();
     if parts.status.is_informational() {
         // The agent's wish to switch protocols was not passed on.
@@ -225,7 +229,7 @@ fn wrap(
     let headers = answer_headers(&parts.headers, credential, &needles);
     let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
     let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
-    Ok(Answer { status: parts.status, headers, length, body })
+    Ok(UpstreamResponse { status: parts.status, headers, length, body })
 }
 
 /// A coding in which a secret would not be found.

@@ -10,7 +10,7 @@ use pyxis_core::id::WorkspaceId;
 use tokio::time::Instant;
 
 use crate::error::{BoxError, Error};
-use crate::facts::{Facts, micros};
+use crate::exchange_metrics::{ExchangeMetrics, micros};
 use crate::outbound::relay::ScrubbedBody;
 use crate::records;
 use crate::state::State;
@@ -21,13 +21,13 @@ pub(crate) struct Outcome {
     workspace: WorkspaceId,
     seq: i64,
     started: Instant,
-    facts: Facts,
+    facts: ExchangeMetrics,
 }
 
 impl Outcome {
     /// The outcome of the request recorded as `seq`.
     pub(crate) fn new(state: &State, workspace: WorkspaceId, seq: i64, started: Instant) -> Self {
-        Self { state: state.clone(), workspace, seq, started, facts: Facts::default() }
+        Self { state: state.clone(), workspace, seq, started, facts: ExchangeMetrics::default() }
     }
 
     /// The head of the answer arrived.

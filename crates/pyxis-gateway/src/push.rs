@@ -130,7 +130,7 @@ async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duratio
 }
 
 /// What came of one attempt.
-enum Outcome {
+enum PushOutcome {
     Taken,
     /// The browser is gone for good.
     Gone,
@@ -157,25 +157,25 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
             tracing::debug!(%error, "a push service cannot be reached");
-            Outcome::Later(None)
+            PushOutcome::Later(None)
         }
-        Err(_) => Outcome::Later(None),
+        Err(_) => PushOutcome::Later(None),
     };
     match outcome {
-        Outcome::Taken => {
+        PushOutcome::Taken => {
             push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
             push::done(&state.store, message).await?;
         }
         // Its messages go with it.
-        Outcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
+        PushOutcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
         // The browser stays: what is wrong may be the contact or the clock of this server, which can be put right.
-        Outcome::Refused(status, why) => {
+        PushOutcome::Refused(status, why) => {
             tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
             metrics::counter!("pyxis_push_refused_total", "status" => status.to_string()).increment(1);
             push::refused(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
             push::done(&state.store, message).await?;
         }
-        Outcome::Later(wait) => {
+        PushOutcome::Later(wait) => {
             let doublings = u32::try_from(message.attempts).unwrap_or(u32::MAX).min(9);
             let wait = wait.unwrap_or(Duration::from_secs(1 << doublings).min(LONGEST_WAIT));
             push::failed(&state.store, message, state.now().plus(wait)).await?;
@@ -262,19 +262,19 @@ fn fresh_key(state: &State) -> SecretKey {
 async fn send(
     state: &State,
     request: Request<pyxis_net::Body>,
-) -> std::result::Result<Outcome, pyxis_net::Error> {
+) -> std::result::Result<PushOutcome, pyxis_net::Error> {
     let host = HostPort::from_uri(request.uri()).map_err(pyxis_net::InvalidRequest::from)?;
     state.net.check(&host).await?;
     let response = state.net.send(request, CALL).await?;
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     Ok(match response.status() {
-        status if status.is_success() => Outcome::Taken,
-        StatusCode::NOT_FOUND | StatusCode::GONE => Outcome::Gone,
-        StatusCode::TOO_MANY_REQUESTS => Outcome::Later(wait.map(Duration::from_secs)),
+        status if status.is_success() => PushOutcome::Taken,
+        StatusCode::NOT_FOUND | StatusCode::GONE => PushOutcome::Gone,
+        StatusCode::TOO_MANY_REQUESTS => PushOutcome::Later(wait.map(Duration::from_secs)),
         status if status.is_client_error() || status.is_redirection() => {
-            Outcome::Refused(status.as_u16(), words(response.into_body()).await)
+            PushOutcome::Refused(status.as_u16(), words(response.into_body()).await)
         }
-        _ => Outcome::Later(None),
+        _ => PushOutcome::Later(None),
     })
 }
 

@@ -5,12 +5,12 @@ use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::Record;
 use serde::Serialize;
 
-use crate::asked::Asked;
+use crate::authorize::{AllowedBy, Matched};
 use crate::error::Error;
-use crate::facts::Facts;
-use crate::judge::{Matched, Passage};
+use crate::exchange_metrics::ExchangeMetrics;
 use crate::redaction::{Redactor, Words};
 use crate::state::State;
+use crate::validated_request::ValidatedRequest;
 
 /// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.
 #[derive(Serialize)]
@@ -36,7 +36,12 @@ struct OutcomeDetail {
 }
 
 /// A request that is about to be sent without asking a human.
-pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage, words: &Words) -> Record {
+pub(crate) fn forward(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
+    words: &Words,
+) -> Record {
     let mut record = of(state, asked, "auto", &passage.matched, words);
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
@@ -49,7 +54,7 @@ pub(crate) fn forward(state: &State, asked: &Asked<'_>, passage: &Passage, words
 /// A request that now waits for a human.
 pub(crate) fn paused(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: &Matched,
     txn: TxnId,
     words: &Words,
@@ -61,7 +66,7 @@ pub(crate) fn paused(
 }
 
 /// A request that was refused; recorded, but not waited for: nothing was sent.
-pub(crate) fn refused(state: &State, asked: &Asked<'_>, error: &Error) {
+pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error) {
     let (decision, pattern) = match error {
         Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
         _ => ("refused", None),
@@ -93,7 +98,7 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> Record {
 }
 
 /// What became of the request recorded as `seq`.
-pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &Facts) -> Record {
+pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &ExchangeMetrics) -> Record {
     let mut record = Record::new(state.now(), "outcome");
     record.workspace_id = Some(workspace);
     record.ref_seq = Some(seq);
@@ -108,7 +113,13 @@ pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &F
     record
 }
 
-fn of(state: &State, asked: &Asked<'_>, decision: &'static str, matched: &Matched, words: &Words) -> Record {
+fn of(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    decision: &'static str,
+    matched: &Matched,
+    words: &Words,
+) -> Record {
     let mut record = base(state, asked, decision, words);
     record.detail = json(&ForwardDetail {
         target: &words.route,
@@ -119,7 +130,7 @@ fn of(state: &State, asked: &Asked<'_>, decision: &'static str, matched: &Matche
     record
 }
 
-fn base(state: &State, asked: &Asked<'_>, decision: &'static str, words: &Words) -> Record {
+fn base(state: &State, asked: &ValidatedRequest<'_>, decision: &'static str, words: &Words) -> Record {
     let mut record = Record::new(state.now(), "forward");
     record.workspace_id = Some(asked.agent.workspace_id());
     record.actor = format!("agent:{}", asked.agent.id());

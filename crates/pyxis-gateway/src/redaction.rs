@@ -14,12 +14,12 @@ use pyxis_core::mode::ApprovalMode;
 use pyxis_scrub::Needles;
 use pyxis_store::credentials;
 
-use crate::asked::Asked;
 use crate::error::Result;
 use crate::outbound::{self, sought::Sought};
 use crate::resolve::Credential;
 use crate::state::State;
 use crate::tokens;
+use crate::validated_request::ValidatedRequest;
 
 /// Credentials of a workspace whose secrets are looked for besides that of the request itself.
 const MAX_OTHERS: usize = 200;
@@ -46,7 +46,7 @@ pub(crate) struct Words {
 impl Redactor {
     /// Of one credential, for requests that do not wait. While the caller holds the secret open, what finds it is
     /// made once for this and for the answer. A secret that does not open is left to the dispatch to report.
-    pub(crate) fn of_credential(state: &State, asked: &Asked<'_>) -> Self {
+    pub(crate) fn of_credential(state: &State, asked: &ValidatedRequest<'_>) -> Self {
         let credential = asked.credential;
         let Some(auth) = &credential.auth else { return Self::default() };
         // A key in PEM has hundreds of forms, and does not fit into a path.
@@ -123,7 +123,7 @@ impl Redactor {
     }
 
     /// What is written down of a request.
-    pub(crate) fn words(&self, asked: &Asked<'_>) -> Words {
+    pub(crate) fn words(&self, asked: &ValidatedRequest<'_>) -> Words {
         Words {
             route: self.text(&asked.target.route()),
             host: self.text(&asked.target.authority()),

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::opened::{Opened, Sharing};
+use crate::secret_cache::{DecryptedSecret, SharedSecret};
 use crate::secret_value::SecretValue;
 
 /// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
@@ -42,7 +42,7 @@ pub(crate) fn key_hash(key: &str) -> KeyHash {
 /// Switches of a credential that few need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct CredentialOptions {
+pub struct ResolvedCredential {
     /// Let `Set-Cookie` of the upstream through to the agent.
     pub allow_set_cookie: bool,
     /// Pass `traceparent` and `tracestate` upstream.
@@ -68,13 +68,13 @@ pub(crate) struct Credential {
     /// Where it may go.
     pub hosts: AllowedHosts,
     /// Switches.
-    pub options: CredentialOptions,
+    pub options: ResolvedCredential,
     /// Its policy, if one was written.
     pub policy: Option<ActivePolicy>,
     /// The workspace's mode, which counts where there is no policy.
     pub mode: ApprovalMode,
     /// The secret, while requests use it.
-    opened: Sharing,
+    opened: SharedSecret,
 }
 
 impl Credential {
@@ -91,11 +91,11 @@ impl Credential {
         let hosts = AllowedHosts::parse(&list).map_err(|_| corrupt("allowed_hosts"))?;
         let options = serde_json::from_str(&row.options).map_err(|_| corrupt("options"))?;
         let policy = policy.map(ActivePolicy::parse).transpose()?;
-        Ok(Self { row, auth, hosts, options, policy, mode, opened: Sharing::default() })
+        Ok(Self { row, auth, hosts, options, policy, mode, opened: SharedSecret::default() })
     }
 
     /// The secret; `None` for a sidecar that needs none.
-    pub(crate) fn open(&self, keyring: &Keyring) -> Result<Option<Arc<Opened>>> {
+    pub(crate) fn open(&self, keyring: &Keyring) -> Result<Option<Arc<DecryptedSecret>>> {
         let row = &self.row;
         let Some(sealed) = &row.sealed_secret else {
             return if self.auth.is_none() { Ok(None) } else { Err(missing()) };
@@ -109,7 +109,7 @@ impl Credential {
     }
 
     /// The secret of a credential that is nothing without one.
-    pub(crate) fn open_needed(&self, keyring: &Keyring) -> Result<Arc<Opened>> {
+    pub(crate) fn open_needed(&self, keyring: &Keyring) -> Result<Arc<DecryptedSecret>> {
         self.open(keyring)?.ok_or_else(missing)
     }
 }
@@ -134,7 +134,7 @@ fn corrupt(table: &'static str, column: &'static str, row: String) -> Error {
 
 /// An agent with what it may use.
 #[derive(Debug)]
-pub(crate) struct Agent {
+pub(crate) struct ResolvedAgent {
     /// The stored row.
     pub row: AgentRow,
     /// Its workspace.
@@ -142,7 +142,7 @@ pub(crate) struct Agent {
     credentials: RwLock<HashMap<String, Option<Arc<Credential>>>>,
 }
 
-impl Agent {
+impl ResolvedAgent {
     /// The agent's id.
     pub(crate) fn id(&self) -> AgentId {
         self.row.id
@@ -165,12 +165,12 @@ pub(crate) struct Cache(RwLock<Snapshot>);
 #[derive(Default)]
 struct Snapshot {
     generation: i64,
-    agents: HashMap<KeyHash, Arc<Agent>>,
+    agents: HashMap<KeyHash, Arc<ResolvedAgent>>,
 }
 
 impl Cache {
     /// The enabled agent that holds `key`, and the generation that it is of.
-    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<Agent>, i64)> {
+    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<ResolvedAgent>, i64)> {
         let hash = key_hash(key);
         if let Some(found) = self.cached(&hash) {
             return Ok(found);
@@ -179,13 +179,13 @@ impl Cache {
         let row = agents::find_by_key_hash(store, &hex::encode(&hash)).await?;
         let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
         let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
-        let agent = Arc::new(Agent { row, workspace, credentials: RwLock::default() });
+        let agent = Arc::new(ResolvedAgent { row, workspace, credentials: RwLock::default() });
         self.keep(generation, hash, &agent);
         Ok((agent, generation))
     }
 
     /// The enabled agent that holds `key`, as of now.
-    pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<Agent>> {
+    pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<ResolvedAgent>> {
         self.refresh(store).await?;
         Ok(self.agent(store, key).await?.0)
     }
@@ -207,14 +207,14 @@ impl Cache {
         Ok(generation)
     }
 
-    fn cached(&self, hash: &KeyHash) -> Option<(Arc<Agent>, i64)> {
+    fn cached(&self, hash: &KeyHash) -> Option<(Arc<ResolvedAgent>, i64)> {
         let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.agents.get(hash).map(|agent| (Arc::clone(agent), snapshot.generation))
     }
 
     /// Keeps what was loaded after `generation` was read. A newer snapshot is left alone: what is at
     /// hand may be older than it.
-    fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<Agent>) {
+    fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<ResolvedAgent>) {
         let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if snapshot.generation != generation {
             return;
@@ -226,7 +226,7 @@ impl Cache {
     }
 }
 
-impl Agent {
+impl ResolvedAgent {
     /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
     /// assigned are the same answer.
     pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {

@@ -2,6 +2,7 @@
 //! three ways to call these functions.
 
 pub mod agents;
+pub mod approval_load;
 pub mod audit;
 pub mod callers;
 pub mod channels;
@@ -12,7 +13,6 @@ pub mod grants;
 pub mod passkeys;
 pub mod people;
 pub mod policies;
-pub mod prompts;
 pub mod push;
 pub mod rights;
 pub mod sessions;

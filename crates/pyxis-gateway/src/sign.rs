@@ -11,16 +11,16 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalKind;
 
 use crate::approvals::{pause, reply};
-use crate::asked::Asked;
+use crate::authorize::Matched;
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
 use crate::forward::read_body;
 use crate::idempotency::{self, Claimed, Replay};
-use crate::judge::Matched;
 use crate::limits;
 use crate::signing::{JSON, described, read};
 use crate::state::State;
 use crate::stored::StoredRequest;
+use crate::validated_request::ValidatedRequest;
 
 /// `POST /sign`.
 pub(crate) async fn sign(state: &State, request: Request) -> Response {
@@ -46,7 +46,7 @@ async fn run(state: &State, request: Request) -> Result<Response> {
     let Some(idempotency_key) = control.idempotency_key else { return call.go(body, None).await };
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
         Replay::Again(response) => Ok(response),
-        Replay::Paused(txn) => reply::again(state, &agent, txn, control.wait).await,
+        Replay::Paused(txn) => reply::respond_to_duplicate(state, &agent, txn, control.wait).await,
         Replay::First(claim) => {
             let result = call.go(body, Some(&claim)).await;
             claim.settle(state, result).await
@@ -74,7 +74,7 @@ impl Call<'_> {
         read(&body)?.prepare(key.algorithm)?;
         let url = format!("{}/sign", state.config.base_url);
         let target = Target::parse(&url).map_err(|error| Error::Internal(Box::new(error)))?;
-        let asked = Asked {
+        let asked = ValidatedRequest {
             agent: &agent,
             credential: &credential,
             method: Method::Post,
@@ -87,6 +87,6 @@ impl Call<'_> {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
         let request = StoredRequest { target: target.to_string(), headers, body };
         let paused = pause::store(state, &asked, &matched, ApprovalKind::Sign, &request, claim).await?;
-        reply::paused(state, &agent, paused, self.control.wait).await
+        reply::respond_pending(state, &agent, paused, self.control.wait).await
     }
 }

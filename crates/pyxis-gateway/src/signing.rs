@@ -63,7 +63,7 @@ pub(crate) fn carry_out(state: &State, credential: &Credential, body: &Bytes) ->
 
 /// A payload as the person who approves reads it.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Shown {
+pub struct PayloadView {
     /// `ed25519`, `secp256k1` or `p256`.
     pub algorithm: &'static str,
     /// `raw`, `eip191` or `eip712`.
@@ -111,10 +111,10 @@ const BLIND: &str = "Only a hash is shown: nobody can tell what this signature w
 const OPAQUE: &str = "The payload is not text: find out what these bytes mean before you approve.";
 
 /// What a stored request asks to have signed; `None` if it no longer reads.
-pub fn shown(body: &[u8]) -> Option<Shown> {
+pub fn shown(body: &[u8]) -> Option<PayloadView> {
     let asked: SignRequest = serde_json::from_slice(body).ok()?;
     let prepared = asked.prepare(asked.algorithm).ok()?;
-    let mut shown = Shown {
+    let mut shown = PayloadView {
         algorithm: asked.algorithm.as_str(),
         format: asked.format,
         hash: asked.hash,
@@ -140,7 +140,7 @@ pub fn shown(body: &[u8]) -> Option<Shown> {
     Some(shown)
 }
 
-impl Shown {
+impl PayloadView {
     /// The same with everything that the agent wrote put through `change`.
     pub(crate) fn map_text(mut self, change: impl Fn(String) -> String) -> Self {
         self.description = self.description.map(&change);

@@ -11,12 +11,12 @@ use pyxis_store::cipher::Keyring;
 
 use crate::anchor::Anchor;
 use crate::config::Config;
-use crate::held_tokens::Tokens;
-use crate::identities::Identities;
-use crate::meters::Meters;
+use crate::last_used::LastUsedBuffer;
+use crate::login_throttle::UnknownEmailThrottle;
+use crate::metrics_recorder::Meters;
+use crate::mtls_clients::Identities;
 use crate::resolve::Cache;
-use crate::strangers::Strangers;
-use crate::touch::Touched;
+use crate::token_cache::TokenCache;
 use crate::wait::Waiters;
 use crate::work::Work;
 
@@ -71,10 +71,10 @@ pub struct Inner {
     pub(crate) cache: Cache,
     pub(crate) waiters: Waiters,
     pub(crate) work: Work,
-    pub(crate) touched: Touched,
-    pub(crate) tokens: Tokens,
+    pub(crate) touched: LastUsedBuffer,
+    pub(crate) tokens: TokenCache,
     pub(crate) identities: Identities,
-    pub(crate) strangers: Strangers,
+    pub(crate) strangers: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
     meters: OnceLock<Meters>,
 }
@@ -97,10 +97,10 @@ impl State {
             cache: Cache::default(),
             waiters: Waiters::default(),
             work: Work::default(),
-            touched: Touched::default(),
-            tokens: Tokens::default(),
+            touched: LastUsedBuffer::default(),
+            tokens: TokenCache::default(),
             identities: Identities::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
             meters: OnceLock::new(),
         }))

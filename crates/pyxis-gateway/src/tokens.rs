@@ -21,12 +21,12 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::assertion::key as assertion_key;
 
-use self::endpoint::{Failure, Granted};
+use self::endpoint::{GrantedToken, TokenError};
 use crate::error::{Error, Result};
-use crate::held_tokens::Fresh;
 use crate::resolve::{Credential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
+use crate::token_cache::Fresh;
 
 /// How long a token is used where its provider does not say.
 const DEFAULT_LIFE: Duration = Duration::from_hours(1);
@@ -47,13 +47,13 @@ const BASIS: &str = "basis";
 const ENDPOINT: &str = "endpoint";
 
 /// A credential with its secret, for as long as a token is fetched with it.
-pub(crate) struct Subject {
+pub(crate) struct TokenRequest {
     row: CredentialRow,
     auth: Option<Auth>,
     secret: SecretValue,
 }
 
-impl Subject {
+impl TokenRequest {
     pub(crate) fn new(credential: &Credential, secret: &SecretValue) -> Self {
         Self { row: credential.row.clone(), auth: credential.auth.clone(), secret: secret.clone() }
     }
@@ -108,7 +108,7 @@ pub(crate) async fn token(
     if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(row, now)) {
         return Ok(fresh.token.clone());
     }
-    let (state, subject) = (state.clone(), Subject::new(credential, secret));
+    let (state, subject) = (state.clone(), TokenRequest::new(credential, secret));
     // On its own, and with the lock: an agent that hangs up must neither lose a refresh token that was just
     // rotated, nor let the next request use the one before it a second time.
     let fetching = tokio::spawn(async move {
@@ -126,7 +126,7 @@ pub(crate) async fn stored_tokens(
     credential: &Credential,
     secret: &SecretValue,
 ) -> Result<Vec<Zeroizing<String>>> {
-    let subject = Subject::new(credential, secret);
+    let subject = TokenRequest::new(credential, secret);
     if subject.endpoint().is_empty() {
         return Ok(Vec::new());
     }
@@ -150,7 +150,7 @@ pub(crate) async fn rejected(state: &State, credential: &Credential, token: &Sec
 }
 
 /// The token in the store, or a new one if it is this node's turn to fetch it.
-async fn shared(state: &State, credential: &Subject) -> Result<Fresh> {
+async fn shared(state: &State, credential: &TokenRequest) -> Result<Fresh> {
     let name = format!("token {}", credential.row.id);
     let deadline = tokio::time::Instant::now() + LEASE;
     loop {
@@ -171,7 +171,7 @@ async fn shared(state: &State, credential: &Subject) -> Result<Fresh> {
 }
 
 /// What the store has for this version of the secret.
-struct Stored {
+struct StoredToken {
     fresh: Option<Fresh>,
     before: Before,
 }
@@ -183,7 +183,7 @@ struct Before {
     granted_scope: Option<String>,
 }
 
-async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
+async fn stored(state: &State, credential: &TokenRequest) -> Result<Option<StoredToken>> {
     let row = &credential.row;
     let Some((found, kept)) = credential.kept(state).await? else { return Ok(None) };
     if found.problem.as_deref() == Some(REAUTHORIZE) {
@@ -199,17 +199,17 @@ async fn stored(state: &State, credential: &Subject) -> Result<Option<Stored>> {
     let fresh = fresh.filter(|fresh| fresh.is_good(row, state.now()));
     let refresh_token = kept.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned()));
     let before = Before { refresh_token, granted_scope: found.granted_scope };
-    Ok(Some(Stored { fresh, before }))
+    Ok(Some(StoredToken { fresh, before }))
 }
 
 /// Fetches a token, with the lease held, and stores it.
-async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
+async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
     // Another node may have been faster, and may have used the refresh token up.
     let before = stored(state, credential).await?;
     let before = match before {
-        Some(Stored { fresh: Some(fresh), .. }) => return Ok(fresh),
+        Some(StoredToken { fresh: Some(fresh), .. }) => return Ok(fresh),
         // Without a refresh token the provider gave none: the one of the secret is of a connection before.
-        Some(Stored { before, .. }) => before,
+        Some(StoredToken { before, .. }) => before,
         None => Before {
             refresh_token: credential
                 .secret
@@ -220,7 +220,7 @@ async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
     };
     match fetch(state, credential, before.refresh_token.as_deref().map(String::as_str)).await {
         Ok(granted) => store(state, credential, granted, before).await,
-        Err(Failure::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
+        Err(TokenError::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
             if refusal.ends_the_connection() {
                 note_problem(state, credential).await?;
                 return Err(reauthorize(state, credential));
@@ -233,7 +233,11 @@ async fn renew(state: &State, credential: &Subject) -> Result<Fresh> {
     }
 }
 
-async fn fetch(state: &State, credential: &Subject, refresh_token: Option<&str>) -> Result<Granted, Failure> {
+async fn fetch(
+    state: &State,
+    credential: &TokenRequest,
+    refresh_token: Option<&str>,
+) -> Result<GrantedToken, TokenError> {
     let secret = &credential.secret;
     match &credential.auth {
         Some(Auth::Oauth2ClientCredentials(source)) => {
@@ -241,29 +245,34 @@ async fn fetch(state: &State, credential: &Subject, refresh_token: Option<&str>)
         }
         Some(Auth::Oauth2Refresh(account)) => match refresh_token {
             Some(token) => endpoint::refresh(state, account, secret, token).await,
-            None => Err(Failure::Error(reauthorize(state, credential))),
+            None => Err(TokenError::Error(reauthorize(state, credential))),
         },
         Some(Auth::JwtBearer(assertion)) => assertion::exchange(state, assertion, secret).await,
         Some(Auth::GithubApp(app)) => assertion::github(state, app, secret).await,
-        _ => Err(Failure::Error(Error::NoLongerAllowed("the credential fetches no token"))),
+        _ => Err(TokenError::Error(Error::NoLongerAllowed("the credential fetches no token"))),
     }
 }
 
-fn is_connected(credential: &Subject) -> bool {
+fn is_connected(credential: &TokenRequest) -> bool {
     matches!(credential.auth, Some(Auth::Oauth2Refresh(_)))
 }
 
-fn reauthorize(state: &State, credential: &Subject) -> Error {
+fn reauthorize(state: &State, credential: &TokenRequest) -> Error {
     Error::ReauthorizationRequired { url: page(state, credential), detail: CONNECT.to_owned() }
 }
 
 /// Where a manager connects the account.
-fn page(state: &State, credential: &Subject) -> String {
+fn page(state: &State, credential: &TokenRequest) -> String {
     format!("{}/app/credentials/{}", state.config.base_url, credential.row.name)
 }
 
 /// Puts what was granted into the store, before anybody uses it.
-async fn store(state: &State, credential: &Subject, granted: Granted, before: Before) -> Result<Fresh> {
+async fn store(
+    state: &State,
+    credential: &TokenRequest,
+    granted: GrantedToken,
+    before: Before,
+) -> Result<Fresh> {
     let (stored, fresh) = to_store(state, credential, granted, before);
     if oauth_tokens::put(&state.store, &stored).await? {
         return Ok(fresh);
@@ -272,7 +281,12 @@ async fn store(state: &State, credential: &Subject, granted: Granted, before: Be
     Err(Error::NoLongerAllowed("the credential's secret was replaced while its token was fetched"))
 }
 
-fn to_store(state: &State, credential: &Subject, granted: Granted, before: Before) -> (TokenRow, Fresh) {
+fn to_store(
+    state: &State,
+    credential: &TokenRequest,
+    granted: GrantedToken,
+    before: Before,
+) -> (TokenRow, Fresh) {
     let now = state.now();
     let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));
     let token = SecretString::new((*granted.access_token).clone());
@@ -295,7 +309,7 @@ fn to_store(state: &State, credential: &Subject, granted: Granted, before: Befor
     (stored, Fresh { version: row.version, auth: row.auth.clone(), expires_at, token })
 }
 
-async fn note_problem(state: &State, credential: &Subject) -> Result<()> {
+async fn note_problem(state: &State, credential: &TokenRequest) -> Result<()> {
     let row = &credential.row;
     // The credential may have been removed meanwhile: then there is nothing to note.
     if credentials::find(&state.store, row.workspace_id, row.id).await?.is_none() {

@@ -2,7 +2,7 @@
 //! the endpoints, each on a lane of its own.
 
 mod attempt;
-pub(crate) mod lanes;
+pub(crate) mod endpoint_queues;
 
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::webhook::{Payload, WebhookEvent};
@@ -12,7 +12,7 @@ use pyxis_store::outbox::{self, Message, Outbox};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-pub use lanes::deliver_due;
+pub use endpoint_queues::deliver_due;
 
 /// Writes the event into the outbox, once for each endpoint of the workspace that wants it.
 pub(crate) async fn emit(

@@ -84,7 +84,7 @@ impl Work {
     }
 
     /// Something happened to an approval: there may be somebody to tell.
-    pub(crate) fn news(&self) {
+    pub(crate) fn wake_notifiers(&self) {
         for outbox in [&self.deliveries, &self.telegram, &self.matrix, &self.push] {
             outbox.notify_one();
         }
@@ -96,9 +96,9 @@ impl Work {
     }
 
     /// Says that this process carries out a transaction, until that is dropped.
-    pub(crate) fn carry(&self, txn: TxnId) -> Carried<'_> {
+    pub(crate) fn track_in_flight(&self, txn: TxnId) -> InFlightGuard<'_> {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).push(txn);
-        Carried { work: self, txn }
+        InFlightGuard { work: self, txn }
     }
 
     /// Whether this process carries out a transaction.
@@ -108,12 +108,12 @@ impl Work {
 }
 
 /// A transaction that this process carries out.
-pub(crate) struct Carried<'a> {
+pub(crate) struct InFlightGuard<'a> {
     work: &'a Work,
     txn: TxnId,
 }
 
-impl Drop for Carried<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         let mut carried = self.work.carried.lock().unwrap_or_else(PoisonError::into_inner);
         // One place only: a second attempt at the same transaction has a place of its own.

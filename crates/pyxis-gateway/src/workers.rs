@@ -9,7 +9,7 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
-    Event, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
+    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
     sessions, sign_in_links, staged_policies, usage,
 };
 use tokio::sync::broadcast;
@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::push;
 use crate::state::State;
 use crate::survival::{caught, restarted};
-use crate::webhooks::lanes;
+use crate::webhooks::endpoint_queues;
 
 pub use crate::work::Stop;
 
@@ -50,7 +50,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     keep(&mut loops, "waiters", state, stop, wake_waiters);
     keep(&mut loops, "sending", state, stop, send_approved);
     keep(&mut loops, "expiry", state, stop, expire_on_time);
-    keep(&mut loops, "webhooks", state, stop, lanes::run);
+    keep(&mut loops, "webhooks", state, stop, endpoint_queues::run);
     channels::start(state, stop, &mut loops);
     keep(&mut loops, "push", state, stop, push::run);
     keep(&mut loops, "heartbeat", state, stop, |state, stop| {
@@ -110,15 +110,15 @@ async fn wake_waiters(state: State, mut stop: Stop) {
             _ = stop.wait_for(|stop| *stop) => return state.waiters.stop(),
         };
         match event {
-            Ok(Event::Approval { txn, .. }) => {
+            Ok(StoreEvent::Approval { txn, .. }) => {
                 state.waiters.wake(txn);
-                state.work.news();
+                state.work.wake_notifiers();
             }
-            Ok(Event::Configuration) => {}
-            Ok(Event::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
+            Ok(StoreEvent::Configuration) => {}
+            Ok(StoreEvent::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                 state.waiters.wake_all();
                 state.work.to_send().notify_one();
-                state.work.news();
+                state.work.wake_notifiers();
             }
             Err(broadcast::error::RecvError::Closed) => return,
         }
@@ -147,7 +147,7 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     let mut todo = state.work.take();
     if todo.is_empty() {
         let free = u32::try_from(state.work.slots().available_permits()).unwrap_or(1);
-        todo = approvals::ready(&state.store, state.now(), free.max(1)).await?;
+        todo = approvals::list_approved(&state.store, state.now(), free.max(1)).await?;
     }
     for (workspace, txn) in todo {
         let Ok(slot) = Arc::clone(state.work.slots()).acquire_owned().await else { return Ok(()) };
@@ -211,10 +211,10 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
 /// Ends what this process sent and no longer carries out: its end could not be stored.
 pub async fn give_up_tick(state: &State) -> Result<()> {
     // Read first: what has no end in the store is carried out here until it has one.
-    let sending = approvals::sending(&state.store, state.node).await?;
+    let sending = approvals::list_sending(&state.store, state.node).await?;
     for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.carries(*txn)) {
         let mut tx = state.store.begin().await?;
-        if approvals::lose(&mut tx, workspace, txn, state.node, state.now()).await? {
+        if approvals::mark_outcome_unknown(&mut tx, workspace, txn, state.node, state.now()).await? {
             tell_lost(state, &mut tx, workspace, txn).await?;
             tx.commit().await?;
         }
@@ -224,7 +224,7 @@ pub async fn give_up_tick(state: &State) -> Result<()> {
 
 async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     let mut tx = state.store.begin().await?;
-    let lost = approvals::abandon(&mut tx, state.node, dead_before, state.now()).await?;
+    let lost = approvals::abandon_dead_nodes(&mut tx, state.node, dead_before, state.now()).await?;
     for &(workspace, txn) in &lost {
         tell_lost(state, &mut tx, workspace, txn).await?;
     }
@@ -243,7 +243,7 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);
     audit::append_in(tx, &state.audit_keys, &[record]).await?;
-    tx.notify(Event::Approval { workspace, txn });
+    tx.notify(StoreEvent::Approval { workspace, txn });
     Ok(())
 }
 

@@ -14,7 +14,7 @@ pub mod request_id;
 pub mod serve;
 
 pub use json::{Json, Raw};
-pub use managers::{Managers, Managing};
+pub use managers::{ManagerAuth, ManagerFuture};
 pub use path::Path;
 pub use problem::Problem;
 pub use query::Query;

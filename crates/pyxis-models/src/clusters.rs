@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Graph, Node};
-use crate::joined::{self, SMALL};
-use crate::peers::Peers;
+use crate::linked_users::{self, SMALL};
+use crate::peers::PeerIndex;
 
 /// Rises with the rule by which users are joined and with what is said of them, so that stored groups are looked
 /// for anew.
@@ -63,9 +63,9 @@ pub struct Member {
 }
 
 /// Sets of at least `least` users that belong together, the largest first.
-pub fn candidates(graph: &Graph, peers: &Peers, least: usize) -> Vec<Vec<Node>> {
+pub fn candidates(graph: &Graph, peers: &PeerIndex, least: usize) -> Vec<Vec<Node>> {
     let mut large: Vec<Vec<Node>> =
-        joined::groups(graph, peers).into_iter().filter(|nodes| nodes.len() >= least.max(2)).collect();
+        linked_users::groups(graph, peers).into_iter().filter(|nodes| nodes.len() >= least.max(2)).collect();
     large.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
     large
 }

@@ -106,7 +106,7 @@ impl Custom {
     pub fn new(file: &[u8], wanted: Wanted) -> Result<Self, Error> {
         let Wanted { model, name, description, output, human, unknown, calibration, weight, added_at } =
             wanted;
-        let given = features::given(model);
+        let given = features::feature_count(model);
         let program = Program::load(file, &ModelSpec { features: given, output, human, unknown })?;
         let metadata = program.metadata();
         let card = CustomCard {
@@ -141,7 +141,7 @@ impl Custom {
             return Err(refused("its file is damaged"));
         }
         let spec = ModelSpec {
-            features: features::given(model),
+            features: features::feature_count(model),
             output: Some(card.output.clone()),
             human: Some(card.human_column),
             unknown: card.unknown,

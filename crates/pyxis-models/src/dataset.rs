@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use crate::features::Features;
 use crate::graph::Graph;
-use crate::joined;
-use crate::peers::Peers;
+use crate::linked_users;
+use crate::peers::PeerIndex;
 
 /// Parts into which labelled addresses are cut: each is left out once.
 pub const FOLDS: u64 = 5;
@@ -72,8 +72,8 @@ fn drawn(name: EvmAddress, seed: u64) -> u64 {
 }
 
 /// The rows of labelled addresses, in the order of the labels.
-pub fn rows(graph: &Graph, peers: &Peers, labels: &[(EvmAddress, bool)]) -> Vec<Row> {
-    let groups = joined::names(graph, peers);
+pub fn rows(graph: &Graph, peers: &PeerIndex, labels: &[(EvmAddress, bool)]) -> Vec<Row> {
+    let groups = linked_users::names(graph, peers);
     let row = |(address, human): &(EvmAddress, bool)| {
         let node = graph.find(*address);
         Row {

@@ -5,10 +5,10 @@
 //! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What
 //! cannot be known (ages where the source has no times) is NaN, which is not the same as zero.
 
-mod beside;
+pub mod co_arrival;
+mod imported_context;
 mod neighbours;
 pub mod scope;
-pub mod together;
 pub mod wallet;
 
 use pyxis_core::hex;
@@ -17,14 +17,14 @@ use sha2::{Digest, Sha256};
 use crate::chain::{Kind, Model, Scope};
 use crate::graph::{Graph, Node};
 use crate::numbers::{count, to_float};
-use crate::peers::Peers;
+use crate::peers::PeerIndex;
 use neighbours::Neighbours;
 use scope::Event;
 
 /// How many numbers describe a scope.
 pub const SCOPE: usize = scope::NAMES.len();
 /// How many numbers describe a wallet.
-pub const WALLET: usize = SCOPE + COMPANY + together::NAMES.len();
+pub const WALLET: usize = SCOPE + COMPANY + co_arrival::NAMES.len();
 const COMPANY: usize = wallet::NAMES.len();
 /// How many numbers a model sees.
 pub const ALL: usize = WALLET + SCOPE;
@@ -37,7 +37,7 @@ pub fn name(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("wallet_{}", scope::NAMES[place].0),
         _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].0.to_owned(),
-        _ if place < WALLET => together::NAMES[place - SCOPE - COMPANY].0.to_owned(),
+        _ if place < WALLET => co_arrival::NAMES[place - SCOPE - COMPANY].0.to_owned(),
         _ => scope::NAMES[place - WALLET].0.to_owned(),
     }
 }
@@ -47,13 +47,13 @@ pub fn words(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
         _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].1.to_owned(),
-        _ if place < WALLET => together::NAMES[place - SCOPE - COMPANY].1.to_owned(),
+        _ if place < WALLET => co_arrival::NAMES[place - SCOPE - COMPANY].1.to_owned(),
         _ => format!("{}, here", scope::NAMES[place - WALLET].1),
     }
 }
 
 /// How many numbers a model of the user's own is given: those of [`name`], from the first on.
-pub const fn given(model: Model) -> usize {
+pub const fn feature_count(model: Model) -> usize {
     match model {
         Model::Aggregate => WALLET,
         _ => ALL,
@@ -62,12 +62,12 @@ pub const fn given(model: Model) -> usize {
 
 /// What names the features of a model: the SHA-256 of their names, one on each line, hex.
 pub fn digest(model: Model) -> String {
-    let names: Vec<String> = (0..given(model)).map(name).collect();
+    let names: Vec<String> = (0..feature_count(model)).map(name).collect();
     hex::encode(&Sha256::digest(names.join("\n")))
 }
 
 /// The place of a name, found while this is compiled: a name that is not there does not compile.
-pub(crate) const fn place(names: &[(&str, &str)], wanted: &str) -> usize {
+pub(crate) const fn index_of(names: &[(&str, &str)], wanted: &str) -> usize {
     let mut place = 0;
     while !is_same(names[place].0.as_bytes(), wanted.as_bytes()) {
         place += 1;
@@ -102,13 +102,13 @@ pub struct Features {
 
 impl Features {
     /// The features of an address of a graph; `None` where there is too little in every scope.
-    pub fn of(graph: &Graph, peers: &Peers, node: Node) -> Option<Self> {
+    pub fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<Self> {
         let events: Vec<Event> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
         let neighbours = Neighbours::of(graph, peers, node);
         found.wallet.extend(wallet::measure(graph, peers, node, &neighbours));
-        found.wallet.extend(together::measure(graph, peers, node, &neighbours));
+        found.wallet.extend(co_arrival::measure(graph, peers, node, &neighbours));
         Some(found)
     }
 

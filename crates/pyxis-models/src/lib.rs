@@ -17,15 +17,15 @@ pub mod dataset;
 pub mod explanation;
 pub mod family;
 pub mod features;
+pub mod fingerprints;
 pub mod forest;
 pub mod graph;
-mod joined;
+mod linked_users;
 pub mod metrics;
 pub mod numbers;
 pub mod peers;
 pub mod plot;
 pub mod reading;
-pub mod signs;
 pub mod training;
 
 /// The largest file of a model of the user's own, in bytes.

@@ -38,7 +38,7 @@ impl Lists {
 
 /// Peers and their company.
 #[derive(Clone, Debug)]
-pub struct Peers {
+pub struct PeerIndex {
     is_peer: Vec<bool>,
     /// Of each peer, the peers it deals with, in order.
     near: Lists,
@@ -57,7 +57,7 @@ pub struct Peers {
     group_facts: HashMap<Node, GroupFacts>,
 }
 
-impl Peers {
+impl PeerIndex {
     /// Looks at the whole graph.
     pub fn of(graph: &Graph) -> Self {
         let is_peer: Vec<bool> = graph.nodes().map(|node| belongs(graph, node)).collect();
@@ -102,12 +102,12 @@ impl Peers {
     }
 
     /// The peers that a peer deals with, in order; none for others.
-    pub fn near(&self, node: Node) -> &[Node] {
+    pub fn neighbours(&self, node: Node) -> &[Node] {
         self.near.of(node)
     }
 
     /// The peers that deal with any address, in order.
-    pub fn touching(&self, node: Node) -> &[Node] {
+    pub fn touched_by(&self, node: Node) -> &[Node] {
         self.touching.of(node)
     }
 
@@ -133,7 +133,7 @@ impl Peers {
 
     /// How many of these counterparties are rare: dealt with by 2 to 99 peers.
     pub(crate) fn rare(&self, parties: &[Node]) -> usize {
-        parties.iter().filter(|party| (2..RARE).contains(&self.touching(**party).len())).count()
+        parties.iter().filter(|party| (2..RARE).contains(&self.touched_by(**party).len())).count()
     }
 
     /// The same of all counterparties of a peer.
@@ -142,7 +142,7 @@ impl Peers {
     }
 
     /// Distinct receivers and distinct senders of an address.
-    pub(crate) fn fans(&self, node: Node) -> (u32, u32) {
+    pub(crate) fn degree(&self, node: Node) -> (u32, u32) {
         self.fans[node as usize]
     }
 }

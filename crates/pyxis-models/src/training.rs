@@ -1,7 +1,7 @@
 //! Making models from labelled addresses, and measuring them on addresses that they did not see.
 
+mod evaluation;
 mod fit;
-mod measured;
 
 use pyxis_core::address::EvmAddress;
 use rayon::prelude::*;
@@ -16,9 +16,9 @@ use crate::family::{Family, Part, SHARED};
 use crate::features::{self, ALL};
 use crate::graph::Graph;
 use crate::metrics::float;
-use crate::peers::Peers;
+use crate::peers::PeerIndex;
+use evaluation::Measured;
 use fit::Matrix;
-use measured::Measured;
 
 /// Fewer labelled humans or Sybils with data than this are no model.
 const LEAST: usize = 200;
@@ -52,7 +52,7 @@ pub fn train(
     options: &Options,
     report: &mut dyn FnMut(usize, usize),
 ) -> Result<Bundle, Error> {
-    let peers = Peers::of(graph);
+    let peers = PeerIndex::of(graph);
     let rows = dataset::rows(graph, &peers, labels);
     let [unknown, imported] = [false, true].map(|imported| alone(graph, &rows, imported));
     // One model must do whether anything of a wallet's counterparties is known or nothing is.
@@ -140,8 +140,11 @@ impl Lesson<'_> {
             let forest = fit::fit(&matrix, options)?;
             steps.step();
             let (curve, weight) = random[0].curve(index);
-            let by_chain =
-                if spec.is_shared() { measured::by_chain(self.judged, options, steps)? } else { Vec::new() };
+            let by_chain = if spec.is_shared() {
+                evaluation::by_chain(self.judged, options, steps)?
+            } else {
+                Vec::new()
+            };
             cards.push(ModelCard {
                 name: spec.name.to_owned(),
                 serves: spec.serves(self.specs),

@@ -18,7 +18,7 @@ use crate::connect::{Connector, Dialer};
 use crate::error::Error;
 use crate::guard::{Guard, HostPort, Verdict};
 use crate::identity::Identity;
-use crate::resolve::{Remembered, Resolve, SystemResolver};
+use crate::resolve::{CachingResolver, Resolve, SystemResolver};
 use crate::send::{self, Connections, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
 use crate::tls;
 
@@ -74,7 +74,7 @@ pub struct Client {
 /// port, and zones share none, so a connection serves only the name for which it was admitted.
 struct Zone {
     guard: Guard,
-    remembered: Remembered,
+    remembered: CachingResolver,
     check_timeout: Duration,
     pooled: Connections,
     fresh: Connections,
@@ -207,7 +207,7 @@ impl Zone {
         });
         Self {
             guard,
-            remembered: Remembered::new(config.resolver.clone(), config.check_ttl),
+            remembered: CachingResolver::new(config.resolver.clone(), config.check_ttl),
             check_timeout: config.check_timeout,
             pooled: Connections {
                 http: pool(connector.clone(), config.pool_idle, IDLE_CONNECTIONS),

@@ -16,7 +16,7 @@ pub(crate) use host::origin;
 pub use host::{HostPort, NotAnOrigin};
 pub use ranges::Special;
 
-use host::Form;
+use host::HostKind;
 
 /// Why a target is refused. Safe to show: it names the rule, never what a name resolved to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,13 +81,13 @@ impl Guard {
 
     /// Judges what needs no resolver: the spelling of the host, the port, and an IP literal.
     pub fn check_literal_or_form(&self, target: &HostPort) -> Verdict {
-        match Form::of(target.host()) {
+        match HostKind::of(target.host()) {
             Err(refused) => Verdict::Refused(refused),
-            Ok(Form::Ip(ip)) => {
+            Ok(HostKind::Ip(ip)) => {
                 let addr = SocketAddr::new(ip, target.port());
                 self.judge(addr).map_or_else(Verdict::Refused, |()| Verdict::Literal(addr))
             }
-            Ok(Form::Name(objection)) => {
+            Ok(HostKind::Name(objection)) => {
                 match objection
                     .or_else(|| ports::is_refused(target.port()).then_some(Blocked::Port(target.port())))
                 {

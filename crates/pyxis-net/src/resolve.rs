@@ -36,12 +36,12 @@ const REMEMBERED_NAMES: u64 = 4096;
 /// Answers remembered for a few seconds, so that the check in front of every request does not cost a
 /// query each. Never used to dial: a connection always goes to a fresh answer.
 #[derive(Clone)]
-pub(crate) struct Remembered {
+pub(crate) struct CachingResolver {
     resolver: Arc<dyn Resolve>,
     answers: moka::future::Cache<String, Arc<[IpAddr]>>,
 }
 
-impl Remembered {
+impl CachingResolver {
     pub(crate) fn new(resolver: Arc<dyn Resolve>, ttl: Duration) -> Self {
         let answers = moka::future::Cache::builder().max_capacity(REMEMBERED_NAMES).time_to_live(ttl).build();
         Self { resolver, answers }

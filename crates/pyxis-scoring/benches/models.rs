@@ -14,7 +14,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_models::features::Features;
 use pyxis_models::reading::Reader;
 use pyxis_scoring::activity::{import, rebuild};
-use pyxis_scoring::models::{Held, Models};
+use pyxis_scoring::models::{ActiveModels, Models};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, activity};
 use tokio::runtime::Runtime;
 
@@ -28,7 +28,7 @@ struct World {
     runtime: Runtime,
     store: Store,
     models: Models,
-    held: std::sync::Arc<Held>,
+    held: std::sync::Arc<ActiveModels>,
     _directory: tempfile::TempDir,
 }
 

@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WebhookId, WorkspaceId};
-use pyxis_core::score::{Settled, stored_to_json};
+use pyxis_core::score::{ScoreResult, stored_to_json};
 use pyxis_core::webhook::{ScoreChanged, WebhookEvent};
 use pyxis_store::outbox::{self, Message, Outbox};
 use pyxis_store::{Store, Tx, scores};
@@ -14,19 +14,19 @@ use crate::error::Result;
 
 /// What every transaction of scoring writes to.
 #[derive(Clone)]
-pub struct Books {
+pub struct ScoringDb {
     store: Store,
     outbox: Outbox,
 }
 
-impl Books {
+impl ScoringDb {
     /// A database, and where its news go.
     pub fn new(store: Store, outbox: Outbox) -> Self {
         Self { store, outbox }
     }
 }
 
-impl std::ops::Deref for Books {
+impl std::ops::Deref for ScoringDb {
     type Target = Store;
 
     fn deref(&self) -> &Store {
@@ -46,7 +46,7 @@ pub struct Place {
 }
 
 /// A stored score that is about to be replaced, and who wants to hear if that changes it.
-pub(crate) struct Before {
+pub(crate) struct PreviousScore {
     endpoints: Vec<WebhookId>,
     score: Decimal,
     passing: bool,
@@ -59,7 +59,7 @@ struct Known {
     passing_score: bool,
 }
 
-impl Before {
+impl PreviousScore {
     /// The score as it is stored; `None` where nobody wants to hear of changes, or where there is none yet: a
     /// first score changes nothing.
     pub(crate) async fn read(tx: &mut Tx, place: Place) -> Result<Option<Self>> {
@@ -75,12 +75,12 @@ impl Before {
     }
 
     /// Writes down that it changed, if `settled` did that.
-    pub(crate) async fn tell(
+    pub(crate) async fn enqueue_change(
         self,
-        books: &Books,
+        books: &ScoringDb,
         tx: &mut Tx,
         place: Place,
-        settled: &Settled,
+        settled: &ScoreResult,
         now: UnixMillis,
     ) -> Result<()> {
         if (self.score, self.passing) == (settled.score, settled.passing) {

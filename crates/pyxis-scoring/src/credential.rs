@@ -9,12 +9,12 @@ mod did;
 mod ed25519;
 mod eip712;
 mod ethereum;
-mod forms;
+mod hash_cache;
 mod issuing;
 mod json;
 mod linked_data;
-mod recurring;
 mod rejection;
+mod typed_data_cache;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -98,7 +98,7 @@ fn verify(
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
 ) -> Result<Verified, Rejection> {
-    let mut document = forms::parse(text)?;
+    let mut document = typed_data_cache::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
         return Err(Rejection::OtherSubject { subject: claims.address });

@@ -14,16 +14,16 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::{Input, Record, Settled, Stamp, Weights, settle, stored_to_json};
+use pyxis_core::score::{Input, Record, ScoreResult, Stamp, Weights, settle, stored_to_json};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
-use pyxis_store::{Store, Tx, claims, holders, score_history, scorers, scores, stamps};
+use pyxis_store::{Store, Tx, addresses, claims, score_history, scorers, scores, stamps};
 
 use live::Live;
 
-use crate::books::{Before, Books};
+use crate::books::{PreviousScore, ScoringDb};
 use crate::error::{Error, Result};
 
 pub use crate::books::Place;
@@ -39,11 +39,11 @@ pub(crate) const ATTEMPTS: usize = 8;
 /// Computes and stores a score, unless another did so meanwhile; its record as JSON. `None`: the address never
 /// had a Stamp, and nothing is stored for it. With `answer` the score is about to be answered, and becomes
 /// history.
-pub async fn score(books: &Books, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
+pub async fn score(books: &ScoringDb, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
     let Place { workspace, address, .. } = place;
     undisturbed(|| async {
         let mut tx = books.begin().await?;
-        if !holders::lock(&mut tx, workspace, address).await? {
+        if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(None));
         }
         if let Some(record) = found_in(&mut tx, place, now, answer).await? {
@@ -115,7 +115,7 @@ pub fn nothing(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> Stri
 }
 
 /// The score as it would be stored, and what it is made of; stores nothing.
-pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, Settled)> {
+pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
     let Live { stamps, .. } = live.named(&sets);
@@ -129,7 +129,7 @@ pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Te
 /// Settles and stores one score, with the address and its sets of nullifiers locked and the Stamps named by these sets;
 /// `None` if another took a claim meanwhile: roll back and begin again.
 async fn settle_in(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     place: Place,
     live: &Live,
@@ -150,7 +150,7 @@ async fn settle_in(
     // A deduplicated Stamp of another address may show an end that this puts off.
     let taken: Vec<Nullifier> = settled.claims.iter().map(|claim| claim.nullifier.clone()).collect();
     mark_others(tx, place, &taken).await?;
-    let before = Before::read(tx, place).await?;
+    let before = PreviousScore::read(tx, place).await?;
     let error = live.error();
     let record = record(address, &terms, now, &settled, error.as_deref());
     let body = record.to_stored();
@@ -166,7 +166,7 @@ async fn settle_in(
     };
     scores::put(&mut *tx, workspace, &new).await?;
     if let Some(before) = before {
-        before.tell(books, tx, place, &settled, now).await?;
+        before.enqueue_change(books, tx, place, &settled, now).await?;
     }
     if answer {
         score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;
@@ -197,7 +197,7 @@ fn settled(
     claims: &[pyxis_core::score::Claim],
     terms: &Terms,
     now: UnixMillis,
-) -> Settled {
+) -> ScoreResult {
     let Terms { weights, threshold, .. } = terms;
     settle(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
@@ -206,7 +206,7 @@ fn record<'a>(
     address: EvmAddress,
     terms: &Terms,
     computed_at: UnixMillis,
-    settled: &'a Settled,
+    settled: &'a ScoreResult,
     error: Option<&'a str>,
 ) -> Record<'a> {
     Record { address, threshold: terms.threshold, computed_at, settled, error }

@@ -16,7 +16,7 @@ use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::books::Books;
+use crate::books::ScoringDb;
 use crate::engine::{self, Outcome};
 use crate::error::{Error, Result};
 use pipeline::{Block, Blocks, Lines, Refused, Trust};
@@ -65,7 +65,7 @@ pub struct Options {
 /// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
 /// and ends the import by answering `false`: with the blocks that are on their way then.
 pub async fn import(
-    books: &Books,
+    books: &ScoringDb,
     clock: &dyn Clock,
     options: Options,
     source: impl BufRead + Send + 'static,
@@ -86,7 +86,7 @@ pub async fn import(
 
 /// Stores blocks in the order of the file, as long as somebody wants to know what became of them.
 async fn store_each(
-    books: &Books,
+    books: &ScoringDb,
     clock: &dyn Clock,
     mut blocks: Blocks,
     stored: mpsc::Sender<Stored>,

@@ -16,13 +16,13 @@ pub mod icon;
 pub mod import;
 mod limits;
 pub mod models;
+mod page_token;
 mod routes;
 pub mod service;
 mod state;
-mod token;
 
-pub use books::Books;
+pub use books::ScoringDb;
 pub use error::{BoxError, Error, Result};
-pub use limits::{Ledger, give_back_rest, limit_of_models, limit_of_stamps};
+pub use limits::{SpentLog, limit_of_models, limit_of_stamps, release_unspent};
 pub use routes::{PlainScore, SCORE, router};
 pub use state::{Config, Parts, State};

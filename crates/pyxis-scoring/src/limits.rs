@@ -2,14 +2,14 @@
 //!
 //! Every request is counted in the database before it is answered, alone or in a block that was reserved.
 
-mod gone;
-mod lane;
-mod ledger;
+mod crash_recovery;
+mod key_window;
 mod limiter;
+mod spent_log;
 
-pub use gone::give_back_rest;
-pub use ledger::Ledger;
+pub use crash_recovery::release_unspent;
 pub(crate) use limiter::Limiter;
+pub use spent_log::SpentLog;
 
 /// Requests in a window of the Stamps endpoints, for a tier and the key's own number in tier 4.
 pub fn limit_of_stamps(tier: i64, own: Option<i64>) -> i64 {

@@ -1,15 +1,15 @@
 //! Model scores: the models in force, what they say of wallets, and how much they have said.
 
-mod held;
+mod active_models;
+mod explanation;
 mod indexer;
-mod served;
+mod serve_stats;
 mod source;
-mod told;
 
-pub use held::Held;
+pub use active_models::ActiveModels;
+pub use explanation::{CustomName, FeatureLine, Told, ToldModel, tell};
 pub use indexer::{Indexer, IndexerChain, IndexerError};
 pub use source::{Answer, Local, Source, SourceError};
-pub use told::{CustomName, FeatureLine, Told, ToldModel, tell};
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use pyxis_models::features::Features;
 use pyxis_store::{Store, StoreError};
 use rayon::prelude::*;
 
-use held::Holder;
-use served::Served;
+use active_models::Holder;
+use serve_stats::Served;
 
 /// Wallets whose scores are kept.
 const KEPT: u64 = 100_000;
@@ -67,18 +67,18 @@ impl Models {
     }
 
     /// The models in force.
-    pub async fn current(&self) -> Result<Arc<Held>, StoreError> {
+    pub async fn current(&self) -> Result<Arc<ActiveModels>, StoreError> {
         self.holder.current().await
     }
 
     /// The models of a revision that was just read from the database.
-    pub(crate) async fn of_revision(&self, revision: Option<i64>) -> Result<Arc<Held>, StoreError> {
+    pub(crate) async fn of_revision(&self, revision: Option<i64>) -> Result<Arc<ActiveModels>, StoreError> {
         self.holder.of_revision(revision).await
     }
 
     /// What the models say of a wallet whose stored features are these: from memory where they are the
     /// same as the last time.
-    pub fn scores(&self, held: &Held, address: EvmAddress, features: &[u8]) -> Result<Scores, Error> {
+    pub fn scores(&self, held: &ActiveModels, address: EvmAddress, features: &[u8]) -> Result<Scores, Error> {
         if let Some(kept) = self.kept.get(&address)
             && kept.revision == held.revision
             && kept.features == features

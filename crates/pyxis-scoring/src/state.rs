@@ -6,13 +6,13 @@ use std::time::Duration;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::Managers;
+use pyxis_http::ManagerAuth;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::outbox::Outbox;
 
-use crate::books::Books;
-use crate::limits::{Ledger, Limiter};
+use crate::books::ScoringDb;
+use crate::limits::{Limiter, SpentLog};
 use crate::models::{Models, Source};
 
 /// Settings of scoring.
@@ -39,7 +39,7 @@ pub struct Parts {
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
     /// Who may manage.
-    pub managers: Arc<dyn Managers>,
+    pub managers: Arc<dyn ManagerAuth>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -61,11 +61,11 @@ pub struct Inner {
     /// The database.
     pub store: Store,
     /// The same, with the outbox: what changes scores writes to both.
-    pub books: Books,
+    pub books: ScoringDb,
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
     /// Who may manage.
-    pub managers: Arc<dyn Managers>,
+    pub managers: Arc<dyn ManagerAuth>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -88,7 +88,7 @@ impl State {
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
-            books: Books::new(store.clone(), outbox),
+            books: ScoringDb::new(store.clone(), outbox),
             activity,
             store,
             audit_keys,
@@ -106,7 +106,7 @@ impl State {
     }
 
     /// Reserves requests of keys far from their limit from here on, and notes in `ledger` what it lets in.
-    pub fn note_in(&self, ledger: Ledger) {
+    pub fn note_in(&self, ledger: SpentLog) {
         self.limiter.note_in(ledger);
     }
 

@@ -27,7 +27,7 @@ pub(crate) const MAX_FORMS: usize = 4095;
 
 /// One byte string to look for.
 #[derive(Clone, Copy)]
-pub(crate) struct Form<'f> {
+pub(crate) struct SecretVariant<'f> {
     pub(crate) bytes: &'f [u8],
     /// How many of the bytes must match; the rest may.
     pub(crate) core: usize,
@@ -173,11 +173,11 @@ impl Forms {
     }
 
     /// Every form.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Form<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SecretVariant<'_>> {
         self.places.iter().map(|place| self.slice(*place))
     }
 
-    pub(crate) fn get(&self, index: usize) -> Form<'_> {
+    pub(crate) fn get(&self, index: usize) -> SecretVariant<'_> {
         self.slice(self.places[index])
     }
 
@@ -185,8 +185,8 @@ impl Forms {
         self.places.len()
     }
 
-    fn slice(&self, place: Place) -> Form<'_> {
-        Form {
+    fn slice(&self, place: Place) -> SecretVariant<'_> {
+        SecretVariant {
             bytes: &self.bytes[place.start..place.end],
             core: place.core - place.start,
             wraps: place.wraps,

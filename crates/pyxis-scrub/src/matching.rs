@@ -6,7 +6,7 @@ use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 use smallvec::SmallVec;
 
 use crate::escape::{Break, MAX_BREAK_LEN, MAX_ESCAPE_LEN, each_reading, is_lead, is_line_end, line_break};
-use crate::forms::{Form, Forms, MIN_BEFORE_BREAK};
+use crate::forms::{Forms, MIN_BEFORE_BREAK, SecretVariant};
 use crate::grams::Grams;
 use zeroize::Zeroize;
 
@@ -62,7 +62,7 @@ impl Matcher {
             wraps,
             forms,
         };
-        for Form { bytes, .. } in matcher.forms.iter() {
+        for SecretVariant { bytes, .. } in matcher.forms.iter() {
             matcher.first.insert(bytes[0]);
             for byte in bytes {
                 matcher.present.insert(*byte);
@@ -174,7 +174,7 @@ impl Matcher {
 
     /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
     fn plain_before(&self, text: &[u8], lead: usize, byte: u8, starts: &mut BTreeSet<usize>) {
-        for Form { bytes, .. } in self.forms.iter() {
+        for SecretVariant { bytes, .. } in self.forms.iter() {
             for index in memchr_iter(byte, bytes) {
                 if index > 0 && text[..lead].ends_with(&bytes[..index]) {
                     starts.insert(lead - index);
@@ -295,8 +295,8 @@ struct Walk {
 }
 
 impl Walk {
-    fn follow(&mut self, text: &[u8], start: usize, form: Form<'_>, fuel: &mut usize) {
-        let Form { bytes, core, wraps } = form;
+    fn follow(&mut self, text: &[u8], start: usize, form: SecretVariant<'_>, fuel: &mut usize) {
+        let SecretVariant { bytes, core, wraps } = form;
         // Branches to take, as (bytes of the form done, offset). Every step does more of the form, or goes on
         // in the text, so taking the least first meets each state once. Empty, thus without allocation,
         // until an escape or a line break agrees with the form.

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use pyxis_http::Problem;
-use pyxis_signing::oauth1::{Reserved, Unclear};
+use pyxis_signing::oauth1::{AmbiguousBody, ReservedParameter};
 
 /// Every failure of the signer. Variants are what the caller can act on.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum Error {
     TargetNotAllowed(String),
     /// The request brings `oauth_*` parameters.
     #[error(transparent)]
-    Reserved(#[from] Reserved),
+    Reserved(#[from] ReservedParameter),
     /// A form whose parameters cannot be seen.
     #[error("a form body with a Content-Encoding cannot be signed: its parameters are part of the signature")]
     EncodedForm,
@@ -107,12 +107,12 @@ impl Error {
     }
 }
 
-impl From<Unclear> for Error {
-    fn from(why: Unclear) -> Self {
+impl From<AmbiguousBody> for Error {
+    fn from(why: AmbiguousBody) -> Self {
         match why {
-            Unclear::TwoTypes => Self::DuplicateHeader("Content-Type"),
-            Unclear::NoText => Self::InvalidHeader("Content-Type"),
-            Unclear::EncodedForm => Self::EncodedForm,
+            AmbiguousBody::TwoTypes => Self::DuplicateHeader("Content-Type"),
+            AmbiguousBody::NoText => Self::InvalidHeader("Content-Type"),
+            AmbiguousBody::EncodedForm => Self::EncodedForm,
         }
     }
 }

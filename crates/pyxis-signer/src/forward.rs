@@ -16,7 +16,7 @@ use pyxis_core::target::{Scheme, Target};
 use pyxis_http::body::BodyError;
 use pyxis_net::HostPort;
 use pyxis_net::body::IdleTimeout;
-use pyxis_signing::oauth1::{self, Stamp, Tokens};
+use pyxis_signing::oauth1::{self, NonceAndTimestamp, Tokens};
 
 use crate::State;
 use crate::error::Error;
@@ -30,7 +30,7 @@ const TARGET: HeaderName = HeaderName::from_static("x-oauth-target");
 const METHOD: HeaderName = HeaderName::from_static("x-px-method");
 
 /// What the headers ask for.
-struct Asked<'a> {
+struct SigningRequest<'a> {
     tokens: &'a Tokens,
     method: Method,
     target: Target,
@@ -69,7 +69,11 @@ fn admit(state: &State, headers: &HeaderMap) -> Result<(), Error> {
     }
 }
 
-fn read<'a>(state: &'a State, method: &http::Method, headers: &HeaderMap) -> Result<Asked<'a>, Error> {
+fn read<'a>(
+    state: &'a State,
+    method: &http::Method,
+    headers: &HeaderMap,
+) -> Result<SigningRequest<'a>, Error> {
     let credential = once(headers, &CREDENTIAL, "X-OAuth-Credential")?;
     let target = once(headers, &TARGET, "X-OAuth-Target")?;
     let named = once(headers, &METHOD, "X-PX-Method")?;
@@ -88,18 +92,22 @@ fn read<'a>(state: &'a State, method: &http::Method, headers: &HeaderMap) -> Res
         .ok_or_else(|| Error::UnknownCredential { known: state.credentials.names() })?;
     let values = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING))?;
-    Ok(Asked { tokens, method, target, form })
+    Ok(SigningRequest { tokens, method, target, form })
 }
 
 /// The signature, and the body to send with it.
-async fn sign(state: &State, asked: &Asked<'_>, body: Body) -> Result<(HeaderValue, pyxis_net::Body), Error> {
+async fn sign(
+    state: &State,
+    asked: &SigningRequest<'_>,
+    body: Body,
+) -> Result<(HeaderValue, pyxis_net::Body), Error> {
     let (form, body) = if asked.form {
         let bytes = read_form(body).await?;
         (Some(bytes.clone()), pyxis_net::body::full(bytes))
     } else {
         (None, pyxis_net::body::boxed(body))
     };
-    let stamp = Stamp::new(state.clock.now(), &*state.entropy);
+    let stamp = NonceAndTimestamp::new(state.clock.now(), &*state.entropy);
     let method = asked.method.as_str();
     let text = oauth1::authorization(asked.tokens, method, &asked.target, form.as_deref(), &stamp)?;
     // Made of characters that a header can carry.

@@ -3,7 +3,7 @@
 use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
-use pyxis_signing::oauth1::{Stamp, Tokens, authorization};
+use pyxis_signing::oauth1::{NonceAndTimestamp, Tokens, authorization};
 
 fn main() {
     divan::main();
@@ -23,7 +23,8 @@ fn tokens() -> Tokens {
 fn one_signature(bencher: divan::Bencher<'_, '_>, form: &str) {
     let tokens = tokens();
     let target = Target::parse("https://api.example.com/1.1/statuses/update.json?include_entities=true").ok();
-    let stamp = Stamp { timestamp: 1_318_622_958, nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgm".to_owned() };
+    let stamp =
+        NonceAndTimestamp { timestamp: 1_318_622_958, nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgm".to_owned() };
     let form = (!form.is_empty()).then_some(form.as_bytes());
     bencher.bench_local(|| {
         target.as_ref().map(|target| authorization(&tokens, "POST", target, form, &stamp).is_ok())

@@ -16,7 +16,7 @@ pub mod words;
 use self::json::{Json, Object};
 
 pub use self::data::{Data, Members, integer};
-pub use self::hasher::{Hasher, Step, Witness};
+pub use self::hasher::{HashObserver, Hasher, Step};
 pub use self::invalid::Invalid;
 pub use self::structs::{DOMAIN, Types, hex};
 pub use self::words::Word;
@@ -32,12 +32,12 @@ pub struct TypedData {
     /// What is signed.
     pub digest: Word,
     /// What is read.
-    pub shown: Shown,
+    pub shown: TypedDataView,
 }
 
 /// Typed data as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct TypedDataView {
     /// The type of the message.
     pub primary_type: String,
     /// Who the signature is for.
@@ -73,7 +73,7 @@ pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
         shown(&mut hasher, DOMAIN, domain).map_err(|invalid| invalid.within("domain"))?;
     let (message_hash, message) = shown(&mut hasher, primary, message)?;
     let digest = words::signing_hash(domain_hash, message_hash);
-    let shown = Shown { primary_type: primary.to_owned(), domain, message };
+    let shown = TypedDataView { primary_type: primary.to_owned(), domain, message };
     Ok(TypedData { digest, shown })
 }
 
@@ -100,7 +100,7 @@ impl Lines {
     }
 }
 
-impl Witness<Json> for Lines {
+impl HashObserver<Json> for Lines {
     fn enter(&mut self, step: Step<'_>) {
         self.before.push(self.path.len());
         match step {

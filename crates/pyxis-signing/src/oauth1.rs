@@ -36,14 +36,14 @@ pub struct Tokens {
 
 /// Sets one signature apart from every other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct NonceAndTimestamp {
     /// `oauth_timestamp`: seconds since 1970, positive.
     pub timestamp: i64,
     /// `oauth_nonce`.
     pub nonce: String,
 }
 
-impl Stamp {
+impl NonceAndTimestamp {
     /// A stamp of this moment with 128 random bits.
     pub fn new(now: UnixMillis, entropy: &dyn Entropy) -> Self {
         Self { timestamp: now.seconds(), nonce: entropy::token::<16>(entropy, "") }
@@ -53,7 +53,7 @@ impl Stamp {
 /// The request brings a parameter that only the signer may set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the request has an oauth_* parameter in its {place}: the signer sets those")]
-pub struct Reserved {
+pub struct ReservedParameter {
     /// `query` or `form body`.
     pub place: &'static str,
 }
@@ -67,8 +67,8 @@ pub fn authorization(
     method: &str,
     target: &Target,
     form: Option<&[u8]>,
-    stamp: &Stamp,
-) -> Result<String, Reserved> {
+    stamp: &NonceAndTimestamp,
+) -> Result<String, ReservedParameter> {
     let timestamp = stamp.timestamp.to_string();
     let mut protocol = vec![
         ("oauth_consumer_key", tokens.consumer_key.as_str()),
@@ -107,7 +107,7 @@ pub fn base_string(
     target: &Target,
     form: Option<&[u8]>,
     protocol: &[(&str, &str)],
-) -> Result<String, Reserved> {
+) -> Result<String, ReservedParameter> {
     let mut parameters = Parameters::new();
     parameters.add_encoded(target.query().unwrap_or_default().as_bytes(), "query")?;
     parameters.add_encoded(form.unwrap_or_default(), "form body")?;
@@ -141,7 +141,7 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 20] {
 
 /// Why a request is not signed: signer and host could read its body differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unclear {
+pub enum AmbiguousBody {
     /// More than one `Content-Type`.
     TwoTypes,
     /// A `Content-Type` that is no text.
@@ -155,17 +155,17 @@ pub enum Unclear {
 pub fn is_form<'h>(
     types: impl IntoIterator<Item = &'h [u8]>,
     codings: impl IntoIterator<Item = &'h [u8]>,
-) -> Result<bool, Unclear> {
+) -> Result<bool, AmbiguousBody> {
     let mut types = types.into_iter();
     let Some(kind) = types.next() else { return Ok(false) };
     if types.next().is_some() {
-        return Err(Unclear::TwoTypes);
+        return Err(AmbiguousBody::TwoTypes);
     }
-    let kind = std::str::from_utf8(kind).map_err(|_| Unclear::NoText)?;
+    let kind = std::str::from_utf8(kind).map_err(|_| AmbiguousBody::NoText)?;
     let essence = kind.split(';').next().unwrap_or_default();
     let is_form = essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded");
     if is_form && codings.into_iter().any(|coding| coding != b"identity") {
-        return Err(Unclear::EncodedForm);
+        return Err(AmbiguousBody::EncodedForm);
     }
     Ok(is_form)
 }

@@ -105,7 +105,7 @@ pub enum View {
     /// Bytes that are not.
     Bytes(Vec<u8>),
     /// Typed data, field by field.
-    Typed(eip712::Shown),
+    Typed(eip712::TypedDataView),
     /// 32 bytes that stand for something nobody sees.
     BlindHash([u8; 32]),
 }

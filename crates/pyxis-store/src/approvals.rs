@@ -3,8 +3,8 @@
 //! This file holds rows and reads; [`decide`](crate::approvals) transitions are in `approvals/decide.rs`
 //! and the way upstream is in `approvals/forward.rs`.
 
-mod among;
 mod decide;
+mod for_credentials;
 mod forward;
 mod ordered;
 mod room;
@@ -18,9 +18,12 @@ use crate::db::{Query, row, sql, stored_enum};
 use crate::like::containing;
 use crate::{Executor, StoreError, Tx};
 
-pub use among::{count_pending_among, count_since, list_among};
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
-pub use forward::{Finish, abandon, begin_attempt, claim, finish, lose, purge_bodies, ready, sending};
+pub use for_credentials::{count_pending_among, count_since, list_among};
+pub use forward::{
+    Finish, abandon_dead_nodes, begin_attempt, claim, finish, list_approved, list_sending,
+    mark_outcome_unknown, purge_bodies,
+};
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
 pub use room::{limit_seen, reached_limit};
@@ -242,7 +245,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
 }
 
 /// The identical request that is pending and can still be decided.
-pub async fn find_pending_twin(
+pub async fn find_pending_duplicate(
     executor: impl Executor,
     workspace: WorkspaceId,
     dedupe: &str,

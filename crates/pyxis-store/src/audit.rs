@@ -28,10 +28,10 @@ pub use change::commit_change;
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
 pub use ordered::AuditColumn;
 pub use search::{
-    AuditFilter, Entry, Tally, decisions_over_time, entries, recent_forwards, requests_over_time, search,
-    stream,
+    AuditEntry, AuditFilter, Tally, decisions_over_time, entries, recent_forwards, requests_over_time,
+    search, stream,
 };
-pub use verify::{Damage, DamageKind, Verdict, verify};
+pub use verify::{ChainVerdict, Damage, DamageKind, verify};
 
 /// The kind of a record that says how an earlier one ended.
 pub const OUTCOME: &str = "outcome";

@@ -27,14 +27,14 @@ impl FromRow for Claim {
 
 /// A claim and its scorer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldClaim {
     /// The scorer.
     pub scorer: ScorerId,
     /// The claim.
     pub claim: Claim,
 }
 
-impl FromRow for Held {
+impl FromRow for HeldClaim {
     const TABLE: &'static str = "claims";
 
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
@@ -76,7 +76,7 @@ pub async fn of_digest(
     executor: impl Executor,
     workspace: WorkspaceId,
     digest: &SigningDigest,
-) -> Result<Vec<Held>, StoreError> {
+) -> Result<Vec<HeldClaim>, StoreError> {
     let query =
         sql("SELECT scorer_id, nullifier, address, provider, digest, claimed_at, expires_at FROM claims \
          WHERE workspace_id = $1 AND digest = $2 ORDER BY scorer_id, nullifier");
@@ -88,11 +88,11 @@ pub async fn in_every_scorer(
     tx: &mut Tx,
     workspace: WorkspaceId,
     nullifiers: &[Nullifier],
-) -> Result<Vec<Held>, StoreError> {
+) -> Result<Vec<HeldClaim>, StoreError> {
     let mut found = Vec::new();
     for ScorerRow { id: scorer, .. } in scorers::list(&mut *tx, workspace).await? {
         let claims = of(&mut *tx, workspace, scorer, nullifiers).await?;
-        found.extend(claims.into_iter().map(|claim| Held { scorer, claim }));
+        found.extend(claims.into_iter().map(|claim| HeldClaim { scorer, claim }));
     }
     Ok(found)
 }
@@ -138,7 +138,7 @@ pub async fn take(
 pub async fn release(
     executor: impl Executor,
     workspace: WorkspaceId,
-    held: &Held,
+    held: &HeldClaim,
 ) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM claims WHERE workspace_id = $1 AND scorer_id = $2 AND nullifier = $3 \
          AND address = $4 AND digest = $5")

@@ -4,7 +4,7 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 
 /// Something changed. Only a hint to look again: the rows are the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum StoreEvent {
     /// An approval was created or changed its state.
     Approval {
         /// Its workspace.
@@ -21,7 +21,7 @@ pub enum Event {
 /// The PostgreSQL notification channel.
 pub(crate) const CHANNEL: &str = "pyxis";
 
-impl Event {
+impl StoreEvent {
     pub(crate) fn to_payload(self) -> String {
         match self {
             Self::Approval { workspace, txn } => format!("approval {workspace} {txn}"),

@@ -18,7 +18,9 @@ mod watch;
 
 pub mod access_tokens;
 pub mod activity;
+pub mod addresses;
 pub mod agents;
+pub mod anonymous_limits;
 pub mod api_keys;
 pub mod approvals;
 pub mod attestation_keys;
@@ -38,7 +40,6 @@ pub mod deliveries;
 pub mod generations;
 pub mod grants;
 pub mod history_requests;
-pub mod holders;
 pub mod idempotency;
 pub mod issuers;
 pub mod leases;
@@ -66,7 +67,6 @@ pub mod staged_policies;
 pub mod stamps;
 pub mod usage;
 pub mod users;
-pub mod visits;
 pub mod votes;
 pub mod webhooks;
 pub mod workspaces;
@@ -82,7 +82,7 @@ use db::Backend;
 pub use db::sqlite::readers::thread_has_nothing_to_do;
 pub use db::{Committing, Executor, Tx, fold};
 pub use error::StoreError;
-pub use event::Event;
+pub use event::StoreEvent;
 pub use page::Page;
 pub use url::DatabaseUrl;
 
@@ -133,9 +133,9 @@ pub struct Store {
 
 struct Inner {
     backend: Backend,
-    events: broadcast::Sender<Event>,
+    events: broadcast::Sender<StoreEvent>,
     watched: AtomicBool,
-    heads: scores::Heads,
+    heads: scores::KeyCache,
     patience: Duration,
 }
 
@@ -158,7 +158,7 @@ impl Store {
             backend,
             events: broadcast::channel(EVENT_BUFFER).0,
             watched: AtomicBool::new(false),
-            heads: scores::Heads::default(),
+            heads: scores::KeyCache::default(),
             patience: options.patience,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -230,7 +230,7 @@ impl Store {
 
     /// Says that millions of rows come. SQLite's log may then be 512 MiB long before it is moved into the file, and
     /// 2 GiB meanwhile: so pages that change often are moved once for many times. The writer remembers more, too.
-    pub async fn will_write_much(&self) -> Result<(), StoreError> {
+    pub async fn begin_bulk_load(&self) -> Result<(), StoreError> {
         match &self.inner.backend {
             Backend::Sqlite(database) => database.will_write_much().await,
             Backend::Postgres(_) => Ok(()),
@@ -239,7 +239,7 @@ impl Store {
 
     /// Says that all of these rows were written: SQLite's log goes into the file and gives its space back, or another
     /// process that uses the database does that in time. How long it may become does not change.
-    pub async fn has_written_much(&self) {
+    pub async fn end_bulk_load(&self) {
         if let Backend::Sqlite(database) = &self.inner.backend {
             database.writer().cut_log().await;
         }
@@ -247,7 +247,7 @@ impl Store {
 
     /// The events from now on. On PostgreSQL, and for what other processes do, [`Store::watch`] must
     /// have been called.
-    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+    pub fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {
         self.inner.events.subscribe()
     }
 
@@ -261,7 +261,7 @@ impl Store {
         &self.inner.backend
     }
 
-    pub(crate) fn heads(&self) -> &scores::Heads {
+    pub(crate) fn heads(&self) -> &scores::KeyCache {
         &self.inner.heads
     }
 }

@@ -12,7 +12,7 @@ use pyxis_core::stamp::Nullifier;
 use crate::db::{FromRow, Query, Rows};
 use crate::stamps::Cursor;
 use crate::{
-    DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, api_keys, claims, holders, issuers,
+    DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, addresses, api_keys, claims, issuers,
     nullifier_sets, proof_log, proofs, revocations, score_history, scorers, scores, stamps, usage,
 };
 
@@ -82,8 +82,8 @@ async fn statements(engine: Engine) -> Vec<String> {
     let _ = api_keys::find(r, "hash").await;
     let _ = api_keys::find_by_id(r, ws, key).await;
     let _ = scorers::terms(r, ws, scorer).await;
-    let _ = holders::known(r, ws, &[address]).await;
-    let _ = holders::is_known(r, ws, address).await;
+    let _ = addresses::known(r, ws, &[address]).await;
+    let _ = addresses::is_known(r, ws, address).await;
     let _ = issuers::is_listed(r, ws, "did").await;
     let _ = revocations::find(r, ws, &digest).await;
     let _ = stamps::live_of(r, ws, address, at).await;
@@ -104,10 +104,10 @@ async fn statements(engine: Engine) -> Vec<String> {
     let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
     let _ = scores::scorers_of(r, ws, address).await;
     let _ = scores::addresses(r, ws, scorer, Some(address), 1).await;
-    let _ = scores::outdated(r, ws, scorer, at, Some(address), 1).await;
+    let _ = scores::stale(r, ws, scorer, at, Some(address), 1).await;
     let _ = scores::progress(r, ws, scorer, at).await;
     let _ = stamps::live_of_many(r, ws, &vec![address; 100], at).await;
-    let _ = holders::sample(r, ws, 1).await;
+    let _ = addresses::sample(r, ws, 1).await;
     let _ = score_history::latest_before(r, ws, scorer, address, at).await;
     let _ = usage::windows(r, ws, key, at, at).await;
     let subject = pyxis_core::proof::Subject::Evm(address);
@@ -178,7 +178,7 @@ async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
     many.iter_mut().enumerate().for_each(|(number, one)| *one = format!("n{number}").parse().unwrap());
     let _ = nullifier_sets::of(r, ws, many.iter().collect()).await;
     let _ = nullifier_sets::members(r, ws, &many).await;
-    let _ = holders::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
+    let _ = addresses::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
     for text in recorder.into_noted() {
         let steps = plan(&connection, &text);
         let scans: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();

@@ -116,7 +116,7 @@ pub async fn end(executor: impl Executor, id: i64, height: i64, ended: Ended) ->
 
 /// The same by the word of an issuer or a manager: what was signed about the address before `outdated_before`
 /// has no effect any more.
-pub async fn end_by_word(
+pub async fn end_signed(
     executor: impl Executor,
     id: i64,
     height: i64,

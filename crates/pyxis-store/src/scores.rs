@@ -1,9 +1,9 @@
 //! Stored scores: the latest of each address in each scorer, as it is answered (Spec 1, Score record).
 
-mod heads;
+mod key_cache;
 mod lookup;
-mod outdated;
-mod place;
+mod rowid_hint;
+mod stale;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,12 +14,12 @@ use crate::db::{Bind, FromRow, Query, Row, Rows, row, sql};
 use crate::scorers::own_scorer;
 use crate::{Engine, Executor, Store, StoreError, Tx};
 
-pub(crate) use heads::Heads;
+pub(crate) use key_cache::KeyCache;
 #[cfg(test)]
 pub(crate) use lookup::query as lookup_query;
 pub use lookup::{KeyHead, Lookup, ScorerHead, look_up};
-pub use outdated::{Progress, addresses, count, outdated, progress};
-pub(crate) use place::SETTLE;
+pub(crate) use rowid_hint::SETTLE;
+pub use stale::{StaleProgress, addresses, count, progress, stale};
 
 row! {
     /// A stored score.
@@ -59,7 +59,7 @@ pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> Query {
 
 /// The same on SQLite, if the score lies in its place.
 pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> Query {
-    sql(stored!(" AND rowid = $3")).bind(scorer).bind(address).bind(place::place(scorer, address))
+    sql(stored!(" AND rowid = $3")).bind(scorer).bind(address).bind(rowid_hint::rowid_hint(scorer, address))
 }
 
 /// A score to store.
@@ -119,7 +119,7 @@ pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore
         .bind(false)
         .bind(new.in_history)
         .bind(&new.body);
-    let query = if sqlite { query.bind(place::place(new.scorer, new.address)) } else { query };
+    let query = if sqlite { query.bind(rowid_hint::rowid_hint(new.scorer, new.address)) } else { query };
     executor.execute(query).await.map(|_| ())
 }
 

@@ -1,10 +1,10 @@
 //! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
 
-mod many;
+mod bulk_insert;
+mod compression;
+mod lossy_read;
 pub(crate) mod nullifiers;
-mod packed;
 mod page;
-mod readable;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,13 +14,13 @@ use pyxis_core::stamp::{Nullifier, StampName};
 
 use crate::db::{Query, row, sql};
 use crate::{Engine, Executor, StoreError, Tx};
-use packed::Packed;
+use compression::Packed;
 
-pub use many::{Many, insert_many};
+pub use bulk_insert::{BulkInsert, insert_many};
+pub use lossy_read::{DecodedStamps, all_of, discard, discard_damaged, live_of, live_of_many};
 pub(crate) use nullifiers::Listed;
 pub use nullifiers::{NullifierHash, note_nullifiers, others_with_nullifiers};
 pub use page::{Cursor, PageItem, exists_beyond, page};
-pub use readable::{Readable, all_of, discard, discard_damaged, live_of, live_of_many};
 
 row! {
     /// A Stamp without its credential.

@@ -11,7 +11,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Inner;
 use crate::db::{Backend, sql};
-use crate::event::Event;
+use crate::event::StoreEvent;
 
 /// How often SQLite is asked whether another process has committed.
 const POLL: Duration = Duration::from_millis(500);
@@ -39,12 +39,13 @@ async fn poll_sqlite(store: Weak<Inner>) {
     let mut seen = None;
     while let Some(inner) = store.upgrade() {
         let Backend::Sqlite(database) = &inner.backend else { return };
-        let version = database.writer().aside(|session| session.optional(&sql("PRAGMA data_version"))).await;
+        let version =
+            database.writer().run_outside_tx(|session| session.optional(&sql("PRAGMA data_version"))).await;
         match version {
             Ok(Some((version,))) => {
                 let version: i64 = version;
                 if seen.replace(version).is_some_and(|before| before != version) {
-                    announce(&inner.events, &[Event::Configuration, Event::Unknown]);
+                    announce(&inner.events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
                 }
             }
             Ok(None) => {}
@@ -71,7 +72,7 @@ async fn listen_once(
     store: &Weak<Inner>,
     config: &Config,
     tls: MakeRustlsConnect,
-    events: &broadcast::Sender<Event>,
+    events: &broadcast::Sender<StoreEvent>,
     lost: bool,
 ) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = config.connect(tls).await?;
@@ -86,12 +87,12 @@ async fn listen_once(
                 done?;
                 listening = true;
                 if lost {
-                    announce(events, &[Event::Configuration, Event::Unknown]);
+                    announce(events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
                 }
             }
             message = messages.next() => match message {
                 Some(Ok(AsyncMessage::Notification(note))) => {
-                    announce(events, &[Event::from_payload(note.payload())]);
+                    announce(events, &[StoreEvent::from_payload(note.payload())]);
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error),
@@ -105,7 +106,7 @@ async fn listen_once(
 }
 
 /// Sends to whoever listens; nobody is fine.
-fn announce(bus: &broadcast::Sender<Event>, events: &[Event]) {
+fn announce(bus: &broadcast::Sender<StoreEvent>, events: &[StoreEvent]) {
     for event in events {
         drop(bus.send(*event));
     }

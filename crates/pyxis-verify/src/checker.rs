@@ -4,9 +4,9 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::proofs::{self, Ended, ProofRow, Question};
 
+use crate::block_height::{self, ClockBlock, Snapshot};
 use crate::contracts::{Asked, Contracts};
 use crate::error::{Error, Result};
-use crate::heights::{self, Block, Snapshot};
 use crate::network::Network;
 use crate::state::State;
 
@@ -17,7 +17,7 @@ const STEPS_BACK: u32 = 2;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
+pub struct CheckRequest<'a> {
     /// Where.
     pub network: &'a Network,
     /// What must have been proved.
@@ -28,7 +28,7 @@ pub struct Ask<'a> {
     pub snapshot: Snapshot,
 }
 
-fn question(ask: Ask<'_>, block: Block) -> Question {
+fn question(ask: CheckRequest<'_>, block: ClockBlock) -> Question {
     Question {
         network: ask.network.name.clone(),
         kind: ask.kind,
@@ -40,12 +40,12 @@ fn question(ask: Ask<'_>, block: Block) -> Question {
 
 /// Answers about one address. The reason is only looked for with `explain`; else it is
 /// [`Reason::None`].
-pub async fn check(state: &State, ask: Ask<'_>, subject: Subject, explain: bool) -> Result<Verdict> {
+pub async fn check(state: &State, ask: CheckRequest<'_>, subject: Subject, explain: bool) -> Result<Verdict> {
     if explain || !ask.network.registry || ask.network.contracts_for(ask.kind).is_some() {
         let verdicts = check_many(state, ask, &[subject], explain).await?;
         return Ok(verdicts.first().copied().unwrap_or(Verdict::Invalid(Reason::None)));
     }
-    let question = question(ask, heights::at(state, ask.network, ask.snapshot).await?);
+    let question = question(ask, block_height::at(state, ask.network, ask.snapshot).await?);
     let until = proofs::live_until(&state.store, &question, subject).await?;
     Ok(until.map_or(Verdict::Invalid(Reason::None), |until| Verdict::Valid(Some(until))))
 }
@@ -54,11 +54,11 @@ pub async fn check(state: &State, ask: Ask<'_>, subject: Subject, explain: bool)
 /// address.
 pub async fn check_many(
     state: &State,
-    ask: Ask<'_>,
+    ask: CheckRequest<'_>,
     subjects: &[Subject],
     explain: bool,
 ) -> Result<Vec<Verdict>> {
-    let block = heights::at(state, ask.network, ask.snapshot).await?;
+    let block = block_height::at(state, ask.network, ask.snapshot).await?;
     let question = question(ask, block);
     let mut verdicts = if !ask.network.registry {
         vec![Verdict::Invalid(Reason::None); subjects.len()]
@@ -87,7 +87,7 @@ async fn plain(state: &State, question: &Question, subjects: &[Subject]) -> Resu
 /// for both.
 async fn add_contracts(
     state: &State,
-    (ask, contracts): (Ask<'_>, &Contracts),
+    (ask, contracts): (CheckRequest<'_>, &Contracts),
     question: &Question,
     subjects: &[Subject],
     verdicts: &mut [Verdict],
@@ -121,7 +121,7 @@ async fn add_contracts(
 /// answered from the block before where no node has the newest state; one about a block never is.
 async fn ask_contracts(
     state: &State,
-    (ask, contracts): (Ask<'_>, &Contracts),
+    (ask, contracts): (CheckRequest<'_>, &Contracts),
     question: &Question,
     users: &[EvmAddress],
 ) -> Result<Vec<Verdict>> {
@@ -129,8 +129,8 @@ async fn ask_contracts(
         return Ok(Vec::new());
     }
     let mut block = match ask.snapshot {
-        Snapshot::Latest => heights::head(state, ask.network).await?,
-        Snapshot::Block(_) => Block { height: question.height, at: question.at },
+        Snapshot::Latest => block_height::head(state, ask.network).await?,
+        Snapshot::Block(_) => ClockBlock { height: question.height, at: question.at },
     };
     let mut steps = match ask.snapshot {
         Snapshot::Latest => STEPS_BACK,
@@ -149,7 +149,7 @@ async fn ask_contracts(
         };
         // Some node has told of this block, and none has its state yet.
         steps -= 1;
-        block = heights::before(state, ask.network, block).await.map_err(|_| behind)?;
+        block = block_height::before(state, ask.network, block).await.map_err(|_| behind)?;
     }
 }
 
@@ -158,21 +158,21 @@ async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> 
     let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
     let verdict = |subject: &Subject| {
         let rows: Vec<&ProofRow> = rows.iter().filter(|row| row.subject == *subject).collect();
-        judge(question, &rows, blocked.contains(subject))
+        evaluate(question, &rows, blocked.contains(subject))
     };
     Ok(subjects.iter().map(verdict).collect())
 }
 
 /// The verdict about one address from all its proofs of the kind by that height, oldest first.
-pub fn judge(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdict {
+pub fn evaluate(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdict {
     let asked = |row: &&&ProofRow| question.action_id.is_none_or(|action_id| row.action_id == action_id);
-    let live = |row: &&&ProofRow| standing(question, row).is_none();
+    let live = |row: &&&ProofRow| why_invalid(question, row).is_none();
     let until = rows.iter().filter(asked).filter(live).map(|row| row.expires_at).max();
     match until {
         _ if blocked => Verdict::Invalid(Reason::Blocked),
         Some(until) => Verdict::Valid(Some(until)),
         None => Verdict::Invalid(match rows.iter().rfind(asked) {
-            Some(last) => standing(question, last).unwrap_or(Reason::None),
+            Some(last) => why_invalid(question, last).unwrap_or(Reason::None),
             None if rows.iter().any(|row| live(&row)) => Reason::OtherAction,
             None => Reason::None,
         }),
@@ -180,7 +180,7 @@ pub fn judge(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdict 
 }
 
 /// Why a proof does not count; `None` if it does.
-fn standing(question: &Question, row: &ProofRow) -> Option<Reason> {
+fn why_invalid(question: &Question, row: &ProofRow) -> Option<Reason> {
     match row.ended.filter(|_| row.until_height.is_some_and(|until| until <= question.height)) {
         Some(Ended::Revoked) => Some(Reason::Revoked),
         Some(Ended::Rebound) => Some(Reason::Rebound),
@@ -224,7 +224,7 @@ mod tests {
             height: 10,
             at: UnixMillis(100),
         };
-        judge(&question, &rows.iter().collect::<Vec<_>>(), blocked).reason()
+        evaluate(&question, &rows.iter().collect::<Vec<_>>(), blocked).reason()
     }
 
     #[test]

@@ -11,7 +11,7 @@ use pyxis_store::block_clocks::ClockRow;
 
 /// A block and its moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct ClockBlock {
     /// Its number.
     pub height: i64,
     /// Its timestamp.
@@ -20,11 +20,11 @@ pub struct Block {
 
 /// The clocks that run.
 #[derive(Default)]
-pub(crate) struct Clocks(RwLock<BTreeMap<NetworkName, Arc<Local>>>);
+pub(crate) struct Clocks(RwLock<BTreeMap<NetworkName, Arc<LocalClock>>>);
 
 impl Clocks {
     /// The clock of a network, if it runs.
-    pub(crate) fn of(&self, network: &NetworkName) -> Option<Arc<Local>> {
+    pub(crate) fn of(&self, network: &NetworkName) -> Option<Arc<LocalClock>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(network).map(Arc::clone)
     }
 
@@ -37,35 +37,35 @@ impl Clocks {
     pub(crate) fn start(&self, rows: &[ClockRow]) {
         let mut running = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for row in rows {
-            running.entry(row.network.clone()).or_insert_with(|| Arc::new(Local::new(row)));
+            running.entry(row.network.clone()).or_insert_with(|| Arc::new(LocalClock::new(row)));
         }
     }
 }
 
 /// A network whose blocks are counted here.
-pub(crate) struct Local {
+pub(crate) struct LocalClock {
     genesis_at: UnixMillis,
     block_ms: i64,
     /// As far as this node knows: the database may know of a higher one.
     sealed: AtomicI64,
 }
 
-impl Local {
+impl LocalClock {
     fn new(row: &ClockRow) -> Self {
         let block_ms = row.block_ms.max(1);
         Self { genesis_at: row.genesis_at, block_ms, sealed: AtomicI64::new(row.sealed_height) }
     }
 
     /// The newest block.
-    pub(crate) fn head(&self, now: UnixMillis) -> Block {
+    pub(crate) fn head(&self, now: UnixMillis) -> ClockBlock {
         let elapsed = now.0.saturating_sub(self.genesis_at.0).max(0);
         self.block(1 + elapsed / self.block_ms)
     }
 
     /// A block and its moment.
-    pub(crate) fn block(&self, height: i64) -> Block {
+    pub(crate) fn block(&self, height: i64) -> ClockBlock {
         let after = height.saturating_sub(1).saturating_mul(self.block_ms);
-        Block { height, at: UnixMillis(self.genesis_at.0.saturating_add(after)) }
+        ClockBlock { height, at: UnixMillis(self.genesis_at.0.saturating_add(after)) }
     }
 
     /// The highest block that was answered for, as far as this node knows.
@@ -80,8 +80,8 @@ impl Local {
 }
 
 /// The newest block of a clock that counts here.
-pub fn counted(clock: &ClockRow, now: UnixMillis) -> Block {
-    Local::new(clock).head(now)
+pub fn counted(clock: &ClockRow, now: UnixMillis) -> ClockBlock {
+    LocalClock::new(clock).head(now)
 }
 
 #[cfg(test)]
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn blocks_are_counted_from_one_and_have_their_moment() {
-        let local = Local { genesis_at: UnixMillis(10_000), block_ms: 2000, sealed: AtomicI64::new(0) };
-        assert_eq!(local.head(UnixMillis(10_000)), Block { height: 1, at: UnixMillis(10_000) });
-        assert_eq!(local.head(UnixMillis(13_999)), Block { height: 2, at: UnixMillis(12_000) });
+        let local = LocalClock { genesis_at: UnixMillis(10_000), block_ms: 2000, sealed: AtomicI64::new(0) };
+        assert_eq!(local.head(UnixMillis(10_000)), ClockBlock { height: 1, at: UnixMillis(10_000) });
+        assert_eq!(local.head(UnixMillis(13_999)), ClockBlock { height: 2, at: UnixMillis(12_000) });
         assert_eq!(local.head(UnixMillis(0)).height, 1);
         assert_eq!(local.block(3).at, UnixMillis(14_000));
     }

@@ -69,7 +69,7 @@ pub struct Asked {
 }
 
 /// A call that is made about an address.
-struct Question {
+struct ContractQuery {
     to: EvmAddress,
     selector: Selector,
     /// What follows the address.
@@ -114,26 +114,26 @@ impl Contracts {
     }
 
     /// What is asked about every address.
-    fn questions(&self, kind: Kind, action: Option<Word>) -> Vec<Question> {
+    fn questions(&self, kind: Kind, action: Option<Word>) -> Vec<ContractQuery> {
         let mut all = Vec::new();
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
             let selector = *IS_UNIQUE_FOR_ACTION;
-            all.push(Question { to: *to, selector, argument: Some(action), shape: Shape::Boolean });
+            all.push(ContractQuery { to: *to, selector, argument: Some(action), shape: Shape::Boolean });
         }
         if let Some(to) = self.residence.filter(|_| kind == Kind::ResidenceUs) {
-            all.push(Question { to, selector: *US_RESIDENCY, argument: None, shape: Shape::Boolean });
+            all.push(ContractQuery { to, selector: *US_RESIDENCY, argument: None, shape: Shape::Boolean });
         }
         if let Some(hub) = &self.hub
             && let Some(circuit) = hub.circuits.get(&kind)
         {
             let (to, selector, argument) = (hub.address, *GET_SBT, Some(circuit.id));
-            all.push(Question { to, selector, argument, shape: Shape::Token(*circuit) });
+            all.push(ContractQuery { to, selector, argument, shape: Shape::Token(*circuit) });
         }
         all
     }
 }
 
-impl Question {
+impl ContractQuery {
     fn about(&self, user: EvmAddress) -> Call {
         let who = words::address(user);
         let data = match self.argument {

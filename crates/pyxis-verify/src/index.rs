@@ -29,7 +29,7 @@ const REMEMBERED: u64 = 10_000;
 /// An attestation as the index has it; what it is missing makes it invalid, not an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Attestation {
+pub struct IndexedAttestation {
     /// Its name in the index.
     pub attestation_id: Value,
     /// The schema.
@@ -55,7 +55,7 @@ pub struct Rule {
 
 /// A valid attestation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct IndexResult {
     /// Unix seconds.
     pub valid_until: i64,
     /// Its name in the index.
@@ -63,7 +63,7 @@ pub struct Found {
 }
 
 /// Rule 3: the attestation, if it is valid at `now`.
-pub fn valid(attestation: &Attestation, rule: &Rule, now: UnixMillis) -> Option<Found> {
+pub fn valid(attestation: &IndexedAttestation, rule: &Rule, now: UnixMillis) -> Option<IndexResult> {
     let attester: EvmAddress = attestation.attester.as_str()?.parse().ok()?;
     let until = seconds(&attestation.valid_until)?;
     let holds = attestation.full_schema_id == rule.schema.as_str()
@@ -71,7 +71,7 @@ pub fn valid(attestation: &Attestation, rule: &Rule, now: UnixMillis) -> Option<
         && attestation.is_receiver == Value::Bool(true)
         && attestation.revoked == Value::Bool(false)
         && until > now.seconds();
-    holds.then(|| Found { valid_until: until, attestation_id: name(&attestation.attestation_id) })
+    holds.then(|| IndexResult { valid_until: until, attestation_id: name(&attestation.attestation_id) })
 }
 
 fn seconds(value: &Value) -> Option<i64> {
@@ -107,7 +107,7 @@ pub struct Index {
     clock: Arc<dyn Clock>,
     config: Attestations,
     breaker: Breaker,
-    known: Cache<EvmAddress, (Found, UnixMillis)>,
+    known: Cache<EvmAddress, (IndexResult, UnixMillis)>,
 }
 
 impl Index {
@@ -124,7 +124,7 @@ impl Index {
 
     /// Whether an address has a valid clean-hands attestation: the one that is valid longest. A failure of the
     /// index is an error, never `None`.
-    pub async fn clean_hands(&self, address: EvmAddress) -> Result<Option<Found>> {
+    pub async fn clean_hands(&self, address: EvmAddress) -> Result<Option<IndexResult>> {
         let config = &self.config;
         let (Some(url), Some(attester)) = (&config.scan_url, config.attester) else {
             return Err(Error::NotConfigured);
@@ -155,7 +155,7 @@ impl Index {
     }
 
     /// Every attestation of an address.
-    async fn all(&self, url: &str, address: EvmAddress) -> Result<Vec<Attestation>, BoxError> {
+    async fn all(&self, url: &str, address: EvmAddress) -> Result<Vec<IndexedAttestation>, BoxError> {
         let mut rows = Vec::new();
         for number in 1..=MAX_PAGES {
             let Some(page) = self.page(url, address, number).await? else {
@@ -227,7 +227,7 @@ struct Page {
     size: Option<u64>,
     #[serde(default, rename = "page", deserialize_with = "count")]
     number: Option<u64>,
-    rows: Vec<Attestation>,
+    rows: Vec<IndexedAttestation>,
 }
 
 /// A number, or its text.
@@ -251,7 +251,7 @@ mod tests {
         Rule { schema: "onchain_evm_10_0x8".to_owned(), attester: EvmAddress([0xab; 20]) }
     }
 
-    fn row(change: impl FnOnce(&mut Value)) -> Attestation {
+    fn row(change: impl FnOnce(&mut Value)) -> IndexedAttestation {
         let mut row = json!({
             "attestationId": "a1",
             "fullSchemaId": "onchain_evm_10_0x8",
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_row_that_keeps_every_part_of_the_rule_is_valid() {
-        let found = Found { valid_until: 1_767_225_601, attestation_id: Some("a1".to_owned()) };
+        let found = IndexResult { valid_until: 1_767_225_601, attestation_id: Some("a1".to_owned()) };
         assert_eq!(valid(&row(|_| {}), &rule(), NOW), Some(found.clone()));
         assert_eq!(valid(&row(|row| row["validUntil"] = json!("1767225601")), &rule(), NOW), Some(found));
     }
@@ -294,6 +294,6 @@ mod tests {
             let row = row(|row| row[member] = value.clone());
             assert_eq!(valid(&row, &rule(), NOW), None, "{member} {value}");
         }
-        assert_eq!(valid(&Attestation::default(), &rule(), NOW), None);
+        assert_eq!(valid(&IndexedAttestation::default(), &rule(), NOW), None);
     }
 }

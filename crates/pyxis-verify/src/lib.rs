@@ -5,13 +5,13 @@
 
 mod api;
 pub mod attestation;
+pub mod block_height;
 mod chains;
 pub mod checker;
 mod clocks;
 mod config;
 pub mod contracts;
 mod error;
-pub mod heights;
 pub mod index;
 pub mod network;
 pub mod registry;

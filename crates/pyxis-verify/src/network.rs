@@ -1,6 +1,6 @@
 //! Networks: which checks each has, and where its proofs are found (decisions, Where proofs come from).
 
-mod written;
+mod network_config;
 
 use pyxis_core::proof::{Kind, NetworkName, Subject};
 use pyxis_evm::Settings;
@@ -8,7 +8,7 @@ use pyxis_store::block_clocks::ClockKind;
 
 use crate::contracts::Contracts;
 
-pub use written::InvalidNetworks;
+pub use network_config::InvalidNetworks;
 
 /// Name under which proofs of Sui addresses are registered.
 pub(crate) const SUI: &str = "sui";
@@ -113,7 +113,7 @@ impl Default for Networks {
 impl Networks {
     /// The networks of the specification, changed and added to by a JSON object, name to settings.
     pub fn from_json(text: &str) -> Result<Self, InvalidNetworks> {
-        written::read(text)
+        network_config::read(text)
     }
 
     /// Every network.

@@ -31,7 +31,7 @@ pub(crate) async fn commit(
 }
 
 /// Whether an actor manages the installation.
-pub(crate) async fn check_home(state: &State, actor: &Actor) -> Result<()> {
+pub(crate) async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
     if home { Ok(()) } else { Err(Error::Forbidden) }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
-use pyxis_http::Managers;
+use pyxis_http::ManagerAuth;
 use pyxis_net::Client;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
@@ -25,7 +25,7 @@ pub struct Parts {
     /// Keys of attestations are derived from it.
     pub keyring: Keyring,
     /// Who may manage.
-    pub managers: Arc<dyn Managers>,
+    pub managers: Arc<dyn ManagerAuth>,
     /// The way out.
     pub net: Client,
     /// Time.
@@ -47,7 +47,7 @@ pub struct Inner {
     /// Keys of the audit trail, on which every administrative change is.
     pub audit_keys: AuditKeys,
     /// Who may manage.
-    pub managers: Arc<dyn Managers>,
+    pub managers: Arc<dyn ManagerAuth>,
     /// The way out.
     pub net: Client,
     /// Time.

@@ -120,13 +120,13 @@ fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Sourc
 
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
-    let store = reach_store(config)?;
+    let store = connect_store(config)?;
     store.migrate().await.context("cannot bring the database's schema up to date")?;
     Ok(store)
 }
 
 /// The same with the schema as it is.
-pub fn reach_store(config: &Config) -> Result<Store> {
+pub fn connect_store(config: &Config) -> Result<Store> {
     make_dir(&config.data_dir)?;
     Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
 }

@@ -57,7 +57,7 @@ pub fn run(cli: Cli) -> ExitCode {
         .build();
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
     done.unwrap_or_else(|error| {
-        out::aside(format_args!("error: {error:#}"));
+        out::notice(format_args!("error: {error:#}"));
         ExitCode::FAILURE
     })
 }

@@ -28,7 +28,7 @@ type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Sen
 
 /// Takes `/forward` and plain requests for a score past the router: its layers and boxes cost a busy
 /// server a tenth of its time.
-pub(crate) struct Front {
+pub(crate) struct FastPath {
     router: Router,
     /// `None` where the proxy is not served.
     gateway: Option<gateway::State>,
@@ -37,7 +37,7 @@ pub(crate) struct Front {
     source: Source,
 }
 
-impl Front {
+impl FastPath {
     pub(crate) fn new(app: &App, router: Router) -> Arc<Self> {
         let gateway = app.config.surfaces.proxy.then(|| app.gateway.clone());
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
@@ -50,8 +50,8 @@ impl Front {
     }
 
     /// What answers a connection.
-    pub(crate) fn for_peer(self: &Arc<Self>, peer: Peer) -> PeerFront {
-        PeerFront { front: Arc::clone(self), peer }
+    pub(crate) fn for_peer(self: &Arc<Self>, peer: Peer) -> ConnectionService {
+        ConnectionService { front: Arc::clone(self), peer }
     }
 
     async fn forward(&self, request: Incoming, peer: Peer) -> Result<Response, Infallible> {
@@ -75,12 +75,12 @@ impl Front {
 /// The front, for the connection of a peer. Every request clones it: so all that the connections share is behind
 /// one pointer, whose counter all cores change.
 #[derive(Clone)]
-pub(crate) struct PeerFront {
-    front: Arc<Front>,
+pub(crate) struct ConnectionService {
+    front: Arc<FastPath>,
     peer: Peer,
 }
 
-impl Service<Incoming> for PeerFront {
+impl Service<Incoming> for ConnectionService {
     type Response = Response;
     type Error = Infallible;
     type Future = Answering;

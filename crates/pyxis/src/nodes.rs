@@ -12,15 +12,15 @@ use anyhow::{Context, Result};
 use pyxis_core::id::NodeId;
 
 /// The presence of this process; it ends with this value, or with the process.
-pub struct Present {
+pub struct LiveNode {
     /// The file; its content is the node's to write.
     pub file: File,
     /// Nodes that were here and are dead.
-    pub gone: Vec<Gone>,
+    pub gone: Vec<DeadNode>,
 }
 
 /// A node that died, held so that no other server settles it at the same time.
-pub struct Gone {
+pub struct DeadNode {
     /// The node.
     pub id: NodeId,
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct Gone {
 }
 
 /// Takes the place of `node` in the data directory, and finds who died there.
-pub fn enter(data_dir: &Path, node: NodeId) -> Result<Present> {
+pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
     let directory = data_dir.join("nodes");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(node.to_string());
@@ -42,10 +42,10 @@ pub fn enter(data_dir: &Path, node: NodeId) -> Result<Present> {
         // Gone in between: another server has settled it.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         if file.try_lock().is_ok() {
-            gone.push(Gone { id, path, file });
+            gone.push(DeadNode { id, path, file });
         }
     }
-    Ok(Present { file, gone })
+    Ok(LiveNode { file, gone })
 }
 
 /// A file appears under its name only when it is locked, so that no other server finds it free.
@@ -57,9 +57,9 @@ fn take(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-impl Present {
+impl LiveNode {
     /// Forgets the dead, once they are settled.
-    pub fn settled(&mut self) {
+    pub fn recovered(&mut self) {
         for gone in self.gone.drain(..) {
             if let Err(error) = fs::remove_file(&gone.path) {
                 tracing::warn!(%error, "the mark of a dead node could not be removed");
@@ -81,14 +81,14 @@ mod tests {
         NodeId::new(UnixMillis(1_000), &SeededEntropy::new(seed))
     }
 
-    fn ids(present: &Present) -> Vec<NodeId> {
+    fn ids(present: &LiveNode) -> Vec<NodeId> {
         present.gone.iter().map(|gone| gone.id).collect()
     }
 
     #[test]
     fn a_node_whose_lock_is_free_is_dead_until_it_is_settled() {
         let directory = tempfile::tempdir().unwrap();
-        let enter = |seed| enter(directory.path(), node(seed)).unwrap();
+        let enter = |seed| register(directory.path(), node(seed)).unwrap();
         let (first, second) = (enter(1), enter(2));
         assert_eq!((ids(&first), ids(&second)), (vec![], vec![]));
         drop(first);
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(ids(&third), [node(1)]);
         // While one server settles it, it is nobody else's.
         assert_eq!(ids(&enter(4)), []);
-        third.settled();
+        third.recovered();
         assert_eq!(ids(&enter(5)), [node(4)]);
         drop(second);
     }
@@ -104,12 +104,12 @@ mod tests {
     #[test]
     fn what_a_node_wrote_is_found_when_it_is_dead() {
         let directory = tempfile::tempdir().unwrap();
-        let first = enter(directory.path(), node(1)).unwrap();
+        let first = register(directory.path(), node(1)).unwrap();
         let mut writing = first.file.try_clone().unwrap();
         writing.write_all(b"so far").unwrap();
         drop((first, writing));
         let mut found = String::new();
-        let mut second = enter(directory.path(), node(2)).unwrap();
+        let mut second = register(directory.path(), node(2)).unwrap();
         second.gone[0].file.read_to_string(&mut found).unwrap();
         assert_eq!(found, "so far");
     }
@@ -120,9 +120,9 @@ mod tests {
         fs::create_dir(directory.path().join("nodes")).unwrap();
         let stray = directory.path().join("nodes/notes.txt");
         fs::write(&stray, "mine").unwrap();
-        let mut present = enter(directory.path(), node(1)).unwrap();
+        let mut present = register(directory.path(), node(1)).unwrap();
         assert_eq!(ids(&present), []);
-        present.settled();
+        present.recovered();
         assert!(stray.exists());
     }
 }

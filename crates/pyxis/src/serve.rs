@@ -24,7 +24,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
-use crate::front::{Front, source};
+use crate::front::{FastPath, source};
 use crate::openapi;
 use crate::traces::{self, Traces};
 
@@ -86,14 +86,14 @@ pub fn default_base_url(address: SocketAddr) -> String {
 pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
-    let mut present = crate::nodes::enter(&app.config.data_dir, app.gateway.node)?;
+    let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
     for gone in &present.gone {
-        scoring::give_back_rest(&app.store, gone.id, &gone.file).await?;
+        scoring::release_unspent(&app.store, gone.id, &gone.file).await?;
         nodes::remove(&app.store, gone.id).await?;
     }
-    app.scoring.note_in(scoring::Ledger::new(app.gateway.node, present.file.try_clone()?)?);
+    app.scoring.note_in(scoring::SpentLog::new(app.gateway.node, present.file.try_clone()?)?);
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
-    present.settled();
+    present.recovered();
     if let Some(listener) = bound.metrics {
         let handle = crate::telemetry::init_metrics()?;
         let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
@@ -105,8 +105,8 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     let router = router_until(&app, stopped.clone());
     let front = match &traces {
         // The layer that starts a trace is the router's.
-        Some(_) => Front::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
-        None => Front::new(&app, router),
+        Some(_) => FastPath::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
+        None => FastPath::new(&app, router),
     };
     tokio::spawn(async move {
         stop_signal().await;

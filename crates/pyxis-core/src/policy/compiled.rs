@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::method::MethodSet;
 use super::{Decision, Method, Policy, Rule, Verdict};
-use crate::pattern::{Pattern, PatternIndex, is_garbled, is_unambiguous, readings};
+use crate::pattern::{Pattern, PatternIndex, is_garbled, is_unambiguous, variants};
 use crate::target::Target;
 
 /// A policy whose methods are sets and whose patterns are indexed. Immutable; share it.
@@ -106,7 +106,7 @@ impl<'a> Path<'a> {
             if is_unambiguous(self.text) {
                 return PathReadings::One;
             }
-            readings(self.text).map_or(PathReadings::TooMany, PathReadings::Several)
+            variants(self.text).map_or(PathReadings::TooMany, PathReadings::Several)
         })
     }
 

@@ -1,6 +1,6 @@
 //! The score record as it is answered.
 
-use super::Settled;
+use super::ScoreResult;
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
@@ -15,7 +15,7 @@ pub struct Record<'a> {
     /// When it was computed.
     pub computed_at: UnixMillis,
     /// The score.
-    pub settled: &'a Settled,
+    pub settled: &'a ScoreResult,
     /// Why the score could be computed only in part, for people.
     pub error: Option<&'a str>,
 }
@@ -38,12 +38,12 @@ impl Record<'_> {
     }
 
     pub(super) fn frame(&self) -> Frame {
-        let Settled { score, passing, expires_at, .. } = *self.settled;
+        let ScoreResult { score, passing, expires_at, .. } = *self.settled;
         Frame { score, threshold: self.threshold, computed_at: self.computed_at, expires_at, passing }
     }
 
-    pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = Line<'_>> {
-        self.settled.stamps.iter().map(|entry| Line {
+    pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = StampLine<'_>> {
+        self.settled.stamps.iter().map(|entry| StampLine {
             name: entry.provider.as_str(),
             score: entry.score,
             dedup: entry.dedup,
@@ -92,14 +92,14 @@ impl Frame {
 }
 
 /// What it says of one Stamp.
-pub(super) struct Line<'a> {
+pub(super) struct StampLine<'a> {
     pub(super) name: &'a str,
     pub(super) score: Decimal,
     pub(super) dedup: bool,
     pub(super) expires_at: UnixMillis,
 }
 
-impl Line<'_> {
+impl StampLine<'_> {
     pub(super) fn write(&self, json: &mut Vec<u8>, first: bool) {
         json.extend_from_slice(if first { b"\"".as_slice() } else { b",\"" });
         push_escaped(json, self.name);

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use super::record::{self, Frame, Line, Record};
+use super::record::{self, Frame, Record, StampLine};
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
@@ -31,7 +31,7 @@ impl Record<'_> {
             computed_at.0,
             u8::from(passing)
         );
-        for Line { name, score, dedup, expires_at } in self.lines() {
+        for StampLine { name, score, dedup, expires_at } in self.lines() {
             // Writing to a String does not fail.
             let _ = write!(text, " {} {} {} {name}", score.units(), expires_at.0, u8::from(dedup));
         }
@@ -62,7 +62,7 @@ pub fn stored_to_json(address: EvmAddress, stored: String) -> Result<String, Dam
     frame.open(&mut json, address, error);
     let mut first = true;
     while words.0.is_some() {
-        let line = Line {
+        let line = StampLine {
             score: Decimal::from_units(words.number()?),
             expires_at: UnixMillis(words.number()?),
             dedup: words.flag()?,

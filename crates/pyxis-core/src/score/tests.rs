@@ -55,7 +55,7 @@ fn weights() -> Weights {
 }
 
 /// What wallet 1 gets on day `now` with threshold 20.
-fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> Settled {
+fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
     settle(&Input {
         address: wallet(1),
         stamps,
@@ -67,7 +67,7 @@ fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> Settled {
 }
 
 /// Name, score, dedup and day of expiry of each Stamp.
-fn shown(settled: &Settled) -> Vec<(&str, String, bool, i64)> {
+fn shown(settled: &ScoreResult) -> Vec<(&str, String, bool, i64)> {
     let entries = settled.stamps.iter();
     entries
         .map(|e| (e.provider.as_str(), e.score.to_string(), e.dedup, e.expires_at.0 / 86_400_000))
@@ -75,7 +75,7 @@ fn shown(settled: &Settled) -> Vec<(&str, String, bool, i64)> {
 }
 
 /// Nullifier and last day of each claim to write.
-fn claimed(settled: &Settled) -> Vec<(&str, i64)> {
+fn claimed(settled: &ScoreResult) -> Vec<(&str, i64)> {
     settled.claims.iter().map(|c| (c.nullifier.as_str(), c.expires_at.0 / 86_400_000)).collect()
 }
 

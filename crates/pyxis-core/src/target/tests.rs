@@ -227,7 +227,7 @@ fn ordinary_targets_need_no_url_parser() {
     {
         let (scheme, rest) = raw.split_once("://").unwrap();
         let authority = rest.split('/').next().unwrap();
-        assert!(plain::read(raw, Scheme::parse(scheme).unwrap(), authority).is_some(), "{raw}");
+        assert!(fast_path::read(raw, Scheme::parse(scheme).unwrap(), authority).is_some(), "{raw}");
     }
 }
 
@@ -337,7 +337,7 @@ proptest! {
         let Some((scheme, rest)) = raw.split_once("://") else { return Ok(()) };
         let Some(scheme) = Scheme::parse(scheme) else { return Ok(()) };
         let authority = rest.split(['/', '?']).next().unwrap_or(rest);
-        if let Some(plain) = plain::read(&raw, scheme, authority) {
+        if let Some(plain) = fast_path::read(&raw, scheme, authority) {
             let read = Target::repaired(&raw, scheme, authority);
             let parts = |target: &Target| {
                 let Target { url, scheme, host, written_host, port, path } = target.clone();

@@ -19,7 +19,7 @@ mod scoring;
 
 use askama::Template;
 use pyxis_core::clock::UnixMillis;
-use pyxis_dashboard::view::{Choice, Flash, Problems, Shell, When};
+use pyxis_dashboard::view::{Choice, Flash, Layout, Problems, Timestamp};
 
 /// Appended to every text that a stranger could choose; empty for the preview.
 #[derive(Clone, Copy)]
@@ -58,16 +58,16 @@ impl Sample {
     }
 
     /// Minutes from now; negative is the past.
-    fn at(self, minutes: i64) -> When {
-        When::new(UnixMillis(self.now.0 + minutes * 60_000), self.now)
+    fn at(self, minutes: i64) -> Timestamp {
+        Timestamp::new(UnixMillis(self.now.0 + minutes * 60_000), self.now)
     }
 
     fn choice(self, value: &str, label: &str, chosen: bool) -> Choice {
         Choice { value: self.t(value), label: self.t(label), chosen }
     }
 
-    fn shell(self) -> Shell {
-        Shell {
+    fn shell(self) -> Layout {
+        Layout {
             csrf: self.t("c2FtcGxl"),
             user: self.t("ana@example.com"),
             role: "Owner".into(),
@@ -80,8 +80,8 @@ impl Sample {
         }
     }
 
-    fn told(self, good: bool, text: &str) -> Shell {
-        Shell { flash: Some(Flash { good, text: self.t(text) }), ..self.shell() }
+    fn told(self, good: bool, text: &str) -> Layout {
+        Layout { flash: Some(Flash { good, text: self.t(text) }), ..self.shell() }
     }
 
     fn problems(self, fields: &[(&'static str, &str)]) -> Problems {

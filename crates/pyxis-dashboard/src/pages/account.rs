@@ -10,14 +10,14 @@ use pyxis_store::access_tokens::AccessTokenRow;
 
 use super::agents::unprocessable;
 use super::ceremony::{answer, challenge};
-use super::find::{Find, search};
+use super::list_query::{ListQuery, search};
 use super::problem;
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
-use crate::view::{Choice, Problems, When};
+use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
 pub(super) const HERE: &str = "/app/account";
@@ -25,7 +25,7 @@ pub(super) const HERE: &str = "/app/account";
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
     show(&state, &who, &asked, form, Problems::default()).await
@@ -34,7 +34,7 @@ pub(crate) async fn page(
 pub(super) async fn show(
     state: &State,
     who: &SignedIn,
-    asked: &Find,
+    asked: &ListQuery,
     token_form: TokenForm,
     password_problems: Problems,
 ) -> Result<Response, Error> {
@@ -55,8 +55,8 @@ pub(super) async fn show(
             .map(|row| Passkey {
                 id: row.id.to_string(),
                 name: row.name,
-                added: When::new(row.created_at, now),
-                used: row.last_used_at.map(|at| When::new(at, now)),
+                added: Timestamp::new(row.created_at, now),
+                used: row.last_used_at.map(|at| Timestamp::new(at, now)),
             })
             .collect(),
         tokens,
@@ -74,8 +74,8 @@ fn token(state: &State, row: AccessTokenRow) -> Token {
         scopes: tokens::scopes(&row).names().join(", "),
         name: row.name,
         hint: format!("{}…", row.hint),
-        used: row.last_used_at.map(|at| When::new(at, now)),
-        expires: row.expires_at.map(|at| When::new(at, now)),
+        used: row.last_used_at.map(|at| Timestamp::new(at, now)),
+        expires: row.expires_at.map(|at| Timestamp::new(at, now)),
         over: row.expires_at.is_some_and(|at| at <= now),
     }
 }
@@ -145,7 +145,7 @@ pub(crate) async fn add_token(
             };
             let problems = problem(error, "name", field)?;
             let form = token_form(&who, Some(&fields), problems);
-            Ok(unprocessable(show(&state, &who, &Find::default(), form, Problems::default()).await?))
+            Ok(unprocessable(show(&state, &who, &ListQuery::default(), form, Problems::default()).await?))
         }
     }
 }
@@ -167,7 +167,7 @@ async fn make_token(
 
 pub(crate) async fn revoke_token(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
@@ -205,7 +205,7 @@ fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
 
 pub(crate) async fn rename_passkey(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::rename(&state.gateway, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
@@ -214,7 +214,7 @@ pub(crate) async fn rename_passkey(
 
 pub(crate) async fn remove_passkey(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::remove(&state.gateway, &who.person, passkey_id(&id)?).await?;

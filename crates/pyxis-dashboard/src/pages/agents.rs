@@ -13,22 +13,22 @@ use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope}
 use pyxis_gateway::service::credentials;
 use pyxis_gateway::service::deny_all;
 
-use super::find::{Find, Place};
+use super::labels::enabled;
+use super::list_query::{ListQuery, Place};
 use super::table::{By, Table};
-use super::words::enabled;
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
-use crate::view::{Choice, Problems, When};
+use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let used = agents::used_this_hour(&state.gateway, workspace).await?;
@@ -92,7 +92,7 @@ fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
         enabled: row.disabled_at.is_none(),
         usage: limit.map_or("no limit".to_owned(), |limit| format!("{used} of {limit} this hour")),
         credentials: reach(&agent.credentials),
-        last_seen: row.last_used_at.map(|at| When::new(at, state.gateway.now())),
+        last_seen: row.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
     }
 }
 
@@ -228,7 +228,7 @@ fn agent_id(text: &str) -> Result<AgentId, Error> {
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
     let named = match &agent.credentials {
@@ -251,7 +251,7 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
     let counted = Counted::new(agent.clone(), &used);
     html(&AgentPage {
         shell: who.shell(state).await?,
-        created: When::new(agent.row.created_at, state.gateway.now()),
+        created: Timestamp::new(agent.row.created_at, state.gateway.now()),
         agent: line(state, &counted),
         form,
     })
@@ -259,7 +259,7 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
@@ -286,7 +286,7 @@ pub(crate) async fn edit(
 
 pub(crate) async fn rotate(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
@@ -295,7 +295,7 @@ pub(crate) async fn rotate(
 
 pub(crate) async fn disable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
@@ -305,7 +305,7 @@ pub(crate) async fn disable(
 /// Disables the agent and denies what it waits for; back to where the button stood.
 pub(crate) async fn deny_all(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
@@ -319,7 +319,7 @@ pub(crate) async fn deny_all(
 
 pub(crate) async fn enable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true).await?;
@@ -335,7 +335,7 @@ async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Resul
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;

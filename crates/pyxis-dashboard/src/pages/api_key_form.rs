@@ -13,7 +13,7 @@ const OWN: i64 = 4;
 const FIRST: Tier = Tier { tier: 1, limit: None };
 
 /// What a form asks for.
-pub(super) struct Wanted {
+pub(super) struct ApiKeyInput {
     pub(super) name: String,
     pub(super) stamps: Tier,
     pub(super) models: Tier,
@@ -78,7 +78,7 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> ApiKeyForm {
 }
 
 /// What the form asks for, or what is wrong with it.
-pub(super) fn read(fields: &Fields) -> Result<Wanted, Problems> {
+pub(super) fn read(fields: &Fields) -> Result<ApiKeyInput, Problems> {
     let mut problems = Problems::default();
     let stamps = tier(fields, "stamps_tier", "stamps_limit", &mut problems);
     let models = tier(fields, "models_tier", "models_limit", &mut problems);
@@ -86,7 +86,7 @@ pub(super) fn read(fields: &Fields) -> Result<Wanted, Problems> {
     if !can_read && !can_write {
         problems.add("can_read", "Tick at least one: a key that may do nothing is of no use.");
     }
-    let wanted = Wanted { name: fields.trimmed("name"), stamps, models, can_read, can_write };
+    let wanted = ApiKeyInput { name: fields.trimmed("name"), stamps, models, can_read, can_write };
     if problems.is_empty() { Ok(wanted) } else { Err(problems) }
 }
 

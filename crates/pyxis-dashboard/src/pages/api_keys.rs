@@ -12,19 +12,19 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
-use super::find::{Find, Place};
 use super::key_usage::{self, budget};
+use super::list_query::{ListQuery, Place};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
     NewApiKeyPage,
 };
-use crate::view::{Outcome, When};
+use crate::view::{Outcome, Timestamp};
 use crate::{Error, State};
 
 const LIST: &str = "/app/api-keys";
@@ -33,7 +33,7 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(wanted): Asked<Find>,
+    Asked(wanted): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let rows = api_keys::list(&scoring, who.person.workspace()).await?;
     let now = state.gateway.now();
@@ -118,7 +118,7 @@ fn line(Counted { row, used, limit }: &Counted, now: UnixMillis) -> ApiKeyLine {
         tier: budget(row.stamps_tier, *limit),
         used: key_usage::part(*used, *limit),
         permissions: may(row),
-        last_used: row.last_used_at.map(|at| When::new(at, now)),
+        last_used: row.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
@@ -130,13 +130,13 @@ fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> History
         key: key.map_or_else(|| row.api_key_id.to_string(), |key| key.name.clone()),
         use_case: row.use_case,
         by: row.requested_by,
-        at: When::new(row.created_at, now),
+        at: Timestamp::new(row.created_at, now),
         state: match row.state {
             RequestState::Pending => Outcome::Pending,
             RequestState::Approved => Outcome::Approved,
             RequestState::Refused => Outcome::Denied,
         },
-        decided: row.decided_by.zip(row.decided_at).map(|(by, at)| (by, When::new(at, now))),
+        decided: row.decided_by.zip(row.decided_at).map(|(by, at)| (by, Timestamp::new(at, now))),
     }
 }
 
@@ -204,7 +204,7 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let row = api_keys::get(&scoring, who.person.workspace(), key_id(&id)?).await?;
     page(&state, &scoring, &who, &row, form::of(&row), String::new()).await
@@ -225,8 +225,8 @@ async fn page(
     html(&ApiKeyPage {
         shell: who.shell(state).await?,
         key: line(&counted, now),
-        created: When::new(row.created_at, now),
-        revoked: row.revoked_at.map(|at| When::new(at, now)),
+        created: Timestamp::new(row.created_at, now),
+        revoked: row.revoked_at.map(|at| Timestamp::new(at, now)),
         form,
         chart: key_usage::chart(&used),
         history: history(scoring, row, now).await?,
@@ -255,7 +255,7 @@ async fn history(
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
@@ -284,7 +284,7 @@ pub(crate) async fn edit(
 pub(crate) async fn revoke(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
@@ -296,7 +296,7 @@ pub(crate) async fn revoke(
 pub(crate) async fn ask_history(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
@@ -317,7 +317,7 @@ pub(crate) async fn ask_history(
 pub(crate) async fn withdraw_history(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
@@ -332,7 +332,7 @@ pub(crate) async fn withdraw_history(
 pub(crate) async fn approve_history(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, true).await
@@ -341,7 +341,7 @@ pub(crate) async fn approve_history(
 pub(crate) async fn refuse_history(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, false).await

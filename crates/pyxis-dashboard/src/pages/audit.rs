@@ -6,13 +6,13 @@ use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_gateway::service::{agents, audit, credentials};
-use pyxis_store::audit::{AuditColumn, AuditFilter as Wanted, Entry};
+use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
 use serde::Deserialize;
 
 use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
 use super::credential_form::any;
-use super::stored::Stored;
-use super::{file, find};
+use super::db_table::Stored;
+use super::{file, list_query};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
@@ -105,7 +105,7 @@ impl Search {
             ("sort", sort),
             ("before", &before),
         ];
-        find::link(path, pairs)
+        list_query::link(path, pairs)
     }
 }
 
@@ -256,7 +256,7 @@ fn export(
     workspace: WorkspaceId,
     wanted: Wanted,
     head: String,
-    write: fn(&Entry, &mut String),
+    write: fn(&AuditEntry, &mut String),
 ) -> Body {
     let wanted = Wanted { limit: CHUNK, by: AuditColumn::At, rising: false, ..wanted };
     file::pieces(head, None, move |beyond_seq| {

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_store::audit::Entry;
+use pyxis_store::audit::AuditEntry;
 use serde_json::Value;
 
-use super::words;
+use super::labels;
 use crate::text;
 use crate::view::audit::AuditRow;
-use crate::view::{Outcome, When};
+use crate::view::{Outcome, Timestamp};
 
 /// Outcomes to filter by: the value, the words, the decision of the record.
 pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
@@ -104,7 +104,7 @@ pub(super) fn kinds(event: &str, outcome: &str) -> Vec<String> {
 }
 
 /// The line of a record.
-pub(super) fn row(entry: &Entry, now: UnixMillis) -> AuditRow {
+pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     let record = &entry.record.record;
     let detail: Value = serde_json::from_str(&record.detail).unwrap_or_default();
     let after: Value = entry
@@ -116,13 +116,13 @@ pub(super) fn row(entry: &Entry, now: UnixMillis) -> AuditRow {
     let method = record.method.as_deref().unwrap_or("");
     let request = match (&record.method, &record.host) {
         (Some(method), Some(host)) => {
-            let route = detail["target"].as_str().map_or(host.as_str(), words::short_route);
+            let route = detail["target"].as_str().map_or(host.as_str(), labels::short_route);
             format!("{method} {route}")
         }
         _ => String::new(),
     };
     AuditRow {
-        at: When::new(record.at, now),
+        at: Timestamp::new(record.at, now),
         event: event(&record.kind).into_owned(),
         outcome: outcome(&record.kind, record.decision.as_deref(), &after),
         actor: record.actor_name.clone(),
@@ -221,7 +221,7 @@ fn subject(detail: &Value) -> String {
     if let (None, Some(scorer)) = (named, detail["scorer"].as_i64()) {
         return format!("scorer {scorer}");
     }
-    words::short_route(named.unwrap_or("")).to_owned()
+    labels::short_route(named.unwrap_or("")).to_owned()
 }
 
 fn why(kind: &str, detail: &Value, method: &str) -> String {
@@ -229,10 +229,10 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
     let reason = said("reason").map(|reason| format!("“{reason}”"));
     match kind {
         "forward" => {
-            let rule = said("rule").map(|rule| words::rule(rule, said("pattern"), method));
+            let rule = said("rule").map(|rule| labels::rule(rule, said("pattern"), method));
             [rule, reason].into_iter().flatten().collect::<Vec<_>>().join(" · ")
         }
-        "execute" => said("error").map(|code| words::refusal(code).to_owned()).unwrap_or_default(),
+        "execute" => said("error").map(|code| labels::refusal(code).to_owned()).unwrap_or_default(),
         "approval.denied" => reason.unwrap_or_default(),
         "approval.vote" => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
         "approval.approved" => {
@@ -260,7 +260,7 @@ fn result(status: Option<i64>, after: &Value) -> String {
         (Some(status), _) => {
             [Some(status.to_string()), time].into_iter().flatten().collect::<Vec<_>>().join(" · ")
         }
-        (None, Some(code)) => words::refusal(code).to_owned(),
+        (None, Some(code)) => labels::refusal(code).to_owned(),
         (None, None) => String::new(),
     }
 }

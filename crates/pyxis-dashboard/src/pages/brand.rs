@@ -23,7 +23,7 @@ const HERE: &str = "/app/brand";
 
 /// The colour that a preview asks for.
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct BrandForm {
     #[serde(default)]
     accent: String,
 }
@@ -113,7 +113,7 @@ pub(crate) async fn remove_logo(
 }
 
 /// The colours of a preview: only ever what was read as a colour.
-pub(crate) async fn stylesheet(Manager(_): Manager, Asked(wanted): Asked<Wanted>) -> Response {
+pub(crate) async fn stylesheet(Manager(_): Manager, Asked(wanted): Asked<BrandForm>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
     let css = format!(".brand-strip, .brand-tile {{ background: {accent}; color: {}; }}\n", accent.text_on());

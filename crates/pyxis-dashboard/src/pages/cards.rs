@@ -8,19 +8,19 @@ use pyxis_core::id::CredentialId;
 use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_core::target::Target;
-use pyxis_gateway::approvals::coverage::Recent;
+use pyxis_gateway::approvals::coverage::RecentRequests;
 use pyxis_gateway::approvals::decide::Approver;
-use pyxis_gateway::approvals::standing::{self, Bar, Standing};
-use pyxis_gateway::approvals::view::View;
+use pyxis_gateway::approvals::view::ApprovalView;
+use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
 use pyxis_gateway::service::rights::Rights;
 use pyxis_gateway::service::{passkeys, policies};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::{Verdict, VoteRow};
 
-use super::{signing, words};
+use super::{labels, signing};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
-use crate::view::When;
+use crate::view::Timestamp;
 use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, Place, Vote};
 use crate::view::body::BodyView;
 use crate::{Error, State};
@@ -46,7 +46,7 @@ pub(super) struct Cards {
     approver: Approver,
     rights: Rights,
     has_passkey: bool,
-    recent: Recent,
+    recent: RecentRequests,
     policies: HashMap<CredentialId, Policy>,
     now: UnixMillis,
 }
@@ -58,7 +58,7 @@ impl Cards {
             place,
             approver: who.person.approver(surface(place)),
             rights: who.rights.clone(),
-            recent: Recent::load(&state.gateway, who.person.workspace()).await?,
+            recent: RecentRequests::load(&state.gateway, who.person.workspace()).await?,
             has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
             now: state.gateway.now(),
@@ -66,18 +66,18 @@ impl Cards {
     }
 
     /// The card of `view`. `body` is what is known of the body here.
-    pub(super) fn card(&self, view: &View, body: BodyView) -> Card {
+    pub(super) fn card(&self, view: &ApprovalView, body: BodyView) -> Card {
         let row = &view.row;
         // One that holds a secret is shown with the words that stand in its place, and no grant covers it.
         let target = Target::parse(&view.target).ok().filter(|_| !view.target_redacted);
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
-        let stands = standing::standing(&self.approver, assigned, row, policy, &view.votes);
+        let stands = viewer_status::standing(&self.approver, assigned, row, policy, &view.votes);
         // A target that no longer parses is shown as it is; it could not be sent either.
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
             txn_id: row.txn_id.to_string(),
-            mark: view.mark(),
+            mark: view.version_tag(),
             place: self.place,
             method: row.method.clone(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
@@ -91,7 +91,7 @@ impl Cards {
             rule: if row.kind == ApprovalKind::Sign {
                 "every signature asks".to_owned()
             } else {
-                words::rule(&row.rule, row.pattern.as_deref(), &row.method)
+                labels::rule(&row.rule, row.pattern.as_deref(), &row.method)
             },
             signing: signing::of(view),
             headers: view.telling_headers(),
@@ -104,34 +104,38 @@ impl Cards {
         }
     }
 
-    fn when(&self, at: UnixMillis) -> When {
-        When::new(at, self.now)
+    fn when(&self, at: UnixMillis) -> Timestamp {
+        Timestamp::new(at, self.now)
     }
 
-    fn approvals(&self, view: &View) -> Vec<Vote> {
+    fn approvals(&self, view: &ApprovalView) -> Vec<Vote> {
         let policy = self.policies.get(&view.row.credential_id);
         let settled = !matches!(view.row.state, ApprovalState::Pending);
         let counts = |vote: &&VoteRow| {
-            if settled { vote.verdict == Verdict::Approve } else { standing::counts(vote, &view.row, policy) }
+            if settled {
+                vote.verdict == Verdict::Approve
+            } else {
+                viewer_status::counts(vote, &view.row, policy)
+            }
         };
         let yes = view.votes.iter().filter(counts);
         yes.map(|vote| Vote { by: vote.email.clone(), at: self.when(vote.created_at) }).collect()
     }
 
-    fn state(&self, view: &View, target: Option<&Target>, stands: Standing) -> CardState {
+    fn state(&self, view: &ApprovalView, target: Option<&Target>, stands: ViewerStatus) -> CardState {
         let row = &view.row;
         let at = self.when(row.decided_at.unwrap_or(row.expires_at));
         let by = row.decided_by_email.clone().unwrap_or_else(|| "somebody".to_owned());
         match row.state {
             ApprovalState::Pending => match stands.bar {
                 None => CardState::Open { grant: self.offer(view, target, stands.needed), passkey: false },
-                Some(Bar::Passkey) if self.has_passkey => {
+                Some(Blocker::Passkey) if self.has_passkey => {
                     CardState::Open { grant: self.offer(view, target, stands.needed), passkey: true }
                 }
                 Some(bar) => CardState::Watching { why: self.why(view, bar, stands.needed) },
             },
             ApprovalState::Approved => {
-                let (result, failed) = words::result(row);
+                let (result, failed) = labels::result(row);
                 CardState::Approved { by, at, result, failed }
             }
             ApprovalState::Denied => CardState::Denied { by, at, reason: row.deny_reason.clone() },
@@ -139,12 +143,12 @@ impl Cards {
         }
     }
 
-    fn why(&self, view: &View, bar: Bar, needed: u32) -> String {
+    fn why(&self, view: &ApprovalView, bar: Blocker, needed: u32) -> String {
         match bar {
-            Bar::NotEligible(why) => {
+            Blocker::NotEligible(why) => {
                 format!("You may not decide this: {why}. Somebody else must.")
             }
-            Bar::Voted(at) => {
+            Blocker::Voted(at) => {
                 let given = u32::try_from(self.approvals(view).len()).unwrap_or(u32::MAX);
                 let more = match needed.saturating_sub(given) {
                     0 | 1 => "One more person".to_owned(),
@@ -153,13 +157,15 @@ impl Cards {
                 let ago = text::relative(at, self.now);
                 format!("You approved this {ago}. {more} must approve before it is sent.")
             }
-            Bar::Passkey => "Approving takes a passkey, and you have none yet. Register one under Account, \
+            Blocker::Passkey => {
+                "Approving takes a passkey, and you have none yet. Register one under Account, \
                              then come back."
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 
-    fn offer(&self, view: &View, target: Option<&Target>, needed: u32) -> GrantOffer {
+    fn offer(&self, view: &ApprovalView, target: Option<&Target>, needed: u32) -> GrantOffer {
         let row = &view.row;
         let Some(target) = target else {
             return GrantOffer::Unavailable("The address cannot be read, so no grant can cover it.".into());
@@ -182,7 +188,7 @@ impl Cards {
         };
         let route = target.route();
         let covers =
-            format!("any {} to {} with {}", row.method, words::short_route(&route), row.credential_name);
+            format!("any {} to {} with {}", row.method, labels::short_route(&route), row.credential_name);
         let lately = self.recent.of(&row.credential_name, &row.method, &route);
         GrantOffer::Choices {
             covers,

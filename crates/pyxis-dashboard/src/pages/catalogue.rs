@@ -3,18 +3,18 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
-use pyxis_core::catalogue::{Entry, Group, Platform};
+use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
 use pyxis_scoring::icon;
 use pyxis_scoring::service::Error as Service;
 use pyxis_scoring::service::catalogue::{self, Catalogue};
 use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::scoring::{A_KEY, Scoring, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
@@ -27,7 +27,7 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
@@ -106,7 +106,7 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(&scoring, who.person.workspace()).await?.platforms;
     let platform = platforms.iter().find(|platform| platform.id == id).ok_or(Error::NotFound)?;
@@ -117,7 +117,8 @@ pub(crate) async fn show(
 fn form_of(platform: &Platform, before: String) -> PlatformForm {
     let rows = |group: &Group| {
         let name = group.name.clone();
-        let row = move |entry: &Entry| (name.clone(), entry.name.to_string(), entry.description.clone());
+        let row =
+            move |entry: &CatalogueStamp| (name.clone(), entry.name.to_string(), entry.description.clone());
         group.stamps.iter().map(row).collect::<Vec<_>>()
     };
     PlatformForm {
@@ -162,7 +163,7 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
             continue;
         };
         // The hash is the service's to compute.
-        let entry = Entry { name, description: says.clone(), hash: String::new() };
+        let entry = CatalogueStamp { name, description: says.clone(), hash: String::new() };
         let group = if group.is_empty() { &form.name } else { group };
         match groups.iter_mut().find(|known| known.name == *group) {
             Some(known) => known.stamps.push(entry),
@@ -189,7 +190,7 @@ pub(crate) async fn add(
 pub(crate) async fn save(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, id.clone());
@@ -260,7 +261,7 @@ fn field(name: &str) -> &'static str {
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let mut all = catalogue::get(&scoring, who.person.workspace()).await?.platforms.into_owned();

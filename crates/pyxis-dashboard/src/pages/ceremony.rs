@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pyxis_core::id::CeremonyId;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::passkeys::{Answer, Challenge};
+use pyxis_gateway::service::passkeys::{CeremonyResponse, Challenge};
 use serde::Serialize;
 
 use crate::Error;
@@ -44,8 +44,8 @@ pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, E
 }
 
 /// What the authenticator answered; `None` where the form has none, for example without script.
-pub(super) fn answer(fields: &Fields) -> Option<Answer> {
+pub(super) fn answer(fields: &Fields) -> Option<CeremonyResponse> {
     let ceremony: CeremonyId = fields.get("ceremony").parse().ok()?;
     let credential = fields.get("credential");
-    (!credential.is_empty()).then(|| Answer { ceremony, credential: credential.to_owned() })
+    (!credential.is_empty()).then(|| CeremonyResponse { ceremony, credential: credential.to_owned() })
 }

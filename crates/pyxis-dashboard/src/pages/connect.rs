@@ -8,7 +8,7 @@ use pyxis_gateway::tokens::connect;
 use serde::Deserialize;
 
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::Manager;
 use crate::view::connect::{ArrivedPage, ConsentPage};
@@ -18,7 +18,7 @@ use crate::{Error, State};
 /// the form's own origin.
 pub(crate) async fn begin(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let person = &who.person;

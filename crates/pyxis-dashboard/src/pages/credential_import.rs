@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
-use pyxis_gateway::service::dotenv::{self, Line, Outcome};
+use pyxis_gateway::service::dotenv::{self, ImportLine, ImportOutcome};
 
 use super::agents::unprocessable;
 use crate::error::html;
@@ -31,12 +31,12 @@ pub(crate) async fn import(
     html(&ImportPage { shell: who.shell(&state).await?, lines, problems })
 }
 
-fn shown(line: Line) -> ImportedLine {
+fn shown(line: ImportLine) -> ImportedLine {
     ImportedLine {
         number: line.number,
         variable: line.variable.unwrap_or_default(),
         credential: line.credential.unwrap_or_default().to_owned(),
         outcome: line.outcome.words(),
-        stored: line.outcome == Outcome::Stored,
+        stored: line.outcome == ImportOutcome::Stored,
     }
 }

@@ -15,30 +15,30 @@ use pyxis_gateway::service::agents::{self, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::service::{audit, policies, workspaces};
 use pyxis_gateway::tokens::connect;
-use pyxis_gateway::{CredentialOptions, Error as Service};
+use pyxis_gateway::{Error as Service, ResolvedCredential};
 use pyxis_store::audit::AuditFilter;
 use pyxis_store::credentials::CredentialRow;
 use serde::Deserialize;
 
 use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::table::{By, Table};
-use super::{problem, words};
+use super::{labels, problem};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
     CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
 };
-use crate::view::{Problems, Shell, When};
+use crate::view::{Layout, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let lines = Lines::of(&state, &who).await?;
     let mut rows = credentials::list(&state.gateway, who.person.workspace()).await?;
@@ -91,7 +91,7 @@ impl Lines {
     /// What its policy is, in words.
     fn policy(&self, id: CredentialId) -> String {
         match (self.policies.get(&id), self.mode) {
-            (Some(policy), _) => text::counted(words::policy_rules(policy).len() as u64, "rule"),
+            (Some(policy), _) => text::counted(labels::policy_rules(policy).len() as u64, "rule"),
             (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
             (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
         }
@@ -104,7 +104,7 @@ impl Lines {
             kind: Attached::of(row).words(),
             allowed_hosts: form::hosts(row),
             policy: self.policy(row.id),
-            last_used: row.last_used_at.map(|at| When::new(at, self.now)),
+            last_used: row.last_used_at.map(|at| Timestamp::new(at, self.now)),
         }
     }
 }
@@ -133,7 +133,7 @@ pub(crate) async fn new(
 
 fn new_page(
     state: &State,
-    shell: Shell,
+    shell: Layout,
     kind: Kind,
     form: CredentialForm,
     search: String,
@@ -162,7 +162,7 @@ pub(crate) async fn add(
                 auth,
                 allowed_hosts: fields.lines("allowed_hosts"),
                 allow_http: fields.on("allow_http"),
-                options: CredentialOptions::default(),
+                options: ResolvedCredential::default(),
                 secret,
             };
             match credentials::create(&state.gateway, &who.person.actor(), input).await {
@@ -183,7 +183,7 @@ fn path(name: &str) -> String {
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Named(name): Named,
+    PathId(name): PathId,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let form = Attached::of(&row).form(&row);
@@ -202,8 +202,8 @@ async fn page(
         credential: Lines::of(state, who).await?.line(row),
         kind: Attached::of(row).kind,
         version: u64::try_from(row.version).unwrap_or(0),
-        created: When::new(row.created_at, now),
-        secret_replaced: When::new(replaced(state, who, row).await?, now),
+        created: Timestamp::new(row.created_at, now),
+        secret_replaced: Timestamp::new(replaced(state, who, row).await?, now),
         agents: users_of(state, who, row).await?,
         form,
         connectable: Attached::of(row).is_connectable(),
@@ -265,7 +265,7 @@ async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -304,7 +304,7 @@ async fn wrong(
 
 pub(crate) async fn replace_secret(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -331,7 +331,7 @@ pub(crate) async fn replace_secret(
 
 pub(crate) async fn verify(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
@@ -354,7 +354,7 @@ pub(crate) async fn verify(
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway, &who.person.actor(), &name).await?;

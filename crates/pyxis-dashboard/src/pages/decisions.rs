@@ -5,12 +5,12 @@ use axum::response::Response;
 use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::approvals::ceremony as by_passkey;
-use pyxis_gateway::approvals::decide::{self, Decided, GrantWish, Word};
+use pyxis_gateway::approvals::decide::{self, DecisionOutcome, GrantRequest, Word};
 
 use super::cards::surface;
 use super::ceremony;
 use super::inbox::txn;
-use crate::form::{Fields, Form, Named};
+use crate::form::{Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::approvals::Place;
@@ -18,7 +18,7 @@ use crate::{Error, State};
 
 pub(crate) async fn approve(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let Ok(wish) = wish(&fields) else { return Ok(back(&state, &fields, &id, Notice::BadGrant)) };
@@ -33,7 +33,7 @@ pub(crate) async fn approve(
 /// The challenge for approving with a passkey, with the grant that the form asks for.
 pub(crate) async fn begin(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of these"));
@@ -45,19 +45,19 @@ pub(crate) async fn begin(
 }
 
 /// The grant that the form asks for; an error where its length is no number.
-fn wish(fields: &Fields) -> Result<Option<GrantWish>, ()> {
+fn wish(fields: &Fields) -> Result<Option<GrantRequest>, ()> {
     match fields.get("grant_seconds") {
         "" => Ok(None),
         text => {
             let seconds = text.parse().map_err(|_| ())?;
-            Ok(Some(GrantWish { seconds, agent_only: fields.on("agent_only"), max_uses: None }))
+            Ok(Some(GrantRequest { seconds, agent_only: fields.on("agent_only"), max_uses: None }))
         }
     }
 }
 
 pub(crate) async fn deny(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
@@ -81,7 +81,7 @@ fn told(
     state: &State,
     fields: &Fields,
     id: &str,
-    decided: Result<Decided, Service>,
+    decided: Result<DecisionOutcome, Service>,
     denies: bool,
 ) -> Result<Response, Error> {
     let notice = match decided {

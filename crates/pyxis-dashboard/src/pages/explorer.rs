@@ -13,25 +13,25 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
 use pyxis_scoring::credential::issuer_did;
 use pyxis_scoring::icon;
-use pyxis_scoring::service::stamps::{self, Explored, Line, Standing as Stands, Which};
+use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, StampStatus as Stands};
 use pyxis_scoring::service::{catalogue, issuers, scorers};
 use serde::Deserialize;
 
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, bring, day};
 use super::table::{By, Table};
 use crate::chart::meter::Meter;
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::text::{Middle, counted, hex, plain};
-use crate::view::explorer::{ExplorerPage, Found, StampLine, Standing};
-use crate::view::{Choice, Search, When};
+use crate::view::explorer::{ExplorerPage, ExplorerResult, StampRow, StampStatus};
+use crate::view::{Choice, Search, Timestamp};
 use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct ExplorerParams {
     #[serde(default)]
     address: String,
     #[serde(default)]
@@ -46,8 +46,8 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(Wanted { address, scorer }): Asked<Wanted>,
-    Asked(asked): Asked<Find>,
+    Asked(ExplorerParams { address, scorer }): Asked<ExplorerParams>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let all = scorers::list(&scoring, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
@@ -89,8 +89,8 @@ async fn find(
     scoring: &pyxis_scoring::State,
     who: &SignedIn,
     explored: &Explored,
-    shown: (Vec<Line>, Search),
-) -> Result<Found, Error> {
+    shown: (Vec<StampLine>, Search),
+) -> Result<ExplorerResult, Error> {
     let workspace = who.person.workspace();
     let known = Known {
         platforms: &catalogue::get(scoring, workspace).await?.platforms,
@@ -105,7 +105,7 @@ async fn find(
     Ok(found(explored, &known, shown, ask))
 }
 
-const TABLE: Table<Line> = Table {
+const TABLE: Table<StampLine> = Table {
     name: "stamps",
     place: Place::First,
     columns: &[
@@ -122,13 +122,18 @@ const TABLE: Table<Line> = Table {
 };
 
 /// Its Stamps; of those that give as much, what could count stands first.
-fn lines(explored: &Explored) -> Vec<Line> {
+fn lines(explored: &Explored) -> Vec<StampLine> {
     let mut lines = explored.stamps.clone();
     lines.sort_by_key(rank);
     lines
 }
 
-fn found(explored: &Explored, known: &Known<'_>, (shown, search): (Vec<Line>, Search), ask: String) -> Found {
+fn found(
+    explored: &Explored,
+    known: &Known<'_>,
+    (shown, search): (Vec<StampLine>, Search),
+    ask: String,
+) -> ExplorerResult {
     let threshold = explored.scorer.threshold;
     let contributing = explored.stamps.iter().filter(|line| line.contribution > Decimal::ZERO);
     let expires = contributing.clone().map(|line| line.stamp.expires_at).min();
@@ -140,7 +145,7 @@ fn found(explored: &Explored, known: &Known<'_>, (shown, search): (Vec<Line>, Se
         plain(threshold),
         counted(gives.len() as u64, "Stamp")
     );
-    Found {
+    ExplorerResult {
         address: explored.address.to_string(),
         scorer: explored.scorer.id.to_string(),
         scorer_name: explored.scorer.name.clone(),
@@ -148,7 +153,7 @@ fn found(explored: &Explored, known: &Known<'_>, (shown, search): (Vec<Line>, Se
         threshold: plain(threshold),
         passes: explored.passing,
         margin: margin(explored, threshold),
-        expires: expires.map(|at| When::new(at, known.now)),
+        expires: expires.map(|at| Timestamp::new(at, known.now)),
         meter: Meter::new(description, gives, threshold),
         search,
         stamps: shown.iter().map(|line| known.line(line)).collect(),
@@ -157,7 +162,7 @@ fn found(explored: &Explored, known: &Known<'_>, (shown, search): (Vec<Line>, Se
 }
 
 /// What could count stands before what no longer does.
-fn rank(line: &Line) -> u8 {
+fn rank(line: &StampLine) -> u8 {
     match line.standing {
         Stands::Counts => 0,
         Stands::Deduplicated { .. } => 1,
@@ -186,14 +191,14 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    fn line(&self, line: &Line) -> StampLine {
+    fn line(&self, line: &StampLine) -> StampRow {
         let stamp = &line.stamp;
         let entry = self.platforms.iter().find_map(|platform| {
             let mut entries = platform.groups.iter().flat_map(|group| &group.stamps);
             let entry = entries.find(|entry| entry.name == stamp.provider)?;
             Some((platform, entry))
         });
-        StampLine {
+        StampRow {
             name: stamp.provider.to_string(),
             icon: entry.map(|(platform, _)| icon::path(&platform.id)),
             description: entry.map(|(_, entry)| entry.description.clone()).unwrap_or_default(),
@@ -205,8 +210,8 @@ impl Known<'_> {
             },
             weight: plain(line.weight.unwrap_or_default()),
             contribution: plain(line.contribution),
-            expires: When::new(stamp.expires_at, self.now),
-            issued: When::new(stamp.issued_at, self.now),
+            expires: Timestamp::new(stamp.expires_at, self.now),
+            issued: Timestamp::new(stamp.issued_at, self.now),
             issuer: self
                 .issuers
                 .get(&issuer_did(&stamp.issuer).unwrap_or_else(|_| stamp.issuer.clone()))
@@ -218,17 +223,17 @@ impl Known<'_> {
     }
 }
 
-fn standing(stands: Stands) -> Standing {
+fn standing(stands: Stands) -> StampStatus {
     match stands {
-        Stands::Counts => Standing::Counts,
-        Stands::NoWeight => Standing::Weightless,
-        Stands::Deduplicated { .. } => Standing::Deduplicated,
-        Stands::Expired => Standing::Expired,
-        Stands::NotYetValid => Standing::Early,
+        Stands::Counts => StampStatus::Counts,
+        Stands::NoWeight => StampStatus::Weightless,
+        Stands::Deduplicated { .. } => StampStatus::Deduplicated,
+        Stands::Expired => StampStatus::Expired,
+        Stands::NotYetValid => StampStatus::Early,
     }
 }
 
-fn why(line: &Line) -> String {
+fn why(line: &StampLine) -> String {
     match line.standing {
         Stands::Counts => "It gives its whole weight.".to_owned(),
         Stands::NoWeight => "This scorer gives it no weight.".to_owned(),
@@ -249,12 +254,13 @@ fn why(line: &Line) -> String {
 pub(crate) async fn revoke(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(digest): Named,
+    PathId(digest): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let digest = digest_of(&digest).ok_or(Error::NotFound)?;
     let reason = Some(fields.trimmed("reason")).filter(|reason| !reason.is_empty());
-    let (_, done) = stamps::revoke(&scoring, &who.person.actor(), Which::Digest(digest), reason).await?;
+    let (_, done) =
+        stamps::revoke(&scoring, &who.person.actor(), StampFilter::Digest(digest), reason).await?;
     let notice = if done.new { Notice::StampRevoked } else { Notice::StampRevokedBefore };
     Ok(notice.then(&state, &back(fields.get("address"), fields.get("scorer"))))
 }

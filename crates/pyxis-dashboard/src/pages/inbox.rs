@@ -8,15 +8,15 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
-use pyxis_gateway::approvals::view::{self, Filter, View};
-use pyxis_gateway::service::{agents, credentials, prompts};
+use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
+use pyxis_gateway::service::{agents, approval_load, credentials};
 use pyxis_store::approvals::ApprovalRow;
 use serde::Deserialize;
 
 use super::cards::Cards;
-use super::{first_request, words};
+use super::{first_request, labels};
 use crate::error::html;
-use crate::form::{Asked, Named};
+use crate::form::{Asked, PathId};
 use crate::notice::see_other;
 use crate::session::SignedIn;
 use crate::view::Search;
@@ -34,7 +34,7 @@ const MAX_OPENED: i64 = 256 * 1024;
 const DECIDED: usize = 15;
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct InboxParams {
     #[serde(default)]
     order: String,
     /// The last request of the page before: creation in milliseconds, a dot, its id.
@@ -48,7 +48,7 @@ pub(crate) struct Which {
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(Which { order, after, q }): Asked<Which>,
+    Asked(InboxParams { order, after, q }): Asked<InboxParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
@@ -119,7 +119,7 @@ pub(super) fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
     Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
 }
 
-async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<View>, Error> {
+async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalView>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
         let among = who.rights.approvable();
@@ -134,7 +134,7 @@ async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<View>, Er
 
 /// A waiting request with the head of its body. Where that is not all of it, it cannot be approved here:
 /// nobody should approve what they could not see.
-async fn waiting_card(state: &State, cards: &Cards, view: View) -> Result<Card, Error> {
+async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Card, Error> {
     let mut card = if view.row.body_bytes > MAX_OPENED {
         cards.card(&view, BodyView::absent(size(&view.row), "It is too large for this list."))
     } else {
@@ -147,7 +147,7 @@ async fn waiting_card(state: &State, cards: &Cards, view: View) -> Result<Card, 
     Ok(card)
 }
 
-pub(super) fn settled_card(cards: &Cards, view: &View) -> Card {
+pub(super) fn settled_card(cards: &Cards, view: &ApprovalView) -> Card {
     cards.card(view, BodyView::absent(size(&view.row), ""))
 }
 
@@ -155,7 +155,7 @@ fn size(row: &ApprovalRow) -> u64 {
     u64::try_from(row.body_bytes).unwrap_or(0)
 }
 
-fn body(view: &View, limit: usize) -> BodyView {
+fn body(view: &ApprovalView, limit: usize) -> BodyView {
     match &view.body {
         Some(bytes) => {
             let shown = BodyView::new(view.row.content_type.as_deref(), bytes, limit);
@@ -171,13 +171,13 @@ fn body(view: &View, limit: usize) -> BodyView {
 
 /// How often this person was asked of late: who is asked too often stops reading.
 async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
-    let asked = prompts::of(&state.gateway, &who.person.user, &who.rights).await?;
+    let asked = approval_load::of(&state.gateway, &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
         hour: asked.hour,
         day: asked.day,
         approved: asked.approved,
         denied: asked.denied,
-        heavy: asked.hour > prompts::MANY_AN_HOUR,
+        heavy: asked.hour > approval_load::MANY_AN_HOUR,
     }))
 }
 
@@ -193,7 +193,7 @@ async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
 pub(crate) async fn approval(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Approval).await?;
     let on_its_way = is_on_its_way(&card);
@@ -204,7 +204,7 @@ pub(crate) async fn approval(
 pub(crate) async fn standalone(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, Place::Standalone).await?;
     let on_its_way = is_on_its_way(&card);
@@ -214,7 +214,7 @@ pub(crate) async fn standalone(
 
 /// Approved, and what came of it is not known yet.
 fn is_on_its_way(card: &Card) -> bool {
-    matches!(&card.state, CardState::Approved { result, .. } if words::is_on_its_way(result))
+    matches!(&card.state, CardState::Approved { result, .. } if labels::is_on_its_way(result))
 }
 
 /// The browser loads the page again by itself until the answer is there; no script needed.

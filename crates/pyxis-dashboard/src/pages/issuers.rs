@@ -6,15 +6,15 @@ use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::scoring::{Scoring, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
-use crate::view::{Problems, When};
+use crate::view::{Problems, Timestamp};
 use crate::{Error, State};
 
 const HERE: &str = "/app/issuers";
@@ -34,7 +34,7 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     page(&state, &scoring, &who, &asked, (String::new(), String::new()), Problems::default()).await
 }
@@ -43,7 +43,7 @@ async fn page(
     state: &State,
     scoring: &pyxis_scoring::State,
     who: &SignedIn,
-    asked: &Find,
+    asked: &ListQuery,
     (did, name): (String, String),
     problems: Problems,
 ) -> Result<Response, Error> {
@@ -54,8 +54,11 @@ async fn page(
         return Ok(file);
     }
     let (rows, search) = TABLE.page(HERE, asked, rows);
-    let line =
-        |row: IssuerRow| IssuerLine { did: row.did, name: row.name, added: When::new(row.created_at, now) };
+    let line = |row: IssuerRow| IssuerLine {
+        did: row.did,
+        name: row.name,
+        added: Timestamp::new(row.created_at, now),
+    };
     let issuers = rows.into_iter().map(line).collect();
     let add = format!(
         "curl {}/admin/issuers \\\n  -H 'Authorization: Bearer <session token>' \\\n  \
@@ -77,13 +80,13 @@ pub(crate) async fn add(
         Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.then(&state, HERE)),
         Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
     };
-    Ok(unprocessable(page(&state, &scoring, &who, &Find::default(), (did, name), problems).await?))
+    Ok(unprocessable(page(&state, &scoring, &who, &ListQuery::default(), (did, name), problems).await?))
 }
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(did): Named,
+    PathId(did): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     issuers::remove(&scoring, &who.person.actor(), &did).await?;

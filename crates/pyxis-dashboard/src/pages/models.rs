@@ -8,18 +8,20 @@ use pyxis_scoring::service::Error as ServiceError;
 use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
 use serde::Deserialize;
 
-use super::find::{Find, search};
+use super::list_query::{ListQuery, search};
 use super::scoring::Scoring;
 use crate::error::html;
 use crate::form::Asked;
 use crate::session::Manager;
 use crate::text::{counted, grouped};
 use crate::view::Choice;
-use crate::view::models::{CustomLine, Found, FoundModel, GroupLine, ModelsPage, QualityLine, Reason};
+use crate::view::models::{
+    CustomLine, FoundModel, GroupLine, ModelScoreView, ModelsPage, QualityLine, Reason,
+};
 use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct ModelsParams {
     #[serde(default)]
     address: String,
     #[serde(default)]
@@ -33,8 +35,8 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(Wanted { address, model }): Asked<Wanted>,
-    Asked(asked): Asked<Find>,
+    Asked(ModelsParams { address, model }): Asked<ModelsParams>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
@@ -148,13 +150,13 @@ fn precision(quality: &Quality) -> String {
     at.map_or_else(String::new, |(_, precision)| format!("{precision:.3}"))
 }
 
-fn found(address: EvmAddress, model: Model, told: &Told) -> Found {
+fn found(address: EvmAddress, model: Model, told: &Told) -> ModelScoreView {
     let words = match told.score {
         None => format!("Too little data: {}.", told.missing.clone().unwrap_or_default()),
         Some(score) if score >= 50.0 => "It resembles the humans among the labelled wallets.".to_owned(),
         Some(_) => "It resembles the Sybils among the labelled wallets.".to_owned(),
     };
-    Found {
+    ModelScoreView {
         address: address.to_string(),
         score: told.score.map_or_else(|| "-1".to_owned(), |score| format!("{score:.2}")),
         words: format!("{words} Model: {}.", model.as_str().replace('_', " ")),

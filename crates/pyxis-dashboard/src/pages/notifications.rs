@@ -13,18 +13,18 @@ use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::notifications::{
     AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnshownLine,
 };
-use crate::view::{Problems, When};
+use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/notifications";
@@ -34,7 +34,7 @@ const PLATFORMS: [(ChatPlatform, &str); 2] =
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
@@ -46,7 +46,7 @@ pub(crate) async fn page(
 async fn show(
     state: &State,
     who: &SignedIn,
-    asked: &Find,
+    asked: &ListQuery,
     telegram_chat: String,
     matrix_room: String,
     problems: Problems,
@@ -71,7 +71,7 @@ async fn show(
             .map(|account| AccountLine {
                 id: account.external_id.clone(),
                 label: account.label.clone(),
-                linked: When::new(account.linked_at, now),
+                linked: Timestamp::new(account.linked_at, now),
             })
             .collect(),
     };
@@ -126,7 +126,7 @@ fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> Unsh
         txn: message.txn_id.to_string(),
         why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
         again: message.next_at.is_some(),
-        at: When::new(message.created_at, now),
+        at: Timestamp::new(message.created_at, now),
     }
 }
 
@@ -154,15 +154,20 @@ async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Erro
 }
 
 /// Why a browser's push service refuses messages, and since when.
-fn refusal(row: &PushSubscriptionRow, now: UnixMillis) -> Option<(String, When)> {
+fn refusal(row: &PushSubscriptionRow, now: UnixMillis) -> Option<(String, Timestamp)> {
     let said = text::visible(row.refused_why.as_deref().unwrap_or_default());
     let why = format!("{} {said}", row.refused_status?).trim_end().to_owned();
-    Some((why, When::new(row.refused_at?, now)))
+    Some((why, Timestamp::new(row.refused_at?, now)))
 }
 
 fn browser(row: PushSubscriptionRow, now: UnixMillis) -> BrowserLine {
     let refused = refusal(&row, now);
-    BrowserLine { id: row.id.to_string(), label: row.label, added: When::new(row.created_at, now), refused }
+    BrowserLine {
+        id: row.id.to_string(),
+        label: row.label,
+        added: Timestamp::new(row.created_at, now),
+        refused,
+    }
 }
 
 fn platform(name: &str) -> Result<(ChatPlatform, &'static str), Error> {
@@ -188,7 +193,7 @@ pub(crate) async fn link(
         shell: who.shell(&state).await?,
         platform: label.to_owned(),
         command: format!("{word} {}", code.expose()),
-        until: When::new(until, state.gateway.now()),
+        until: Timestamp::new(until, state.gateway.now()),
     })
 }
 
@@ -215,7 +220,7 @@ pub(crate) async fn chats(
     let Err(error) = set else { return Ok(Notice::Saved.then(&state, HERE)) };
     let named = |name: &str| if name == "matrix_room" { "matrix_room" } else { "telegram_chat" };
     let problems = problem(error, "telegram_chat", named)?;
-    Ok(unprocessable(show(&state, &who, &Find::default(), telegram, matrix, problems).await?))
+    Ok(unprocessable(show(&state, &who, &ListQuery::default(), telegram, matrix, problems).await?))
 }
 
 /// The worker that shows notifications. It must stand at the root, or it could only see pages beside it.
@@ -244,7 +249,7 @@ pub(crate) async fn subscribe(
 
 pub(crate) async fn unsubscribe(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;

@@ -8,7 +8,7 @@ use pyxis_gateway::service::passkeys;
 use pyxis_gateway::service::sessions::Holder;
 
 use super::ceremony::{answer, challenge};
-use super::entrance::{self, HOME};
+use super::sign_in::{self, HOME};
 use crate::error::html;
 use crate::form::Form;
 use crate::notice::see_other;
@@ -35,12 +35,12 @@ pub(crate) async fn sign_in(
     };
     match tried {
         Ok(opened) => {
-            entrance::leave_old_session(&state, &headers).await?;
+            sign_in::leave_old_session(&state, &headers).await?;
             Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })))
         }
         // Whose passkey it was, or that the account is shut, is nobody's business here.
         Err(Service::PasskeyRefused(_) | Service::Unauthenticated) => {
-            let mut response = html(&entrance::page(&visit, "", next, SignInState::PasskeyRefused))?;
+            let mut response = html(&sign_in::page(&visit, "", next, SignInState::PasskeyRefused))?;
             *response.status_mut() = StatusCode::UNAUTHORIZED;
             Ok(visit.keep(&state, response))
         }

@@ -8,7 +8,7 @@ use pyxis_gateway::service::sessions;
 
 use super::account::{self, HERE};
 use super::agents::unprocessable;
-use super::find::Find;
+use super::list_query::ListQuery;
 use super::sentence;
 use crate::form::{Fields, Form};
 use crate::notice::Notice;
@@ -37,7 +37,7 @@ pub(crate) async fn change(
         Err(error) => return Err(error.into()),
     }
     let form = account::token_form(&who, None, Problems::default());
-    Ok(unprocessable(account::show(&state, &who, &Find::default(), form, problems).await?))
+    Ok(unprocessable(account::show(&state, &who, &ListQuery::default(), form, problems).await?))
 }
 
 const AGAIN: &str = "new_password_again";

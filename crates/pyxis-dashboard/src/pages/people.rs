@@ -11,22 +11,22 @@ use pyxis_gateway::service::{credentials, people};
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place, search};
+use super::labels::enabled;
+use super::list_query::{ListQuery, Place, search};
 use super::problem;
 use super::table::{By, Table};
-use super::words::enabled;
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
-use crate::view::{Choice, Problems, When};
+use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let users = people::list(&state.gateway, who.person.workspace()).await?;
     let grants = rights::list(&state.gateway, who.person.workspace()).await?;
@@ -76,7 +76,7 @@ fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Perso
         roles: if changeable { roles(who, user.role) } else { Vec::new() },
         enabled: user.disabled_at.is_none(),
         you,
-        last_seen: user.last_sign_in_at.map(|at| When::new(at, state.gateway.now())),
+        last_seen: user.last_sign_in_at.map(|at| Timestamp::new(at, state.gateway.now())),
         changeable,
         grants: may_decide(grants, user),
         grants_page: (changeable && user.role == Role::Member).then(|| format!("/app/people/{}", user.id)),
@@ -155,7 +155,7 @@ async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow
 
 pub(crate) async fn link(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
@@ -167,7 +167,7 @@ pub(crate) async fn link(
 
 pub(crate) async fn disable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, false).await
@@ -175,7 +175,7 @@ pub(crate) async fn disable(
 
 pub(crate) async fn enable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, true).await
@@ -191,7 +191,7 @@ async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> 
 
 pub(crate) async fn role(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
@@ -206,8 +206,8 @@ pub(crate) async fn role(
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Named(id): Named,
-    Asked(asked): Asked<Find>,
+    PathId(id): PathId,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
@@ -236,7 +236,7 @@ pub(crate) async fn show(
 /// Every credential of the form is set to what was ticked; one that the form did not have stays.
 pub(crate) async fn grant(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
@@ -256,7 +256,7 @@ pub(crate) async fn grant(
 
 pub(crate) async fn withdraw(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {

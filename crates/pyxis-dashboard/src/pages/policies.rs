@@ -16,18 +16,18 @@ use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::table::{By, Table};
-use super::{policy_form as form, problem, words};
+use super::{labels, policy_form as form, problem};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
     Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay, ReplayChange,
     StagedLine,
 };
-use crate::view::{Outcome, When};
+use crate::view::{Outcome, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/policies";
@@ -37,7 +37,7 @@ const MAX_GROUPS: usize = 100;
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
@@ -50,7 +50,7 @@ pub(crate) async fn list(
         .map(|row| PolicyLine {
             credential: row.name.clone(),
             own: own.contains_key(&row.id),
-            rules: own.get(&row.id).map_or_else(|| words::mode_rules(mode), words::policy_rules),
+            rules: own.get(&row.id).map_or_else(|| labels::mode_rules(mode), labels::policy_rules),
         })
         .collect();
     let shell = who.shell(&state).await?;
@@ -127,11 +127,11 @@ async fn grant_lines(
             GrantLine {
                 id: grant.id.to_string(),
                 method: grant.method,
-                route: words::short_route(&grant.route).to_owned(),
+                route: labels::short_route(&grant.route).to_owned(),
                 credential: credential(grant.credential_id).to_owned(),
                 agents: grant.agent_id.map_or("any agent".to_owned(), |id| format!("{} only", agent(id))),
                 by: grant.created_by_email,
-                expires: When::new(grant.expires_at, state.gateway.now()),
+                expires: Timestamp::new(grant.expires_at, state.gateway.now()),
                 used: match (grant.uses, grant.max_uses) {
                     (uses, Some(max)) => format!("{uses} of {max} times"),
                     (0, None) => "never".to_owned(),
@@ -146,13 +146,13 @@ async fn grant_lines(
 
 /// The parts of the editor that differ from answer to answer.
 #[derive(Default)]
-struct Shown {
+struct PolicyListItem {
     form: Option<PolicyForm>,
     explain: Explain,
     replay: Option<Replay>,
 }
 
-async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result<Response, Error> {
+async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let row = credentials::get(&state.gateway, workspace, name).await?;
     who.require_policy(row.id)?;
@@ -170,7 +170,7 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: Shown) -> Result
         shell: who.shell(state).await?,
         credential: row.name,
         stored: stored.is_some(),
-        mode: words::mode(mode).to_owned(),
+        mode: labels::mode(mode).to_owned(),
         form,
         warnings,
         explain: shown.explain,
@@ -205,14 +205,14 @@ fn starting_point() -> Policy {
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Named(name): Named,
+    PathId(name): PathId,
 ) -> Result<Response, Error> {
-    page(&state, &who, &name, Shown::default()).await
+    page(&state, &who, &name, PolicyListItem::default()).await
 }
 
 pub(crate) async fn save(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
@@ -224,7 +224,7 @@ pub(crate) async fn save(
         },
     };
     let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
-    let shown = Shown { form: Some(typed), ..Shown::default() };
+    let shown = PolicyListItem { form: Some(typed), ..PolicyListItem::default() };
     Ok(unprocessable(page(&state, &who, &name, shown).await?))
 }
 
@@ -249,7 +249,7 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 
 pub(crate) async fn explain(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
@@ -257,7 +257,7 @@ pub(crate) async fn explain(
     let workspace = who.person.workspace();
     let said = policies::explain(&state.gateway, workspace, &name, &method, &url, None).await?;
     let answer = Some(explained(said, &method));
-    let shown = Shown { explain: Explain { method, url, answer }, ..Shown::default() };
+    let shown = PolicyListItem { explain: Explain { method, url, answer }, ..PolicyListItem::default() };
     page(&state, &who, &name, shown).await
 }
 
@@ -266,7 +266,7 @@ fn explained(said: Explanation, method: &str) -> Explained {
     // The words name the pattern where one matched; the page shows it once.
     let rule = match &said.pattern {
         Some(_) => "the address matches".to_owned(),
-        None => words::rule(said.rule, None, method),
+        None => labels::rule(said.rule, None, method),
     };
     Explained {
         outcome,
@@ -291,7 +291,7 @@ fn decision(name: &str) -> (Outcome, &'static str) {
 
 pub(crate) async fn replay(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
@@ -306,7 +306,7 @@ pub(crate) async fn replay(
     };
     let wrong = !problems.is_empty();
     let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
-    let shown = Shown { form: Some(typed), replay, ..Shown::default() };
+    let shown = PolicyListItem { form: Some(typed), replay, ..PolicyListItem::default() };
     let response = page(&state, &who, &name, shown).await?;
     Ok(if wrong { unprocessable(response) } else { response })
 }
@@ -334,16 +334,16 @@ fn replay_change(change: &Changed) -> ReplayChange {
     ReplayChange {
         count: 1,
         method: change.method.clone(),
-        route: words::short_route(&change.target).to_owned(),
+        route: labels::short_route(&change.target).to_owned(),
         before: decision(change.now.decision).0,
         after: decision(change.draft.decision).0,
-        rule: words::rule(change.draft.rule, change.draft.pattern.as_deref(), &change.method),
+        rule: labels::rule(change.draft.rule, change.draft.pattern.as_deref(), &change.method),
     }
 }
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Named(name): Named,
+    PathId(name): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -353,7 +353,7 @@ pub(crate) async fn remove(
 
 pub(crate) async fn revoke(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;

@@ -13,25 +13,25 @@ use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::scores;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
-use super::reach::reach;
+use super::list_query::{ListQuery, Place};
 use super::scorer_form::Draft;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
 use super::table::{By, Table};
+use super::weight_impact::reach;
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Asked, Form, Named};
+use crate::form::{Asked, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
-use crate::view::{Problems, When};
+use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
@@ -79,7 +79,7 @@ fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
         threshold: text::plain(scorer.terms.threshold),
         stamps: format!("{stamps}, together {}", text::plain(sum)),
         addresses: text::grouped(count(addresses)),
-        created: When::new(scorer.created_at, now),
+        created: Timestamp::new(scorer.created_at, now),
     }
 }
 
@@ -143,7 +143,7 @@ fn scorer_id(text: &str) -> Result<ScorerId, Error> {
 
 /// What differs from answer to answer.
 #[derive(Default)]
-struct Shown {
+struct ScorerListItem {
     overtaken: bool,
     preview: Option<Preview>,
 }
@@ -154,7 +154,7 @@ async fn page(
     who: &SignedIn,
     stored: &Scorer,
     draft: &Draft,
-    shown: Shown,
+    shown: ScorerListItem,
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(scoring, who.person.workspace()).await?.platforms;
     let progress = scorers::progress(scoring, who.person.workspace(), stored.id).await?;
@@ -164,7 +164,7 @@ async fn page(
         name: stored.name.clone(),
         threshold: text::plain(stored.terms.threshold),
         addresses: addresses(count(progress.stored)),
-        created: When::new(stored.created_at, state.gateway.now()),
+        created: Timestamp::new(stored.created_at, state.gateway.now()),
         form: draft.form(stored, &platforms),
         reach: reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
@@ -196,16 +196,16 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let stored = scorers::get(&scoring, who.person.workspace(), scorer_id(&id)?).await?;
-    page(&state, &scoring, &who, &stored, &Draft::of(&stored), Shown::default()).await
+    page(&state, &scoring, &who, &stored, &Draft::of(&stored), ScorerListItem::default()).await
 }
 
 pub(crate) async fn save(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
@@ -219,7 +219,7 @@ pub(crate) async fn save(
         }
     }
     let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
-    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, Shown::default()).await?))
+    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
 /// A new name alone leaves every score as it is.
@@ -247,7 +247,7 @@ async fn overtaken(
 ) -> Result<Response, Error> {
     let stored = scorers::get(scoring, who.person.workspace(), id).await?;
     let draft = draft.rebased(&stored);
-    let shown = Shown { overtaken: true, preview: None };
+    let shown = ScorerListItem { overtaken: true, preview: None };
     let mut response = page(state, scoring, who, &stored, &draft, shown).await?;
     *response.status_mut() = StatusCode::CONFLICT;
     Ok(response)
@@ -256,7 +256,7 @@ async fn overtaken(
 pub(crate) async fn try_out(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
@@ -267,13 +267,13 @@ pub(crate) async fn try_out(
         match preview::preview(&scoring, who.person.workspace(), id, proposal).await {
             Ok(found) => {
                 let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());
-                let shown = Shown { overtaken: false, preview: Some(shown(&found, needed)) };
+                let shown = ScorerListItem { overtaken: false, preview: Some(shown(&found, needed)) };
                 return page(&state, &scoring, &who, &stored, &draft, shown).await;
             }
             Err(error) => draft.problems = problem(error, field)?,
         }
     }
-    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, Shown::default()).await?))
+    Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
 fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Preview {
@@ -313,7 +313,7 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
 pub(crate) async fn rescore(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
@@ -325,7 +325,7 @@ pub(crate) async fn rescore(
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     scorers::remove(&scoring, &who.person.actor(), scorer_id(&id)?).await?;

@@ -1,11 +1,11 @@
 //! From a payload that waits for a signature to what a person reads of it.
 
-use pyxis_gateway::approvals::view::View;
+use pyxis_gateway::approvals::view::ApprovalView;
 
 use crate::view::approvals::Signing;
 
 /// `None` for a request that is forwarded, and where the payload is not at hand.
-pub(super) fn of(view: &View) -> Option<Signing> {
+pub(super) fn of(view: &ApprovalView) -> Option<Signing> {
     let shown = view.signing.clone()?;
     Some(Signing {
         what: shown.what(),

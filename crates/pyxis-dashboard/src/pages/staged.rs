@@ -9,10 +9,10 @@ use pyxis_gateway::service::{passkeys, staged};
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
 use crate::error::html;
-use crate::form::{Form, Named};
+use crate::form::{Form, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
-use crate::view::When;
+use crate::view::Timestamp;
 use crate::view::policies::StagedLine;
 use crate::view::staged::StagedPage;
 use crate::{Error, State};
@@ -27,7 +27,7 @@ pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLin
             id: staged.row.id.to_string(),
             credential: staged.credential.name,
             by: staged.by.email,
-            at: When::new(staged.row.created_at, now),
+            at: Timestamp::new(staged.row.created_at, now),
         })
         .collect())
 }
@@ -43,7 +43,7 @@ async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged,
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     let now = state.gateway.now();
@@ -54,8 +54,8 @@ pub(crate) async fn page(
         changes: policy_diff::changes(found.present.as_ref(), &found.policy),
         credential: found.credential.name,
         by: found.by.email,
-        at: When::new(found.row.created_at, now),
-        expires: When::new(found.row.expires_at, now),
+        at: Timestamp::new(found.row.created_at, now),
+        expires: Timestamp::new(found.row.expires_at, now),
         mine,
         has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
         outdated: found.outdated,
@@ -65,7 +65,7 @@ pub(crate) async fn page(
 /// The challenge for the maker's passkey.
 pub(crate) async fn begin(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn begin(
 
 pub(crate) async fn apply(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
@@ -93,7 +93,7 @@ pub(crate) async fn apply(
 
 pub(crate) async fn withdraw(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;

@@ -9,7 +9,7 @@ use pyxis_core::csv;
 use pyxis_core::decimal::Decimal;
 
 use super::file;
-use super::find::{Find, Place, search_at};
+use super::list_query::{ListQuery, Place, search_at};
 use crate::text::plain;
 use crate::view::{Order, Search, SortLink};
 
@@ -74,7 +74,7 @@ pub(super) struct Table<T: 'static> {
 
 impl<T: 'static> Table<T> {
     /// All that was found as CSV, if that is what is asked for.
-    pub(super) fn file(&self, find: &Find, rows: &[T]) -> Option<Response> {
+    pub(super) fn file(&self, find: &ListQuery, rows: &[T]) -> Option<Response> {
         if find.export != self.name {
             return None;
         }
@@ -87,13 +87,13 @@ impl<T: 'static> Table<T> {
     }
 
     /// The rows of the page that was asked for, and what the page shows around them.
-    pub(super) fn page(&self, path: &str, find: &Find, rows: Vec<T>) -> (Vec<T>, Search) {
+    pub(super) fn page(&self, path: &str, find: &ListQuery, rows: Vec<T>) -> (Vec<T>, Search) {
         let (shown, search) = search_at(self.place, path, find, self.sorted(find, rows));
         let columns = self.columns.iter().map(|(name, by)| self.link(path, find, name, by)).collect();
         (shown, Search { columns, csv: Some(find.file_link(path, self.name)), ..search })
     }
 
-    fn sorted<R: Borrow<T>>(&self, find: &Find, mut rows: Vec<R>) -> Vec<R> {
+    fn sorted<R: Borrow<T>>(&self, find: &ListQuery, mut rows: Vec<R>) -> Vec<R> {
         let usual = self.named(self.usual);
         for (by, order) in usual.into_iter().chain(self.named(find.sort_of(self.place))) {
             match order {
@@ -110,7 +110,7 @@ impl<T: 'static> Table<T> {
         self.columns.iter().find(|(column, _)| *column == name).map(|(_, by)| (by, order))
     }
 
-    fn link(&self, path: &str, find: &Find, name: &'static str, by: &By<T>) -> SortLink {
+    fn link(&self, path: &str, find: &ListQuery, name: &'static str, by: &By<T>) -> SortLink {
         let asked = find.sort_of(self.place);
         let present = if self.named(asked).is_some() { asked } else { self.usual };
         heading(name, present, by.first(), |next| find.link(path, self.place.sort(), next))
@@ -150,7 +150,7 @@ mod tests {
     };
     const ROWS: [Pair; 4] = [("c", 1), ("B", 2), ("a", 2), ("=d", 10)];
 
-    fn asked(sort: &str) -> Find {
+    fn asked(sort: &str) -> ListQuery {
         serde_json::from_value(serde_json::json!({ "second_sort": sort, "q": "x", "second": "1" })).unwrap()
     }
 

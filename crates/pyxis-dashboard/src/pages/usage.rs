@@ -10,8 +10,8 @@ use pyxis_gateway::service::{agents, audit};
 use pyxis_scoring::service::api_keys;
 use serde::Deserialize;
 
-use super::find::{Find, Place};
 use super::first_request;
+use super::list_query::{ListQuery, Place};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count};
 use super::table::{By, Table};
 use crate::chart::spark::Spark;
@@ -35,7 +35,7 @@ const RANGES: [Range; 3] =
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Wanted {
+pub(crate) struct UsageParams {
     range: String,
 }
 
@@ -137,8 +137,8 @@ const KEY: Askers = Askers {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(Wanted { range }): Asked<Wanted>,
-    Asked(asked): Asked<Find>,
+    Asked(UsageParams { range }): Asked<UsageParams>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);
@@ -214,7 +214,7 @@ async fn of_keys(
 
 impl Askers {
     /// The chart of all that were found, and the table behind it.
-    fn part(&self, asked: &Find, bars: Bars, found: Vec<Used>, command: String) -> UsagePart {
+    fn part(&self, asked: &ListQuery, bars: Bars, found: Vec<Used>, command: String) -> UsagePart {
         let chart = chart(self.title, bars, &found).named(self.id);
         let most = found.iter().flat_map(|one| &one.bars).map(|bar| bar[0] + bar[1]).max().unwrap_or(0);
         let labels = bars.labels();

@@ -9,19 +9,19 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
 use pyxis_verify as verify;
 use pyxis_verify::checker::{Reason, Verdict};
-use pyxis_verify::service::networks::{self, Standing};
-use pyxis_verify::service::proofs::{self, Checked};
+use pyxis_verify::service::networks::{self, NetworkStatus};
+use pyxis_verify::service::proofs::{self, AddressReport};
 use pyxis_verify::service::{Result as Served, issuers};
 use serde::Deserialize;
 
-use super::find::{Find, Place};
+use super::list_query::{ListQuery, Place};
 use super::table::{By, Table};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::Asked;
 use crate::session::Manager;
 use crate::text;
-use crate::view::When;
+use crate::view::Timestamp;
 use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
 use crate::{Error, State};
 
@@ -32,7 +32,7 @@ const DAY: i64 = 24 * 3600 * 1000;
 const CLASSES: [&str; 6] = ["chart-1", "chart-2", "chart-3", "chart-4", "chart-5", "chart-6"];
 
 #[derive(Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct CheckParams {
     #[serde(default)]
     address: String,
     #[serde(default)]
@@ -42,8 +42,8 @@ pub(crate) struct Wanted {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(Wanted { address, action_id }): Asked<Wanted>,
-    Asked(asked): Asked<Find>,
+    Asked(CheckParams { address, action_id }): Asked<CheckParams>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
     let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
@@ -125,7 +125,11 @@ const CHECKED: Table<CheckLine> = Table {
 };
 
 /// What an address has proved, or what is wrong with the question.
-async fn checked(verify: &verify::State, address: &str, action_id: &str) -> (Vec<Checked>, Option<String>) {
+async fn checked(
+    verify: &verify::State,
+    address: &str,
+    action_id: &str,
+) -> (Vec<AddressReport>, Option<String>) {
     match (address.parse::<Subject>(), action_id.parse::<ActionId>()) {
         _ if address.is_empty() => (Vec::new(), None),
         (Ok(subject), Ok(action_id)) => (proofs::check(verify, subject, action_id).await, None),
@@ -134,7 +138,7 @@ async fn checked(verify: &verify::State, address: &str, action_id: &str) -> (Vec
     }
 }
 
-fn check_line(checked: &Checked, now: UnixMillis) -> CheckLine {
+fn check_line(checked: &AddressReport, now: UnixMillis) -> CheckLine {
     let (word, icon, class, why) = match &checked.verdict {
         Ok(Verdict::Valid(until)) => {
             let why = until.map_or_else(
@@ -172,12 +176,12 @@ const fn kind_word(kind: Kind) -> &'static str {
     }
 }
 
-fn network_line(standing: Standing<'_>, now: UnixMillis) -> NetworkLine {
+fn network_line(standing: NetworkStatus<'_>, now: UnixMillis) -> NetworkLine {
     let kinds: Vec<&str> = standing.kinds.iter().map(|kind| kind_word(*kind)).collect();
     let counted = if standing.clock == "rpc" { "blocks of its nodes" } else { "blocks counted here" };
     let (head, problem) = match standing.head {
         Ok((block, took)) => {
-            let at = When::new(block.at, now);
+            let at = Timestamp::new(block.at, now);
             (Some(Head { height: block.height, at, latency: latency(took) }), String::new())
         }
         Err(error) => (None, format!("{error}.")),

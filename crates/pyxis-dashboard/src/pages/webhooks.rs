@@ -13,19 +13,19 @@ use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::Deserialize;
 
 use super::agents::unprocessable;
-use super::find::{Find, Place};
+use super::labels::enabled;
+use super::list_query::{ListQuery, Place};
 use super::problem;
 use super::table::{By, Table};
-use super::words::enabled;
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, Named};
+use crate::form::{Asked, Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::webhooks::{
     DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
     WebhookSecretPage, WebhooksPage,
 };
-use crate::view::{Choice, Problems, When};
+use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/webhooks";
@@ -34,7 +34,7 @@ const PAGE: u32 = 50;
 
 /// Which deliveries to show.
 #[derive(Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct DeliveryParams {
     #[serde(default)]
     q: String,
     #[serde(default)]
@@ -55,7 +55,7 @@ fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Find>,
+    Asked(asked): Asked<ListQuery>,
 ) -> Result<Response, Error> {
     let mut found = webhooks::list(&state.gateway, who.person.workspace()).await?;
     found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
@@ -188,15 +188,15 @@ async fn secret_page(
         id: webhook.row.id.to_string(),
         url: webhook.row.url,
         secret: secret.expose().clone(),
-        both_until: until.map(|until| When::new(until, state.gateway.now())),
+        both_until: until.map(|until| Timestamp::new(until, state.gateway.now())),
     })
 }
 
 pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Named(id): Named,
-    Asked(which): Asked<Which>,
+    PathId(id): PathId,
+    Asked(which): Asked<DeliveryParams>,
 ) -> Result<Response, Error> {
     let webhook = webhooks::get(&state.gateway, who.person.workspace(), webhook_id(&id)?).await?;
     let chosen = &webhook.events;
@@ -213,7 +213,7 @@ async fn page(
     state: &State,
     who: &SignedIn,
     webhook: Webhook,
-    which: &Which,
+    which: &DeliveryParams,
     form: WebhookForm,
 ) -> Result<Response, Error> {
     let (now, id) = (state.gateway.now(), webhook.row.id);
@@ -233,12 +233,12 @@ async fn page(
     let last = rows.last().filter(|_| more).map(|row| row.id);
     html(&WebhookPage {
         shell: who.shell(state).await?,
-        created: When::new(webhook.row.created_at, now),
+        created: Timestamp::new(webhook.row.created_at, now),
         both_until: webhook
             .row
             .previous_until_at
             .filter(|until| *until > now)
-            .map(|until| When::new(until, now)),
+            .map(|until| Timestamp::new(until, now)),
         deliveries: rows.iter().map(|row| delivery_line(row, now)).collect(),
         statuses: statuses(status),
         first: q.is_empty() && status.is_none() && before.is_none(),
@@ -303,13 +303,13 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
             (None, Some(_)) => "no answer".to_owned(),
             (None, None) => "not attempted yet".to_owned(),
         },
-        created: When::new(row.created_at, now),
+        created: Timestamp::new(row.created_at, now),
     }
 }
 
 pub(crate) async fn edit(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
@@ -325,12 +325,12 @@ pub(crate) async fn edit(
     };
     let webhook = webhooks::get(&state.gateway, who.person.workspace(), id).await?;
     let form = typed(&fields, problems);
-    Ok(unprocessable(page(&state, &who, webhook, &Which::default(), form).await?))
+    Ok(unprocessable(page(&state, &who, webhook, &DeliveryParams::default(), form).await?))
 }
 
 pub(crate) async fn rotate(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
@@ -341,7 +341,7 @@ pub(crate) async fn rotate(
 
 pub(crate) async fn disable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false, Notice::WebhookDisabled).await
@@ -349,7 +349,7 @@ pub(crate) async fn disable(
 
 pub(crate) async fn enable(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true, Notice::WebhookEnabled).await
@@ -370,7 +370,7 @@ async fn switch(
 
 pub(crate) async fn remove(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     webhooks::remove(&state.gateway, &who.person.actor(), webhook_id(&id)?).await?;
@@ -380,7 +380,7 @@ pub(crate) async fn remove(
 pub(crate) async fn delivery(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Named(id): Named,
+    PathId(id): PathId,
 ) -> Result<Response, Error> {
     let (now, workspace) = (state.gateway.now(), who.person.workspace());
     let found = webhooks::delivery(&state.gateway, workspace, delivery_id(&id)?).await?;
@@ -393,8 +393,11 @@ pub(crate) async fn delivery(
         webhook: row.webhook_id.to_string(),
         url: webhook.row.url,
         txn: row.txn_id.map(|txn| txn.to_string()),
-        next: row.next_at.map(|at| When::new(at, now)),
-        last: row.last_attempt_at.zip(row.last_millis).map(|(at, millis)| (When::new(at, now), took(millis))),
+        next: row.next_at.map(|at| Timestamp::new(at, now)),
+        last: row
+            .last_attempt_at
+            .zip(row.last_millis)
+            .map(|(at, millis)| (Timestamp::new(at, now), took(millis))),
         error: row.error.clone(),
         excerpt: row.response_excerpt.clone(),
         body: String::from_utf8_lossy(&found.body).into_owned(),
@@ -403,7 +406,7 @@ pub(crate) async fn delivery(
 
 pub(crate) async fn resend(
     Extract(state): Extract<State>,
-    Named(id): Named,
+    PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = delivery_id(&id)?;

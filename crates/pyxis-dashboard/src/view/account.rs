@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/account`. Posts: `/app/account/passkeys` (`name`, `ceremony`, `credential`, after
 /// `/app/account/passkeys/begin`), `/app/account/passkeys/{id}/rename` (`name`) and `/remove`;
@@ -12,7 +12,7 @@ use super::{Choice, Problems, Search, Shell, When, in_section};
 #[template(path = "account.html")]
 pub struct AccountPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field, and the pages of what was granted; passkeys and tokens are few.
     pub search: Search,
     /// Registered passkeys.
@@ -37,9 +37,9 @@ pub struct Passkey {
     /// What the person calls it.
     pub name: String,
     /// Registration.
-    pub added: When,
+    pub added: Timestamp,
     /// Last ceremony.
-    pub used: Option<When>,
+    pub used: Option<Timestamp>,
 }
 
 /// A personal access token.
@@ -54,9 +54,9 @@ pub struct Token {
     /// `px:approve, px:admin`.
     pub scopes: String,
     /// Last use.
-    pub used: Option<When>,
+    pub used: Option<Timestamp>,
     /// When it ends; `None` is never.
-    pub expires: Option<When>,
+    pub expires: Option<Timestamp>,
     /// Whether it is over.
     pub over: bool,
 }
@@ -79,7 +79,7 @@ pub struct TokenForm {
 #[template(path = "token_shown.html")]
 pub struct TokenShownPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Its name.
     pub name: String,
     /// The token.

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/agents`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "agents.html")]
 pub struct AgentsPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, by name.
@@ -34,7 +34,7 @@ pub struct AgentLine {
     /// `all credentials`, `billing-api, mail`, `none`.
     pub credentials: String,
     /// Last request.
-    pub last_seen: Option<When>,
+    pub last_seen: Option<Timestamp>,
 }
 
 /// The form for a new agent or a changed one. Fields: `name`, `rate_limit_per_hour` (blank: no
@@ -60,7 +60,7 @@ pub struct AgentForm {
 #[template(path = "agent_new.html")]
 pub struct NewAgentPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The form.
     pub form: AgentForm,
 }
@@ -71,11 +71,11 @@ pub struct NewAgentPage {
 #[template(path = "agent.html")]
 pub struct AgentPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The agent.
     pub agent: AgentLine,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
     /// The form.
     pub form: AgentForm,
 }
@@ -85,7 +85,7 @@ pub struct AgentPage {
 #[template(path = "agent_key.html")]
 pub struct AgentKeyPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Agent id.
     pub id: String,
     /// Name of the agent.

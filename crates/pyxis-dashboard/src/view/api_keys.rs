@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Outcome, Problems, Search, Timestamp, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/api-keys`.
@@ -10,7 +10,7 @@ use crate::chart::StackedBars;
 #[template(path = "api_keys.html")]
 pub struct ApiKeysPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, oldest first.
@@ -41,7 +41,7 @@ pub struct ApiKeyLine {
     /// `reads, writes, history`.
     pub permissions: String,
     /// Last use.
-    pub last_used: Option<When>,
+    pub last_used: Option<Timestamp>,
 }
 
 /// A request for access to history. A pending one posts to `/app/history-requests/{id}/approve` and
@@ -59,11 +59,11 @@ pub struct HistoryRequest {
     /// Who asked.
     pub by: String,
     /// When.
-    pub at: When,
+    pub at: Timestamp,
     /// Pending, approved or denied.
     pub state: Outcome,
     /// Who decided, and when.
-    pub decided: Option<(String, When)>,
+    pub decided: Option<(String, Timestamp)>,
 }
 
 impl HistoryRequest {
@@ -100,7 +100,7 @@ pub struct ApiKeyForm {
 #[template(path = "api_key_new.html")]
 pub struct NewApiKeyPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The form.
     pub form: ApiKeyForm,
 }
@@ -111,13 +111,13 @@ pub struct NewApiKeyPage {
 #[template(path = "api_key.html")]
 pub struct ApiKeyPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The key.
     pub key: ApiKeyLine,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
     /// When it was revoked.
-    pub revoked: Option<When>,
+    pub revoked: Option<Timestamp>,
     /// The form.
     pub form: ApiKeyForm,
     /// Requests of the last day, by window.
@@ -147,7 +147,7 @@ pub enum HistoryAccess {
 #[template(path = "api_key_shown.html")]
 pub struct ApiKeyShownPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Key id.
     pub id: String,
     /// Name.

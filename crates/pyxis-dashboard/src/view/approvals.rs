@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::body::BodyView;
-use super::{Outcome, Search, Shell, When, in_section};
+use super::{Layout, Outcome, Search, Timestamp, in_section};
 use crate::text::Middle;
 
 /// `GET /app/inbox`.
@@ -11,7 +11,7 @@ use crate::text::Middle;
 #[template(path = "inbox.html")]
 pub struct InboxPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field.
     pub search: Search,
     /// How often this person was asked of late; `None` where nobody asked.
@@ -73,7 +73,7 @@ pub struct Pages {
 #[template(path = "decided.html")]
 pub struct DecidedPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field.
     pub search: Search,
     /// One page of them.
@@ -87,7 +87,7 @@ pub struct DecidedPage {
 #[template(path = "approval.html")]
 pub struct ApprovalPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The request.
     pub card: Card,
 }
@@ -97,7 +97,7 @@ pub struct ApprovalPage {
 #[template(path = "standalone.html")]
 pub struct StandalonePage {
     /// CSRF token, user and workspace; there is no navigation.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The request; its `place` is [`Place::Standalone`].
     pub card: Card,
 }
@@ -165,9 +165,9 @@ pub struct Card {
     /// The body.
     pub body: BodyView,
     /// When the agent asked.
-    pub requested: When,
+    pub requested: Timestamp,
     /// When the window ends.
-    pub expires: When,
+    pub expires: Timestamp,
     /// Approvals needed.
     pub min_approvals: u32,
     /// Approvals so far.
@@ -199,7 +199,7 @@ pub struct Vote {
     /// E-mail address.
     pub by: String,
     /// When.
-    pub at: When,
+    pub at: Timestamp,
 }
 
 /// Where a request stands, and what this person may do.
@@ -225,7 +225,7 @@ pub enum CardState {
         /// Who completed the quorum.
         by: String,
         /// When.
-        at: When,
+        at: Timestamp,
         /// What came of it: `200 from upstream`, `being sent`, `upstream did not answer in 30 s`.
         result: String,
         /// Whether the call failed or its outcome is unknown.
@@ -236,14 +236,14 @@ pub enum CardState {
         /// Who.
         by: String,
         /// When.
-        at: When,
+        at: Timestamp,
         /// The reason given.
         reason: Option<String>,
     },
     /// Expired or withdrawn; nothing was sent.
     Expired {
         /// When.
-        at: When,
+        at: Timestamp,
         /// Whether the agent withdrew it.
         withdrawn: bool,
     },
@@ -274,7 +274,7 @@ pub struct GrantChoice {
     /// `30 minutes`.
     pub label: String,
     /// When it would end if approved now.
-    pub until: When,
+    pub until: Timestamp,
 }
 
 impl Card {

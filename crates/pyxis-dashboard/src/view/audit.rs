@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Search, Shell, When, in_section};
+use super::{Choice, Layout, Outcome, Search, Timestamp, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/audit` with the fields of [`AuditFilter`] in the query.
@@ -10,7 +10,7 @@ use crate::chart::StackedBars;
 #[template(path = "audit.html")]
 pub struct AuditPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The filter as used.
     pub filter: AuditFilter,
     /// Requests by decision over the time of the filter.
@@ -59,7 +59,7 @@ pub struct AuditFilter {
 #[derive(Clone, Debug)]
 pub struct AuditRow {
     /// When.
-    pub at: When,
+    pub at: Timestamp,
     /// What, in words: `Request`, `Approved`, `Secret replaced`.
     pub event: String,
     /// Badge, for requests and decisions.

@@ -27,14 +27,14 @@ pub struct BodyView {
     /// All 64 of them.
     pub digest: String,
     /// The content.
-    pub shown: Shown,
+    pub shown: BodyContent,
     /// Set if only the beginning is shown: `the first 8 KiB of 1.2 MiB`.
     pub cut: Option<String>,
 }
 
 /// The content in its most readable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum BodyContent {
     /// No body.
     Empty,
     /// JSON, indented, and as sent.
@@ -81,7 +81,7 @@ impl BodyView {
     pub fn new(content_type: Option<&str>, bytes: &[u8], limit: usize) -> Self {
         let digest = text::hex(&Sha256::digest(bytes));
         let size = text::size(bytes.len() as u64);
-        let (shown, shown_bytes) = Shown::new(content_type.unwrap_or(""), bytes, limit);
+        let (shown, shown_bytes) = BodyContent::new(content_type.unwrap_or(""), bytes, limit);
         let cut = (shown_bytes < bytes.len())
             .then(|| format!("the first {} of {size}", text::size(shown_bytes as u64)));
         Self {
@@ -106,7 +106,7 @@ impl BodyView {
 
     /// A body of which only the size (in bytes) is at hand.
     pub fn absent(bytes: u64, why: &str) -> Self {
-        let shown = if bytes == 0 { Shown::Empty } else { Shown::Absent { why: why.to_owned() } };
+        let shown = if bytes == 0 { BodyContent::Empty } else { BodyContent::Absent { why: why.to_owned() } };
         Self {
             size: text::size(bytes),
             content_type: None,
@@ -119,11 +119,11 @@ impl BodyView {
 
     /// Whether there is more of it than is shown, whatever it is.
     pub const fn has_more(&self) -> bool {
-        matches!(self.shown, Shown::Absent { .. }) || self.cut.is_some()
+        matches!(self.shown, BodyContent::Absent { .. }) || self.cut.is_some()
     }
 }
 
-impl Shown {
+impl BodyContent {
     /// The content and how many bytes of it are covered.
     fn new(content_type: &str, bytes: &[u8], limit: usize) -> (Self, usize) {
         if bytes.is_empty() {
@@ -235,13 +235,13 @@ fn new_line(out: &mut String, depth: usize) {
 mod tests {
     use super::*;
 
-    fn shown(content_type: &str, bytes: &[u8]) -> Shown {
+    fn shown(content_type: &str, bytes: &[u8]) -> BodyContent {
         BodyView::new(Some(content_type), bytes, usize::MAX).shown
     }
 
     fn pretty(raw: &str) -> String {
         match shown("application/json", raw.as_bytes()) {
-            Shown::Json { pretty, .. } => pretty,
+            BodyContent::Json { pretty, .. } => pretty,
             other => panic!("not JSON: {other:?}"),
         }
     }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn form_fields_are_decoded_in_order_and_duplicates_stay() {
-        let Shown::Form { fields, raw } =
+        let BodyContent::Form { fields, raw } =
             shown("application/x-www-form-urlencoded; charset=utf-8", b"to=a%40b.example&n=1+000&n=2&flag")
         else {
             panic!("not a form")
@@ -272,17 +272,17 @@ mod tests {
     #[test]
     fn bytes_that_are_not_text_are_dumped_whole_and_cut_only_where_text_would_be() {
         let whole = BodyView::new(None, &[0xff; 4096], usize::MAX);
-        assert!(matches!(&whole.shown, Shown::Binary { dump } if dump.lines().count() == 256));
+        assert!(matches!(&whole.shown, BodyContent::Binary { dump } if dump.lines().count() == 256));
         assert!(whole.cut.is_none() && !whole.has_more());
         let head = BodyView::new(None, &[0xff; 4096], 1024);
-        assert!(matches!(&head.shown, Shown::Binary { dump } if dump.lines().count() == 64));
+        assert!(matches!(&head.shown, BodyContent::Binary { dump } if dump.lines().count() == 64));
         assert_eq!(head.cut.as_deref(), Some("the first 1 KiB of 4 KiB"));
         assert!(head.has_more());
     }
 
     #[test]
     fn text_with_a_few_other_bytes_is_text_in_which_they_show() {
-        let Shown::NearText { text, dump } = shown("text/plain", b"caf\xe9 and cr\xc3\xa8me") else {
+        let BodyContent::NearText { text, dump } = shown("text/plain", b"caf\xe9 and cr\xc3\xa8me") else {
             panic!("not near to text")
         };
         assert_eq!(text, "caf\\xe9 and crème");
@@ -290,17 +290,17 @@ mod tests {
         // One byte in eight at most, anywhere; more of them are no text.
         for (bytes, near) in [(&b"1234567\xff"[..], true), (b"123456\xff", false), (b"123456\xff\xff", false)]
         {
-            assert_eq!(matches!(shown("text/plain", bytes), Shown::NearText { .. }), near, "{bytes:?}");
+            assert_eq!(matches!(shown("text/plain", bytes), BodyContent::NearText { .. }), near, "{bytes:?}");
         }
         let head = BodyView::new(None, b"\xffpadding, and behind it amount=5", 8);
-        assert!(matches!(&head.shown, Shown::NearText { text, .. } if text == "\\xffpadding"));
+        assert!(matches!(&head.shown, BodyContent::NearText { text, .. } if text == "\\xffpadding"));
         assert_eq!(head.cut.as_deref(), Some("the first 8 bytes of 32 bytes"));
     }
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_says_so() {
         let body = BodyView::new(Some("text/plain"), "ééééé".as_bytes(), 5);
-        assert_eq!(body.shown, Shown::Text { raw: "éé".into() });
+        assert_eq!(body.shown, BodyContent::Text { raw: "éé".into() });
         assert_eq!(body.cut.as_deref(), Some("the first 4 bytes of 10 bytes"));
     }
 
@@ -309,6 +309,6 @@ mod tests {
         let whole = BodyView::new(None, b"abc", 1);
         assert_eq!(whole.digest_short, "ba7816bf8f01");
         assert_eq!(whole.digest.len(), 64);
-        assert_eq!(BodyView::new(None, b"", 1).shown, Shown::Empty);
+        assert_eq!(BodyView::new(None, b"", 1).shown, BodyContent::Empty);
     }
 }

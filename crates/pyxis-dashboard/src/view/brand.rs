@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, in_section};
+use super::{Layout, Problems, in_section};
 
 /// `GET /app/brand`; posts to `/app/brand` (`display_name`, `accent`, and `preview` to look first),
 /// `/app/brand/logo` (a file) and `/app/brand/logo/remove`.
@@ -10,7 +10,7 @@ use super::{Problems, Shell, in_section};
 #[template(path = "brand.html")]
 pub struct BrandPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// As it stands in the form.
     pub display_name: String,
     /// As it stands in the form: `#rrggbb`, or empty.

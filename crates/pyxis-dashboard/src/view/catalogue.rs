@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Problems, Search, Shell, When, in_section};
+use super::{Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/catalogue`; `/app/reset/catalogue` goes back to the built-in one.
 #[derive(Clone, Debug, Template)]
 #[template(path = "catalogue.html")]
 pub struct CataloguePage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// The platforms that were found, in their order.
@@ -75,7 +75,7 @@ impl PlatformForm {
 #[template(path = "platform.html")]
 pub struct PlatformPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The stored platform; `None` for a new one.
     pub stored: Option<PlatformLine>,
     /// The form.
@@ -88,7 +88,7 @@ pub struct PlatformPage {
 #[template(path = "issuers.html")]
 pub struct IssuersPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, by name.
@@ -111,7 +111,7 @@ pub struct IssuerLine {
     /// Name.
     pub name: String,
     /// When it was listed.
-    pub added: When,
+    pub added: Timestamp,
 }
 
 in_section!(CataloguePage => Catalogue, PlatformPage => Catalogue, IssuersPage => Issuers);

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Shell, in_section};
+use super::{Layout, in_section};
 
 /// Leads to the provider.
 #[derive(Clone, Debug, Template)]
 #[template(path = "connect.html")]
 pub struct ConsentPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The credential.
     pub name: String,
     /// The provider's page.
@@ -21,7 +21,7 @@ pub struct ConsentPage {
 #[template(path = "connected.html")]
 pub struct ArrivedPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// As the provider sent it.
     pub state: String,
     /// Likewise.

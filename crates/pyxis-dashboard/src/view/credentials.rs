@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 pub use super::credential_kinds::{Field, Input, Kind};
-use super::{Problems, Search, Shell, When, in_section};
+use super::{Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/credentials`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "credentials.html")]
 pub struct CredentialsPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, by name.
@@ -33,7 +33,7 @@ pub struct CredentialLine {
     /// Its policy in a few words.
     pub policy: String,
     /// Last use.
-    pub last_used: Option<When>,
+    pub last_used: Option<Timestamp>,
 }
 
 /// Everything but secrets, as typed. Fields: `name`, `description`, `allowed_hosts` (one a line),
@@ -90,7 +90,7 @@ impl CredentialForm {
 #[template(path = "credential_new.html")]
 pub struct NewCredentialPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The chosen kind.
     pub kind: Kind,
     /// The form.
@@ -110,7 +110,7 @@ pub struct NewCredentialPage {
 #[template(path = "credential.html")]
 pub struct CredentialPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The credential.
     pub credential: CredentialLine,
     /// Its kind.
@@ -118,9 +118,9 @@ pub struct CredentialPage {
     /// Version of the secret, from 1.
     pub version: u64,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
     /// When the secret was last replaced.
-    pub secret_replaced: When,
+    pub secret_replaced: Timestamp,
     /// Agents that may use it, in words: `all agents`, `checkout-bot`.
     pub agents: String,
     /// The form.
@@ -157,7 +157,7 @@ pub struct Verified {
 #[template(path = "credentials_import.html")]
 pub struct ImportPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// What became of the last file, line by line.
     pub lines: Option<Vec<ImportedLine>>,
     /// What is wrong.

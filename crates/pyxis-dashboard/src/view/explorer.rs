@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Search, Shell, When, in_section};
+use super::{Choice, Layout, Search, Timestamp, in_section};
 use crate::chart::meter::Meter;
 
 /// `GET /app/explorer?address=…&scorer=…`.
@@ -10,7 +10,7 @@ use crate::chart::meter::Meter;
 #[template(path = "explorer.html")]
 pub struct ExplorerPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Address as typed.
     pub address: String,
     /// What is wrong with it.
@@ -18,14 +18,14 @@ pub struct ExplorerPage {
     /// Scorers of the workspace.
     pub scorers: Vec<Choice>,
     /// What was found.
-    pub found: Option<Found>,
+    pub found: Option<ExplorerResult>,
     /// For the empty state: a `curl` that brings in a credential.
     pub bring: String,
 }
 
 /// One address in one scorer.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ExplorerResult {
     /// The address.
     pub address: String,
     /// Number of the scorer.
@@ -41,20 +41,20 @@ pub struct Found {
     /// By how much it passes, or what it lacks, as a sentence.
     pub margin: String,
     /// When the first Stamp that contributes expires.
-    pub expires: Option<When>,
+    pub expires: Option<Timestamp>,
     /// The score as a bar.
     pub meter: Meter,
     /// The orders of its Stamps, their pages and file.
     pub search: Search,
     /// One page of its Stamps.
-    pub stamps: Vec<StampLine>,
+    pub stamps: Vec<StampRow>,
     /// A `curl` that asks for this score.
     pub ask: String,
 }
 
 /// How a Stamp counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum StampStatus {
     /// It contributes its weight.
     Counts,
     /// Another address verified the same first.
@@ -67,7 +67,7 @@ pub enum Standing {
     Expired,
 }
 
-impl Standing {
+impl StampStatus {
     /// The word on the badge.
     pub const fn word(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl Standing {
 /// One Stamp. Revoking posts to `/app/stamps/{digest}/revoke`: `address` and `scorer`, to come back to,
 /// and `reason`.
 #[derive(Clone, Debug)]
-pub struct StampLine {
+pub struct StampRow {
     /// Name.
     pub name: String,
     /// Icon of its platform, a path of ours.
@@ -111,7 +111,7 @@ pub struct StampLine {
     /// What it says about its holder; may be empty.
     pub description: String,
     /// How it counts.
-    pub standing: Standing,
+    pub standing: StampStatus,
     /// Why, as a sentence.
     pub why: String,
     /// The address that holds it, if another does: to look at.
@@ -121,9 +121,9 @@ pub struct StampLine {
     /// What it contributes.
     pub contribution: String,
     /// When it expires.
-    pub expires: When,
+    pub expires: Timestamp,
     /// When it was issued.
-    pub issued: When,
+    pub issued: Timestamp,
     /// Name of its issuer; its DID if it is not listed.
     pub issuer: String,
     /// DID of its issuer.

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Choice, Search, Shell, in_section};
+use super::{Choice, Layout, Search, in_section};
 
 /// `GET /app/models?address=…&model=…`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "models.html")]
 pub struct ModelsPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Address as typed.
     pub address: String,
     /// What is wrong with it.
@@ -17,7 +17,7 @@ pub struct ModelsPage {
     /// Models to choose from.
     pub choices: Vec<Choice>,
     /// What was found.
-    pub found: Option<Found>,
+    pub found: Option<ModelScoreView>,
     /// Where the models are from, as a sentence.
     pub origin: String,
     /// SHA-256 of the models.
@@ -86,7 +86,7 @@ pub struct CustomLine {
 
 /// The score of a wallet.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ModelScoreView {
     /// The wallet.
     pub address: String,
     /// The score, or -1.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Search, Shell, When, in_section};
+use super::{Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/notifications`; posts to `/app/notifications/link` (`platform`), `/unlink` (`platform`,
 /// `account`) and, for managers, `/chats` (`telegram_chat`, `matrix_room`).
@@ -10,7 +10,7 @@ use super::{Problems, Search, Shell, When, in_section};
 #[template(path = "notifications.html")]
 pub struct NotificationsPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field, and the pages of messages; browsers and accounts are few.
     pub search: Search,
     /// The public key of this server, for the browser's push service.
@@ -47,7 +47,7 @@ pub struct UnshownLine {
     /// Whether it is tried again.
     pub again: bool,
     /// Since when.
-    pub at: When,
+    pub at: Timestamp,
 }
 
 /// A browser that is notified.
@@ -58,9 +58,9 @@ pub struct BrowserLine {
     /// What it called itself.
     pub label: String,
     /// Since when.
-    pub added: When,
+    pub added: Timestamp,
     /// Why its push service refuses messages, and since when.
-    pub refused: Option<(String, When)>,
+    pub refused: Option<(String, Timestamp)>,
 }
 
 /// A browser that its push service does not notify.
@@ -73,7 +73,7 @@ pub struct RefusedLine {
     /// Why.
     pub why: String,
     /// Since when.
-    pub since: When,
+    pub since: Timestamp,
 }
 
 /// A chat platform.
@@ -95,7 +95,7 @@ pub struct AccountLine {
     /// How people there see it.
     pub label: String,
     /// Since when it is linked.
-    pub linked: When,
+    pub linked: Timestamp,
 }
 
 /// The answer to asking for a link code: the code, this once.
@@ -103,13 +103,13 @@ pub struct AccountLine {
 #[template(path = "link_code.html")]
 pub struct LinkCodePage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// `Telegram`, `Matrix`.
     pub platform: String,
     /// What to send to the bot.
     pub command: String,
     /// Until when it works.
-    pub until: When,
+    pub until: Timestamp,
 }
 
 impl std::fmt::Debug for LinkCodePage {

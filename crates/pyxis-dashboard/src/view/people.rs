@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/people`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "people.html")]
 pub struct PeoplePage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Whether there is nobody else.
     pub alone: bool,
     /// The search field and pages.
@@ -36,7 +36,7 @@ pub struct Person {
     /// Whether it is the viewer.
     pub you: bool,
     /// Last sign-in; `None` means never, the link is still out.
-    pub last_seen: Option<When>,
+    pub last_seen: Option<Timestamp>,
     /// Whether the viewer may disable them, or make a link.
     pub changeable: bool,
     /// What they may do: `everything`, `3 credentials`, `nothing yet`.
@@ -51,7 +51,7 @@ pub struct Person {
 #[template(path = "member.html")]
 pub struct MemberPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// User id.
     pub id: String,
     /// E-mail address.
@@ -78,7 +78,7 @@ pub struct GrantRow {
 #[template(path = "person_new.html")]
 pub struct NewPersonPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// E-mail address as typed.
     pub email: String,
     /// Roles the viewer may give.
@@ -92,7 +92,7 @@ pub struct NewPersonPage {
 #[template(path = "person_link.html")]
 pub struct PersonLinkPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// For whom.
     pub email: String,
     /// The full URL.

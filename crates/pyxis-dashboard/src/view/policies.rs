@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Choice, Outcome, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Outcome, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/policies`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "policies.html")]
 pub struct PoliciesPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// The credentials that were found, with their policies.
@@ -34,7 +34,7 @@ pub struct StagedLine {
     /// Who proposed it.
     pub by: String,
     /// When.
-    pub at: When,
+    pub at: Timestamp,
 }
 
 /// A credential and its policy in words.
@@ -64,7 +64,7 @@ pub struct GrantLine {
     /// Who opened it.
     pub by: String,
     /// When it ends.
-    pub expires: When,
+    pub expires: Timestamp,
     /// `3 times`, `1 of 5 times`.
     pub used: String,
     /// Whether this person may revoke it.
@@ -130,7 +130,7 @@ pub struct PolicyForm {
 #[template(path = "policy.html")]
 pub struct PolicyPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Name of the credential.
     pub credential: String,
     /// Whether a policy is stored; else what the mode does is the starting point.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Search, Shell, When, in_section};
+use super::{Layout, Problems, Search, Timestamp, in_section};
 use crate::chart::histogram::Histogram;
 
 /// `GET /app/scorers`.
@@ -10,7 +10,7 @@ use crate::chart::histogram::Histogram;
 #[template(path = "scorers.html")]
 pub struct ScorersPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, by number.
@@ -33,7 +33,7 @@ pub struct ScorerLine {
     /// Addresses that it has scored: `1,204`.
     pub addresses: String,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
 }
 
 /// `GET /app/new/scorer`; posts to `/app/scorers`: `name`, `threshold`, `start` (`published` or `empty`).
@@ -41,7 +41,7 @@ pub struct ScorerLine {
 #[template(path = "scorer_new.html")]
 pub struct NewScorerPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Name as typed.
     pub name: String,
     /// Threshold as typed.
@@ -58,7 +58,7 @@ pub struct NewScorerPage {
 #[template(path = "scorer.html")]
 pub struct ScorerPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Number.
     pub id: String,
     /// Name as stored.
@@ -68,7 +68,7 @@ pub struct ScorerPage {
     /// Addresses that it has scored: `1,204 addresses`.
     pub addresses: String,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
     /// The editor.
     pub form: ScorerForm,
     /// What the weights that are shown amount to.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Problems, Shell, When, in_section};
+use super::{Layout, Problems, Timestamp, in_section};
 
 /// `GET /app/settings`; posts to the same path: `default_approval_mode` (`gated` or
 /// `autonomous`) and `approval_timeout_minutes` (blank: the server's window).
@@ -10,7 +10,7 @@ use super::{Problems, Shell, When, in_section};
 #[template(path = "settings.html")]
 pub struct SettingsPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Whether the mode is autonomous; else gated.
     pub autonomous: bool,
     /// Minutes that a request waits for a decision; empty means the server's window.
@@ -48,14 +48,14 @@ pub enum AuditHealth {
         /// `12,345 events`.
         rows: String,
         /// When.
-        at: When,
+        at: Timestamp,
     },
     /// A row was changed or removed.
     Damaged {
         /// What `pyxis audit verify` said.
         finding: String,
         /// When.
-        at: When,
+        at: Timestamp,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Shell, When, in_section};
+use super::{Layout, Timestamp, in_section};
 
 /// `GET /app/staged/{id}`. The maker's passkey applies it: the form posts to `/app/staged/{id}/apply`
 /// (`ceremony`, `credential`), after `/app/staged/{id}/begin` gave the challenge; `/withdraw` takes the
@@ -11,7 +11,7 @@ use super::{Shell, When, in_section};
 #[template(path = "staged.html")]
 pub struct StagedPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Its id.
     pub id: String,
     /// Name of the credential.
@@ -19,9 +19,9 @@ pub struct StagedPage {
     /// Who proposed it.
     pub by: String,
     /// When.
-    pub at: When,
+    pub at: Timestamp,
     /// Until when it can be confirmed.
-    pub expires: When,
+    pub expires: Timestamp,
     /// Whether the viewer proposed it, and so may confirm it.
     pub mine: bool,
     /// Whether the viewer has a passkey.

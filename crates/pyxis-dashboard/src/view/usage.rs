@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Search, Shell, in_section};
+use super::{Layout, Search, in_section};
 use crate::chart::StackedBars;
 use crate::chart::spark::Spark;
 
@@ -11,7 +11,7 @@ use crate::chart::spark::Spark;
 #[template(path = "usage.html")]
 pub struct UsagePage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The spans to look at.
     pub ranges: Vec<RangeLink>,
     /// The one that is shown: `24 hours`.

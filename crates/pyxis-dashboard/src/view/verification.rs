@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Search, Shell, When, in_section};
+use super::{Layout, Search, Timestamp, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/verification?address=…&action_id=…`.
@@ -10,7 +10,7 @@ use crate::chart::StackedBars;
 #[template(path = "verification.html")]
 pub struct VerificationPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// Address as typed.
     pub address: String,
     /// Action id as typed, or the usual one.
@@ -77,7 +77,7 @@ pub struct Head {
     /// Its number.
     pub height: i64,
     /// Its time.
-    pub at: When,
+    pub at: Timestamp,
     /// How long it took to learn it.
     pub latency: String,
 }

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Choice, Problems, Search, Shell, When, in_section};
+use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/webhooks`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "webhooks.html")]
 pub struct WebhooksPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
     /// Those found, oldest first.
@@ -56,7 +56,7 @@ pub struct WebhookForm {
 #[template(path = "webhook_new.html")]
 pub struct NewWebhookPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The form.
     pub form: WebhookForm,
 }
@@ -66,7 +66,7 @@ pub struct NewWebhookPage {
 #[template(path = "webhook_secret.html")]
 pub struct WebhookSecretPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The endpoint's id.
     pub id: String,
     /// Its URL.
@@ -74,7 +74,7 @@ pub struct WebhookSecretPage {
     /// The secret.
     pub secret: String,
     /// Until when the replaced secret signs as well.
-    pub both_until: Option<When>,
+    pub both_until: Option<Timestamp>,
 }
 
 impl std::fmt::Debug for WebhookSecretPage {
@@ -89,13 +89,13 @@ impl std::fmt::Debug for WebhookSecretPage {
 #[template(path = "webhook.html")]
 pub struct WebhookPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The endpoint.
     pub webhook: WebhookLine,
     /// When it was added.
-    pub created: When,
+    pub created: Timestamp,
     /// Until when the replaced secret signs as well.
-    pub both_until: Option<When>,
+    pub both_until: Option<Timestamp>,
     /// One page of them, newest first.
     pub deliveries: Vec<DeliveryLine>,
     /// The event or transaction that they are about, as typed.
@@ -164,7 +164,7 @@ pub struct DeliveryLine {
     /// What the receiver said last: `200`, `timed out`.
     pub answer: String,
     /// When the event happened.
-    pub created: When,
+    pub created: Timestamp,
 }
 
 /// `GET /app/deliveries/{id}`; `/resend`.
@@ -172,7 +172,7 @@ pub struct DeliveryLine {
 #[template(path = "delivery.html")]
 pub struct DeliveryPage {
     /// The frame.
-    pub shell: Shell,
+    pub shell: Layout,
     /// The delivery.
     pub delivery: DeliveryLine,
     /// The endpoint's id.
@@ -182,9 +182,9 @@ pub struct DeliveryPage {
     /// The transaction that it tells of.
     pub txn: Option<String>,
     /// When it is attempted next.
-    pub next: Option<When>,
+    pub next: Option<Timestamp>,
     /// The last attempt, and how long it took.
-    pub last: Option<(When, String)>,
+    pub last: Option<(Timestamp, String)>,
     /// Why the last attempt failed.
     pub error: Option<String>,
     /// How the last answer began.

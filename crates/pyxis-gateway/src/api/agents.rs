@@ -33,7 +33,7 @@ impl Credentials {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateAgentRequest {
     name: String,
     rate_limit_per_hour: Option<u32>,
     max_pending: Option<u32>,
@@ -42,7 +42,7 @@ pub(super) struct Create {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateAgentRequest {
     name: Option<String>,
     #[serde(default, deserialize_with = "present")]
     rate_limit_per_hour: Option<Option<u32>>,
@@ -60,7 +60,7 @@ pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct AgentResponse {
     id: String,
     name: String,
     key_hint: String,
@@ -89,12 +89,12 @@ pub(super) struct DeniedAll {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    agents: Vec<Shown>,
+pub(super) struct AgentListResponse {
+    agents: Vec<AgentResponse>,
 }
 
-fn shown(agent: Agent, key: Option<String>) -> Shown {
-    Shown {
+fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
+    AgentResponse {
         id: agent.row.id.to_string(),
         name: agent.row.name,
         key_hint: agent.row.key_hint,
@@ -115,16 +115,19 @@ fn id(text: &str) -> Result<AgentId> {
     text.parse().map_err(|_| Error::NotFound("agent"))
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<AgentListResponse>> {
     let agents = agents::list(&state, person.workspace()).await?;
-    Ok(Json(List { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
+    Ok(Json(AgentListResponse { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateAgentRequest>,
+) -> Result<(StatusCode, Json<AgentResponse>)> {
     let credentials = input.credentials.map_or(Ok(Scope::All), Credentials::scope)?;
     let input = AgentInput {
         name: input.name,
@@ -140,7 +143,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(agent): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<AgentResponse>> {
     Ok(Json(shown(agents::get(&state, person.workspace(), id(&agent)?).await?, None)))
 }
 
@@ -148,8 +151,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(agent): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateAgentRequest>,
+) -> Result<Json<AgentResponse>> {
     let patch = AgentPatch {
         name: input.name,
         rate_limit_per_hour: input.rate_limit_per_hour,
@@ -173,7 +176,7 @@ pub(super) async fn rotate(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(agent): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<AgentResponse>> {
     let (agent, key) = agents::rotate(&state, &person.actor(), id(&agent)?).await?;
     Ok(Json(shown(agent, Some(key.expose().clone()))))
 }

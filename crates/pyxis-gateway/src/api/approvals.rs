@@ -13,10 +13,10 @@ use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 
 use super::Approving;
-use crate::approvals::coverage::{Digest, Recent};
-use crate::approvals::decide::{self, Decided, GrantWish, Proof, Word};
-use crate::approvals::standing::{self, NOT_YOURS};
-use crate::approvals::view::{self, Filter, View};
+use crate::approvals::coverage::{GrantCoverage, RecentRequests};
+use crate::approvals::decide::{self, AuthMethod, DecisionOutcome, GrantRequest, Word};
+use crate::approvals::view::{self, ApprovalView, Filter};
+use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::error::{Error, Result};
 use crate::service::callers::Caller;
 use crate::service::{policies, rights};
@@ -24,7 +24,7 @@ use crate::signing;
 use crate::state::State;
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(super) struct ApprovalListParams {
     /// Bodies call it `status`.
     #[serde(alias = "status")]
     state: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Deny {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer {
+pub(super) struct DecisionResponse {
     status: ApprovalState,
     approvals: u32,
     min_approvals: u32,
@@ -60,7 +60,7 @@ pub(super) struct Answer {
 }
 
 #[derive(Serialize)]
-pub(super) struct Vote {
+pub(super) struct VoteResponse {
     email: String,
     verdict: &'static str,
     reason: Option<String>,
@@ -68,13 +68,13 @@ pub(super) struct Vote {
 }
 
 #[derive(Serialize)]
-pub(super) struct Body {
+pub(super) struct BodyResponse {
     encoding: &'static str,
     content: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct ApprovalResponse {
     txn_id: String,
     status: ApprovalState,
     agent_name: String,
@@ -91,21 +91,21 @@ pub(super) struct Shown {
     body_bytes: i64,
     content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<Body>,
+    body: Option<BodyResponse>,
     /// What a grant would have covered of late; only with one transaction that waits and can open one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    grant_coverage: Option<Digest>,
+    grant_coverage: Option<GrantCoverage>,
     /// Credentials whose secret stood in the request; with one transaction, also in its headers and body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exposes: Vec<String>,
     /// What is to be signed, decoded, where the request is one for a signature.
     #[serde(skip_serializing_if = "Option::is_none")]
-    signing: Option<signing::Shown>,
+    signing: Option<signing::PayloadView>,
     channel: Channel,
     /// As it counts now: a policy may have been tightened since the request paused.
     min_approvals: u32,
     passkey_required: bool,
-    votes: Vec<Vote>,
+    votes: Vec<VoteResponse>,
     created_at: String,
     expires_at: String,
     decided_at: Option<String>,
@@ -117,18 +117,18 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    approvals: Vec<Shown>,
+pub(super) struct ApprovalListResponse {
+    approvals: Vec<ApprovalResponse>,
     /// `before` of the next page; null where this one is the last.
     next_before: Option<String>,
 }
 
-fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
+fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
     let headers = view.telling_headers();
     let row = view.row;
     let (min_approvals, passkey_required) =
-        (standing::needed(&row, policy), standing::passkey_required(&row, policy));
-    Shown {
+        (viewer_status::needed(&row, policy), viewer_status::passkey_required(&row, policy));
+    ApprovalResponse {
         txn_id: row.txn_id.to_string(),
         status: row.state,
         agent_name: row.agent_name,
@@ -144,8 +144,8 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
         body_bytes: row.body_bytes,
         content_type: row.content_type,
         body: view.body.map(|body| match std::str::from_utf8(&body) {
-            Ok(text) => Body { encoding: "utf-8", content: text.to_owned() },
-            Err(_) => Body { encoding: "base64", content: STANDARD.encode(&body) },
+            Ok(text) => BodyResponse { encoding: "utf-8", content: text.to_owned() },
+            Err(_) => BodyResponse { encoding: "base64", content: STANDARD.encode(&body) },
         }),
         exposes: view.exposes,
         signing: view.signing,
@@ -156,7 +156,7 @@ fn shown(state: &State, view: View, policy: Option<&Policy>) -> Shown {
         votes: view
             .votes
             .into_iter()
-            .map(|vote| Vote {
+            .map(|vote| VoteResponse {
                 email: vote.email,
                 verdict: vote.verdict.as_str(),
                 reason: vote.reason,
@@ -178,8 +178,8 @@ fn txn(text: &str) -> Result<TxnId> {
     text.parse().map_err(|_| Error::NotFound("transaction"))
 }
 
-fn answer(decided: &Decided) -> Json<Answer> {
-    Json(Answer {
+fn answer(decided: &DecisionOutcome) -> Json<DecisionResponse> {
+    Json(DecisionResponse {
         status: decided.state,
         approvals: decided.approvals,
         min_approvals: decided.min_approvals,
@@ -193,10 +193,10 @@ async fn say(
     id: &str,
     word: Word,
     note: Option<String>,
-) -> Result<Json<Answer>> {
+) -> Result<Json<DecisionResponse>> {
     let proof = match &caller.token {
-        None => Proof::Session,
-        Some(token) => Proof::Token { id: token.id, name: token.name.clone() },
+        None => AuthMethod::Session,
+        Some(token) => AuthMethod::Token { id: token.id, name: token.name.clone() },
     };
     let approver = caller.approver(Surface::Api);
     Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof, note).await?))
@@ -205,8 +205,8 @@ async fn say(
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Approving(caller): Approving,
-    Query(which): Query<Which>,
-) -> Result<Json<List>> {
+    Query(which): Query<ApprovalListParams>,
+) -> Result<Json<ApprovalListResponse>> {
     let wanted = match which.state.as_deref() {
         None => None,
         Some(name) => Some(
@@ -228,28 +228,31 @@ pub(super) async fn list(
     let full = views.len() == limit as usize;
     let next_before = views.last().filter(|_| full).map(|last| last.row.txn_id.to_string());
     let policies: HashMap<_, _> = policies::list(&state, caller.workspace()).await?.into_iter().collect();
-    let shown = |view: View| {
+    let shown = |view: ApprovalView| {
         let policy = policies.get(&view.row.credential_id);
         shown(&state, view, policy)
     };
-    Ok(Json(List { approvals: views.into_iter().map(shown).collect(), next_before }))
+    Ok(Json(ApprovalListResponse { approvals: views.into_iter().map(shown).collect(), next_before }))
 }
 
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Approving(caller): Approving,
     Path(id): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<ApprovalResponse>> {
     let view = view::one(&state, caller.workspace(), txn(&id)?).await?;
     if !rights::of(&state, &caller.user).await?.may_approve(view.row.credential_id) {
         return Err(Error::NotEligible(NOT_YOURS));
     }
     let policy = policies::by_id(&state, caller.workspace(), view.row.credential_id).await?;
-    let needed = standing::needed(&view.row, policy.as_ref());
-    let waits = view.row.state == ApprovalState::Pending && standing::grantable(&view.row, needed);
-    let grant_coverage =
-        if waits { Recent::load(&state, caller.workspace()).await?.of_view(&view, needed) } else { None };
-    Ok(Json(Shown { grant_coverage, ..shown(&state, view, policy.as_ref()) }))
+    let needed = viewer_status::needed(&view.row, policy.as_ref());
+    let waits = view.row.state == ApprovalState::Pending && viewer_status::grantable(&view.row, needed);
+    let grant_coverage = if waits {
+        RecentRequests::load(&state, caller.workspace()).await?.of_view(&view, needed)
+    } else {
+        None
+    };
+    Ok(Json(ApprovalResponse { grant_coverage, ..shown(&state, view, policy.as_ref()) }))
 }
 
 pub(super) async fn approve(
@@ -257,11 +260,11 @@ pub(super) async fn approve(
     Approving(caller): Approving,
     Path(id): Path<String>,
     Json(input): Json<Approve>,
-) -> Result<Json<Answer>> {
+) -> Result<Json<DecisionResponse>> {
     if input.max_uses.is_some_and(|uses| uses < 1) {
         return Err(Error::field("max_uses", "must be at least 1"));
     }
-    let wish = input.grant_seconds.map(|seconds| GrantWish {
+    let wish = input.grant_seconds.map(|seconds| GrantRequest {
         seconds,
         agent_only: input.agent_only,
         max_uses: input.max_uses,
@@ -274,6 +277,6 @@ pub(super) async fn deny(
     Approving(caller): Approving,
     Path(id): Path<String>,
     Json(input): Json<Deny>,
-) -> Result<Json<Answer>> {
+) -> Result<Json<DecisionResponse>> {
     say(&state, &caller, &id, Word::Deny(input.reason), None).await
 }

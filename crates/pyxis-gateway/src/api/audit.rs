@@ -14,7 +14,7 @@ use crate::state::State;
 
 /// Search of the audit trail, as query parameters.
 #[derive(Deserialize, Default)]
-pub(super) struct Search {
+pub(super) struct AuditSearchParams {
     kind: Option<String>,
     actor: Option<String>,
     credential: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Search {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
+pub(super) struct AuditListResponse {
     records: Vec<Value>,
     /// Pass as `before` for the next page.
     next_before: Option<i64>,
@@ -38,8 +38,8 @@ pub(super) struct List {
 pub(super) async fn search(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Query(search): Query<Search>,
-) -> Result<Json<List>> {
+    Query(search): Query<AuditSearchParams>,
+) -> Result<Json<AuditListResponse>> {
     let limit = search.limit.unwrap_or(100).clamp(1, 1000);
     let filter = AuditFilter {
         kinds: search.kind.map(|kind| vec![kind]).unwrap_or_default(),
@@ -58,7 +58,7 @@ pub(super) async fn search(
     let entries = audit::search(&state, person.workspace(), &filter).await?;
     let full = entries.len() >= limit as usize;
     let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
-    Ok(Json(List { records: entries.iter().map(audit::to_json).collect(), next_before }))
+    Ok(Json(AuditListResponse { records: entries.iter().map(audit::to_json).collect(), next_before }))
 }
 
 fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {

@@ -11,17 +11,20 @@ use crate::error::Result;
 use crate::state::State;
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct BrandResponse {
     display_name: Option<String>,
     accent: Option<String>,
     logo_url: Option<String>,
     secured_by: &'static str,
 }
 
-pub(super) async fn show(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<Shown>> {
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<BrandResponse>> {
     let brand = brand::get(&state, person.workspace()).await?;
     let logo_url = brand.has_logo.then(|| brand::logo_url(&state, person.workspace()));
-    Ok(Json(Shown {
+    Ok(Json(BrandResponse {
         display_name: brand.display_name,
         accent: brand.accent,
         logo_url,

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use pyxis_http::{Managers, Managing};
+use pyxis_http::{ManagerAuth, ManagerFuture};
 use pyxis_store::credentials::CredentialRow;
 
 use crate::error::{Error, Result};
@@ -127,8 +127,8 @@ impl FromRequestParts<State> for Manager {
 }
 
 /// Other surfaces keep no people: they ask this one.
-impl Managers for State {
-    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> Managing<'a> {
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async move {
             let caller = manager(self, headers).await.map_err(IntoResponse::into_response)?;
             Ok(caller.actor())

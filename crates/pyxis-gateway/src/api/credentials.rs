@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Manager;
 use crate::error::Result;
-use crate::resolve::CredentialOptions;
+use crate::resolve::ResolvedCredential;
 use crate::secret_value::SecretValue;
 use crate::service::credentials::{self, CredentialInput, CredentialPatch};
 use crate::state::State;
@@ -18,7 +18,7 @@ use crate::tokens::connect;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateCredentialRequest {
     name: String,
     #[serde(default)]
     description: String,
@@ -30,19 +30,19 @@ pub(super) struct Create {
     #[serde(default)]
     allow_http: bool,
     #[serde(default)]
-    options: CredentialOptions,
+    options: ResolvedCredential,
     secret: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateCredentialRequest {
     description: Option<String>,
     api_base: Option<String>,
     auth: Option<Auth>,
     allowed_hosts: Option<Vec<String>>,
     allow_http: Option<bool>,
-    options: Option<CredentialOptions>,
+    options: Option<ResolvedCredential>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ pub(super) struct Verify {
 }
 
 #[derive(Serialize)]
-pub(super) struct Verified {
+pub(super) struct VerifyResponse {
     status: u16,
     ok: bool,
 }
@@ -73,7 +73,7 @@ pub(super) struct SecretVersion {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct CredentialResponse {
     id: String,
     name: String,
     description: String,
@@ -99,14 +99,14 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    credentials: Vec<Shown>,
+pub(super) struct CredentialListResponse {
+    credentials: Vec<CredentialResponse>,
 }
 
-async fn shown(state: &State, row: CredentialRow) -> Result<Shown> {
+async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     let granted_scope = connect::granted_scope(state, &row).await?;
-    Ok(Shown {
+    Ok(CredentialResponse {
         id: row.id.to_string(),
         name: row.name,
         description: row.description,
@@ -128,25 +128,28 @@ async fn shown(state: &State, row: CredentialRow) -> Result<Shown> {
     })
 }
 
-async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<Shown> {
+async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let warnings = credentials::warnings(state, &row);
-    Ok(Shown { warnings, ..shown(state, row).await? })
+    Ok(CredentialResponse { warnings, ..shown(state, row).await? })
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<CredentialListResponse>> {
     let rows = credentials::list(&state, person.workspace()).await?;
     let mut credentials = Vec::with_capacity(rows.len());
     for row in rows {
         credentials.push(shown(&state, row).await?);
     }
-    Ok(Json(List { credentials }))
+    Ok(Json(CredentialListResponse { credentials }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateCredentialRequest>,
+) -> Result<(StatusCode, Json<CredentialResponse>)> {
     let input = CredentialInput {
         name: input.name,
         description: input.description,
@@ -166,7 +169,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(name): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<CredentialResponse>> {
     let row = credentials::get(&state, person.workspace(), &name).await?;
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
@@ -175,8 +178,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(name): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateCredentialRequest>,
+) -> Result<Json<CredentialResponse>> {
     let patch = CredentialPatch {
         description: input.description,
         api_base: input.api_base,
@@ -206,9 +209,9 @@ pub(super) async fn verify(
     Manager(person): Manager,
     Path(name): Path<String>,
     Json(input): Json<Verify>,
-) -> Result<Json<Verified>> {
+) -> Result<Json<VerifyResponse>> {
     let status = credentials::verify(&state, &person.actor(), &name, input.url.as_deref()).await?;
-    Ok(Json(Verified { status, ok: (200..400).contains(&status) }))
+    Ok(Json(VerifyResponse { status, ok: (200..400).contains(&status) }))
 }
 
 pub(super) async fn remove(

@@ -13,13 +13,13 @@ use crate::service::grants;
 use crate::state::State;
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(super) struct GrantListParams {
     #[serde(default)]
     ended: bool,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct GrantResponse {
     id: String,
     credential_id: String,
     method: String,
@@ -37,12 +37,12 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    grants: Vec<Shown>,
+pub(super) struct GrantListResponse {
+    grants: Vec<GrantResponse>,
 }
 
-fn shown(row: GrantRow) -> Shown {
-    Shown {
+fn shown(row: GrantRow) -> GrantResponse {
+    GrantResponse {
         id: row.id.to_string(),
         credential_id: row.credential_id.to_string(),
         method: row.method,
@@ -63,10 +63,10 @@ fn shown(row: GrantRow) -> Shown {
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Query(which): Query<Which>,
-) -> Result<Json<List>> {
+    Query(which): Query<GrantListParams>,
+) -> Result<Json<GrantListResponse>> {
     let rows = grants::list(&state, person.workspace(), which.ended).await?;
-    Ok(Json(List { grants: rows.into_iter().map(shown).collect() }))
+    Ok(Json(GrantListResponse { grants: rows.into_iter().map(shown).collect() }))
 }
 
 pub(super) async fn revoke(

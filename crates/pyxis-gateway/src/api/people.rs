@@ -22,7 +22,7 @@ use crate::state::State;
 /// What a member may do with one credential.
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Granted {
+pub(super) struct RightResponse {
     name: String,
     #[serde(default)]
     approve: bool,
@@ -32,16 +32,16 @@ pub(super) struct Granted {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Add {
+pub(super) struct AddMemberRequest {
     email: String,
     role: Option<Role>,
     #[serde(default)]
-    credentials: Vec<Granted>,
+    credentials: Vec<RightResponse>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateMemberRequest {
     role: Option<Role>,
     enabled: Option<bool>,
 }
@@ -56,7 +56,7 @@ pub(super) struct PutRights {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct MemberResponse {
     id: String,
     email: String,
     role: Role,
@@ -65,19 +65,19 @@ pub(super) struct Shown {
     created_at: String,
     last_sign_in_at: Option<String>,
     /// What a member was granted; owners and admins need no grants.
-    credentials: Vec<Granted>,
+    credentials: Vec<RightResponse>,
     /// Only when it was just made.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    members: Vec<Shown>,
+pub(super) struct MemberListResponse {
+    members: Vec<MemberResponse>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Invitation {
+pub(super) struct InvitationResponse {
     id: String,
     email: String,
     role: Role,
@@ -88,7 +88,7 @@ pub(super) struct Invitation {
 
 #[derive(Serialize)]
 pub(super) struct Invitations {
-    invitations: Vec<Invitation>,
+    invitations: Vec<InvitationResponse>,
 }
 
 #[derive(Serialize)]
@@ -109,19 +109,23 @@ impl Grants {
         Ok(Self { names, all: rights::list(state, workspace).await? })
     }
 
-    fn of(&self, user: UserId) -> Vec<Granted> {
+    fn of(&self, user: UserId) -> Vec<RightResponse> {
         let mine = self.all.iter().filter(|(whose, ..)| *whose == user);
         let named = mine.filter_map(|(_, credential, right)| Some((self.names.get(credential)?, right)));
         let mut granted: Vec<_> = named
-            .map(|(name, right)| Granted { name: name.clone(), approve: right.approve, policy: right.policy })
+            .map(|(name, right)| RightResponse {
+                name: name.clone(),
+                approve: right.approve,
+                policy: right.policy,
+            })
             .collect();
         granted.sort_by(|a, b| a.name.cmp(&b.name));
         granted
     }
 }
 
-fn shown(user: UserRow, grants: &Grants, link: Option<String>) -> Shown {
-    Shown {
+fn shown(user: UserRow, grants: &Grants, link: Option<String>) -> MemberResponse {
+    MemberResponse {
         credentials: grants.of(user.id),
         id: user.id.to_string(),
         email: user.email,
@@ -134,7 +138,7 @@ fn shown(user: UserRow, grants: &Grants, link: Option<String>) -> Shown {
     }
 }
 
-async fn one(state: &State, user: UserRow, link: Option<String>) -> Result<Json<Shown>> {
+async fn one(state: &State, user: UserRow, link: Option<String>) -> Result<Json<MemberResponse>> {
     let grants = Grants::load(state, user.workspace_id).await?;
     Ok(Json(shown(user, &grants, link)))
 }
@@ -143,17 +147,22 @@ fn id(text: &str) -> Result<UserId> {
     text.parse().map_err(|_| Error::NotFound("user"))
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<MemberListResponse>> {
     let users = people::list(&state, person.workspace()).await?;
     let grants = Grants::load(&state, person.workspace()).await?;
-    Ok(Json(List { members: users.into_iter().map(|user| shown(user, &grants, None)).collect() }))
+    Ok(Json(MemberListResponse {
+        members: users.into_iter().map(|user| shown(user, &grants, None)).collect(),
+    }))
 }
 
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(user): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<MemberResponse>> {
     let user = people::get(&state, person.workspace(), id(&user)?).await?;
     one(&state, user, None).await
 }
@@ -161,13 +170,13 @@ pub(super) async fn show(
 pub(super) async fn add(
     Extract(state): Extract<State>,
     ManagerInPerson(person): ManagerInPerson,
-    Json(input): Json<Add>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<AddMemberRequest>,
+) -> Result<(StatusCode, Json<MemberResponse>)> {
     let role = input.role.unwrap_or(Role::Admin);
     if role == Role::Owner && !person.is_owner() {
         return Err(Error::Forbidden("only an owner adds owners"));
     }
-    let right = |granted: &Granted| Right { approve: granted.approve, policy: granted.policy };
+    let right = |granted: &RightResponse| Right { approve: granted.approve, policy: granted.policy };
     let grants: Vec<_> = input.credentials.iter().map(|one| (one.name.clone(), right(one))).collect();
     let (user, link) = people::invite(&state, &person.actor(), &input.email, role, &grants).await?;
     Ok((StatusCode::CREATED, one(&state, user, Some(link.expose().clone())).await?))
@@ -186,8 +195,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(user): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateMemberRequest>,
+) -> Result<Json<MemberResponse>> {
     let mut now = changeable(&state, &person, &user).await?;
     if input.role == Some(Role::Owner) && !person.is_owner() {
         return Err(Error::Forbidden("only an owner makes owners"));
@@ -216,7 +225,7 @@ pub(super) async fn put_rights(
     Manager(person): Manager,
     Path((user, credential)): Path<(String, String)>,
     Json(input): Json<PutRights>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
     let user = rights::set(&state, &person.actor(), id(&user)?, &credential, wanted).await?;
     one(&state, user, None).await
@@ -238,7 +247,7 @@ pub(super) async fn invitations(
     let waiting = people::invitations(&state, person.workspace()).await?;
     let invitations = waiting
         .into_iter()
-        .map(|invitation| Invitation {
+        .map(|invitation| InvitationResponse {
             id: invitation.user.id.to_string(),
             email: invitation.user.email,
             role: invitation.user.role,

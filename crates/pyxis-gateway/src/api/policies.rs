@@ -16,7 +16,7 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Explain {
+pub(super) struct ExplainRequest {
     method: String,
     url: String,
     agent: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct ReplayInput {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct PolicyResponse {
     credential: String,
     version: i64,
     updated_at: String,
@@ -45,11 +45,11 @@ pub(super) struct Shown {
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
-) -> Result<Json<Shown>> {
+) -> Result<Json<PolicyResponse>> {
     let found = policies::get(&state, caller.workspace(), &credential.name).await?;
     let (row, policy) = found.ok_or(Error::NotFound("policy"))?;
     let mode = policies::mode(&state, caller.workspace()).await?;
-    Ok(Json(Shown {
+    Ok(Json(PolicyResponse {
         warnings: policies::warnings(&credential, Some(&policy), mode),
         credential: credential.name,
         version: row.version,
@@ -86,10 +86,10 @@ pub(super) async fn remove(
 pub(super) async fn explain(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
-    Json(input): Json<Explain>,
+    Json(input): Json<ExplainRequest>,
 ) -> Result<Json<Explanation>> {
     let (workspace, name) = (caller.workspace(), &credential.name);
-    let Explain { method, url, agent } = input;
+    let ExplainRequest { method, url, agent } = input;
     Ok(Json(policies::explain(&state, workspace, name, &method, &url, agent.as_deref()).await?))
 }
 

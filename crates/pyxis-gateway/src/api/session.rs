@@ -19,7 +19,7 @@ pub(super) struct SignIn {
 }
 
 #[derive(Serialize)]
-pub(super) struct Opened {
+pub(super) struct SessionResponse {
     token: String,
     expires_at: String,
 }
@@ -27,9 +27,9 @@ pub(super) struct Opened {
 pub(super) async fn sign_in(
     Extract(state): Extract<State>,
     Json(input): Json<SignIn>,
-) -> Result<Json<Opened>> {
+) -> Result<Json<SessionResponse>> {
     let opened = sessions::sign_in(&state, &input.email, &input.password, Holder::Bearer).await?;
-    Ok(Json(Opened {
+    Ok(Json(SessionResponse {
         token: opened.token.expose().clone(),
         expires_at: opened.session.expires_at.to_rfc3339(),
     }))

@@ -16,14 +16,14 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateSettingsRequest {
     default_approval_mode: Option<ApprovalMode>,
     #[serde(default, deserialize_with = "present")]
     approval_timeout_secs: Option<Option<u64>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct SettingsResponse {
     workspace_id: String,
     workspace_name: String,
     default_approval_mode: ApprovalMode,
@@ -31,8 +31,8 @@ pub(super) struct Shown {
     approval_timeout_secs: Option<i64>,
 }
 
-fn shown(row: WorkspaceRow) -> Json<Shown> {
-    Json(Shown {
+fn shown(row: WorkspaceRow) -> Json<SettingsResponse> {
+    Json(SettingsResponse {
         workspace_id: row.id.to_string(),
         workspace_name: row.name,
         default_approval_mode: row.mode,
@@ -40,15 +40,18 @@ fn shown(row: WorkspaceRow) -> Json<Shown> {
     })
 }
 
-pub(super) async fn show(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<Shown>> {
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<SettingsResponse>> {
     Ok(shown(workspaces::get(&state, person.workspace()).await?))
 }
 
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateSettingsRequest>,
+) -> Result<Json<SettingsResponse>> {
     let window = input.approval_timeout_secs.map(|secs| secs.map(Duration::from_secs));
     let row = workspaces::update(&state, &person.actor(), input.default_approval_mode, window).await?;
     Ok(shown(row))

@@ -14,7 +14,7 @@ use crate::state::State;
 
 /// A proposal.
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct StagedChangeResponse {
     id: String,
     credential: String,
     proposed_by: String,
@@ -33,16 +33,16 @@ pub(super) struct Shown {
 #[derive(Serialize)]
 pub(super) struct Proposed {
     status: &'static str,
-    staged: Shown,
+    staged: StagedChangeResponse,
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    staged: Vec<Shown>,
+pub(super) struct StagedChangeListResponse {
+    staged: Vec<StagedChangeResponse>,
 }
 
-fn shown(state: &State, staged: Staged) -> Shown {
-    Shown {
+fn shown(state: &State, staged: Staged) -> StagedChangeResponse {
+    StagedChangeResponse {
         id: staged.row.id.to_string(),
         confirm_url: staged.confirm_url(state),
         credential: staged.credential.name,
@@ -62,10 +62,10 @@ pub(super) fn proposed(state: &State, staged: Staged) -> (StatusCode, Json<Propo
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
-) -> Result<Json<List>> {
+) -> Result<Json<StagedChangeListResponse>> {
     let all = staged::list(&state, &caller).await?;
     let about = all.into_iter().filter(|staged| staged.credential.id == credential.id);
-    Ok(Json(List { staged: about.map(|staged| shown(&state, staged)).collect() }))
+    Ok(Json(StagedChangeListResponse { staged: about.map(|staged| shown(&state, staged)).collect() }))
 }
 
 pub(super) async fn withdraw(

@@ -15,21 +15,21 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateTokenRequest {
     name: String,
     scopes: Vec<String>,
     expires_in_days: Option<u32>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(super) struct TokenListParams {
     /// Everybody's, for managers.
     #[serde(default)]
     all: bool,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct TokenResponse {
     id: String,
     user_id: String,
     name: String,
@@ -45,12 +45,12 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    tokens: Vec<Shown>,
+pub(super) struct TokenListResponse {
+    tokens: Vec<TokenResponse>,
 }
 
-fn shown(row: AccessTokenRow, token: Option<String>) -> Shown {
-    Shown {
+fn shown(row: AccessTokenRow, token: Option<String>) -> TokenResponse {
+    TokenResponse {
         id: row.id.to_string(),
         user_id: row.user_id.to_string(),
         scopes: tokens::scopes(&row).names(),
@@ -66,21 +66,21 @@ fn shown(row: AccessTokenRow, token: Option<String>) -> Shown {
 pub(super) async fn list(
     Extract(state): Extract<State>,
     SignedIn(person): SignedIn,
-    Query(which): Query<Which>,
-) -> Result<Json<List>> {
+    Query(which): Query<TokenListParams>,
+) -> Result<Json<TokenListResponse>> {
     if which.all {
         person.require_manager()?;
     }
     let whose = (!which.all).then_some(person.user.id);
     let rows = tokens::list(&state, person.workspace(), whose).await?;
-    Ok(Json(List { tokens: rows.into_iter().map(|row| shown(row, None)).collect() }))
+    Ok(Json(TokenListResponse { tokens: rows.into_iter().map(|row| shown(row, None)).collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     SignedIn(person): SignedIn,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateTokenRequest>,
+) -> Result<(StatusCode, Json<TokenResponse>)> {
     let scopes = Scopes::parse(input.scopes.iter().map(String::as_str))?;
     let (row, token) = tokens::create(&state, &person, &input.name, scopes, input.expires_in_days).await?;
     Ok((StatusCode::CREATED, Json(shown(row, Some(token.expose().clone())))))

@@ -19,7 +19,7 @@ const PAGE: u32 = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateWebhookRequest {
     /// Needed; left out, it is refused by its name.
     #[serde(default)]
     url: String,
@@ -31,7 +31,7 @@ pub(super) struct Create {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateWebhookRequest {
     url: Option<String>,
     description: Option<String>,
     events: Option<Vec<String>>,
@@ -39,7 +39,7 @@ pub(super) struct Update {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(super) struct DeliveryResponse {
     webhook_id: Option<String>,
     status: Option<String>,
     event: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Which {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct WebhookResponse {
     id: String,
     url: String,
     description: String,
@@ -66,8 +66,8 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    webhooks: Vec<Shown>,
+pub(super) struct WebhookListResponse {
+    webhooks: Vec<WebhookResponse>,
 }
 
 #[derive(Serialize)]
@@ -109,9 +109,9 @@ fn time(at: Option<UnixMillis>) -> Option<String> {
     at.map(UnixMillis::to_rfc3339)
 }
 
-fn shown(state: &State, webhook: Webhook, secret: Option<String>) -> Shown {
+fn shown(state: &State, webhook: Webhook, secret: Option<String>) -> WebhookResponse {
     let Webhook { row, events } = webhook;
-    Shown {
+    WebhookResponse {
         id: row.id.to_string(),
         url: row.url,
         description: row.description,
@@ -158,16 +158,19 @@ fn read<T>(field: &str, text: Option<&str>, parse: impl Fn(&str) -> Option<T>) -
     text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("cannot be {text}")))).transpose()
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(person): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(person): Manager,
+) -> Result<Json<WebhookListResponse>> {
     let all = webhooks::list(&state, person.workspace()).await?;
-    Ok(Json(List { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
+    Ok(Json(WebhookListResponse { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateWebhookRequest>,
+) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let input = WebhookInput { url: input.url, description: input.description, events: input.events };
     let (made, secret) = webhooks::create(&state, &person.actor(), input).await?;
     Ok((StatusCode::CREATED, Json(shown(&state, made, Some(secret.expose().clone())))))
@@ -177,7 +180,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(id): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<WebhookResponse>> {
     let found = webhooks::get(&state, person.workspace(), webhook_id(&id)?).await?;
     Ok(Json(shown(&state, found, None)))
 }
@@ -186,8 +189,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(id): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateWebhookRequest>,
+) -> Result<Json<WebhookResponse>> {
     let patch = WebhookPatch {
         url: input.url,
         description: input.description,
@@ -220,15 +223,20 @@ pub(super) async fn deliveries_of(
     state: Extract<State>,
     person: Manager,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DeliveryResponse>,
 ) -> Result<Json<Deliveries>> {
-    deliveries(state, person, Query(Which { webhook_id: Some(webhook_id(&id)?.to_string()), ..which })).await
+    deliveries(
+        state,
+        person,
+        Query(DeliveryResponse { webhook_id: Some(webhook_id(&id)?.to_string()), ..which }),
+    )
+    .await
 }
 
 pub(super) async fn deliveries(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Query(which): Query<Which>,
+    Query(which): Query<DeliveryResponse>,
 ) -> Result<Json<Deliveries>> {
     let filter = DeliveryFilter {
         webhook: read("webhook_id", which.webhook_id.as_deref(), |text| text.parse().ok())?,

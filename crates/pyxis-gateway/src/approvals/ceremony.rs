@@ -7,16 +7,16 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::{passkeys, users};
 
-use super::decide::{self, Approver, Decided, GrantWish, Proof, Word};
-use crate::ceremony::{self, Answer, Challenge};
+use super::decide::{self, Approver, AuthMethod, DecisionOutcome, GrantRequest, Word};
+use crate::ceremony::{self, CeremonyResponse, Challenge};
 use crate::error::{Error, Result};
 use crate::state::State;
 
 /// What an assertion for this decision says.
-pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantWish>) -> String {
+pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantRequest>) -> String {
     let grant = match wish {
         None => "no grant".to_owned(),
-        Some(GrantWish { seconds, agent_only, max_uses }) => {
+        Some(GrantRequest { seconds, agent_only, max_uses }) => {
             let uses = max_uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string());
             format!("grant {seconds} s, agent only {agent_only}, uses {uses}")
         }
@@ -33,7 +33,7 @@ pub async fn begin(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    wish: Option<GrantWish>,
+    wish: Option<GrantRequest>,
 ) -> Result<Challenge> {
     let row = approvals::find(&state.store, approver.workspace, txn).await?;
     let row = row.ok_or(Error::NotFound("transaction"))?;
@@ -55,10 +55,10 @@ pub async fn approve(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    wish: Option<GrantWish>,
-    answer: &Answer,
-) -> Result<Decided> {
+    wish: Option<GrantRequest>,
+    answer: &CeremonyResponse,
+) -> Result<DecisionOutcome> {
     let verified = ceremony::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
-    let proof = Proof::Passkey(Box::new(verified));
+    let proof = AuthMethod::Passkey(Box::new(verified));
     decide::decide_with(state, approver, txn, Word::Approve(wish), &proof, None).await
 }

@@ -8,8 +8,8 @@ use pyxis_core::target::Target;
 use pyxis_store::audit::{self, AuditFilter};
 use serde::Serialize;
 
-use super::standing;
-use super::view::View;
+use super::view::ApprovalView;
+use super::viewer_status;
 use crate::error::Result;
 use crate::state::State;
 
@@ -18,14 +18,14 @@ const LOOKED_AT: u32 = 1000;
 
 /// Requests of late, by what a grant would have to name: credential, method and route.
 #[derive(Clone, Debug, Default)]
-pub struct Recent {
+pub struct RecentRequests {
     looked_at: usize,
     made: HashMap<(String, String, String), BTreeMap<String, u64>>,
 }
 
 /// How often something was asked for, and by whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Digest {
+pub struct GrantCoverage {
     /// Requests that were looked at.
     pub looked_at: usize,
     /// Those that the grant would have covered.
@@ -34,7 +34,7 @@ pub struct Digest {
     pub agents: Vec<String>,
 }
 
-impl Recent {
+impl RecentRequests {
     /// The last requests of a workspace.
     pub async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
         let filter =
@@ -56,10 +56,10 @@ impl Recent {
     }
 
     /// What a grant of this scope would have covered.
-    pub fn of(&self, credential: &str, method: &str, route: &str) -> Digest {
+    pub fn of(&self, credential: &str, method: &str, route: &str) -> GrantCoverage {
         let key = (credential.to_owned(), method.to_owned(), route.to_owned());
         let made = self.made.get(&key);
-        Digest {
+        GrantCoverage {
             looked_at: self.looked_at,
             covered: made.map_or(0, |made| made.values().sum()),
             agents: made.map(|made| made.keys().cloned().collect()).unwrap_or_default(),
@@ -67,16 +67,16 @@ impl Recent {
     }
 }
 
-impl Recent {
+impl RecentRequests {
     /// What a grant opened with the approval of `view` would have covered; `None` where none can be opened.
-    pub fn of_view(&self, view: &View, needed: u32) -> Option<Digest> {
+    pub fn of_view(&self, view: &ApprovalView, needed: u32) -> Option<GrantCoverage> {
         let row = &view.row;
-        let target = Target::parse(&view.target).ok().filter(|_| standing::grantable(row, needed))?;
+        let target = Target::parse(&view.target).ok().filter(|_| viewer_status::grantable(row, needed))?;
         Some(self.of(&row.credential_name, &row.method, &target.route()))
     }
 }
 
-impl Digest {
+impl GrantCoverage {
     /// The same in a sentence.
     pub fn in_words(&self) -> String {
         let of = match self.looked_at {

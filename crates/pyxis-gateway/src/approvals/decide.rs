@@ -15,10 +15,10 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, Record};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
-use pyxis_store::{Event, StoreError, Tx, policies};
+use pyxis_store::{StoreError, StoreEvent, Tx, policies};
 use serde::Serialize;
 
-use super::standing;
+use super::viewer_status;
 use crate::announce;
 use crate::ceremony::Verified;
 use crate::error::{Error, NO_NUL, Result};
@@ -46,7 +46,7 @@ pub struct Approver {
 }
 
 /// What a word rests on.
-pub enum Proof {
+pub enum AuthMethod {
     /// A session.
     Session,
     /// An account on a chat platform that the person linked.
@@ -75,7 +75,7 @@ pub struct ChatAccount {
 
 /// A grant asked for together with an approval.
 #[derive(Clone, Copy, Debug)]
-pub struct GrantWish {
+pub struct GrantRequest {
     /// For how long.
     pub seconds: u64,
     /// Only for the agent that asked.
@@ -88,14 +88,14 @@ pub struct GrantWish {
 #[derive(Clone, Debug)]
 pub enum Word {
     /// Yes, perhaps with a grant.
-    Approve(Option<GrantWish>),
+    Approve(Option<GrantRequest>),
     /// No, perhaps with a reason for the agent.
     Deny(Option<String>),
 }
 
 /// What the word led to.
 #[derive(Clone, Debug)]
-pub struct Decided {
+pub struct DecisionOutcome {
     /// The state now; still pending where more people are needed.
     pub state: ApprovalState,
     /// Approvals that count.
@@ -111,8 +111,8 @@ pub struct Decided {
 /// # Errors
 /// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
 /// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
-pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<Decided> {
-    decide_with(state, approver, txn, word, &Proof::Session, None).await
+pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<DecisionOutcome> {
+    decide_with(state, approver, txn, word, &AuthMethod::Session, None).await
 }
 
 /// As [`decide`], where the word rests on more than a session. `note` is what the person said with an
@@ -125,9 +125,9 @@ pub async fn decide_with(
     approver: &Approver,
     txn: TxnId,
     word: Word,
-    proof: &Proof,
+    proof: &AuthMethod,
     note: Option<String>,
-) -> Result<Decided> {
+) -> Result<DecisionOutcome> {
     let (now, note) = (state.now(), checked(note)?);
     let redactor = match (&word, &note) {
         (Word::Deny(None) | Word::Approve(None), None) => Redactor::default(),
@@ -156,13 +156,22 @@ pub async fn decide_with(
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
     let policy = policy.as_ref();
-    let case =
-        Case { state, redactor: &redactor, approver, proof, voter: &voter, row: &row, policy, note, now };
+    let case = DecisionContext {
+        state,
+        redactor: &redactor,
+        approver,
+        proof,
+        voter: &voter,
+        row: &row,
+        policy,
+        note,
+        now,
+    };
     let decided = match word {
         Word::Approve(wish) => case.approve(&mut tx, wish).await?,
         Word::Deny(reason) => case.deny(&mut tx, reason).await?,
     };
-    tx.notify(Event::Approval { workspace: row.workspace_id, txn });
+    tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
     tx.commit().await?;
     if decided.state == ApprovalState::Approved {
         state.work.approved(row.workspace_id, txn);
@@ -171,12 +180,12 @@ pub async fn decide_with(
 }
 
 /// One decision under way.
-struct Case<'a> {
+struct DecisionContext<'a> {
     state: &'a State,
     /// The workspace's secrets, where something is written down.
     redactor: &'a Redactor,
     approver: &'a Approver,
-    proof: &'a Proof,
+    proof: &'a AuthMethod,
     voter: &'a Voter,
     row: &'a ApprovalRow,
     policy: Option<&'a Policy>,
@@ -206,8 +215,8 @@ fn spoken(redactor: &Redactor, word: Word, note: Option<String>) -> Result<(Word
     Ok((word, clean(note)))
 }
 
-impl Case<'_> {
-    async fn approve(&self, tx: &mut Tx, wish: Option<GrantWish>) -> Result<Decided> {
+impl DecisionContext<'_> {
+    async fn approve(&self, tx: &mut Tx, wish: Option<GrantRequest>) -> Result<DecisionOutcome> {
         self.use_passkey(tx, wish.as_ref()).await?;
         let needed = self.needed();
         if let Some(wish) = wish {
@@ -218,8 +227,12 @@ impl Case<'_> {
         self.vote(tx, Verdict::Approve, note, wish).await?;
         voters::check_distinct(tx, self.voter, &before).await?;
         let counted = self.count(tx).await?;
-        let mut decided =
-            Decided { state: ApprovalState::Pending, approvals: counted, min_approvals: needed, grant: None };
+        let mut decided = DecisionOutcome {
+            state: ApprovalState::Pending,
+            approvals: counted,
+            min_approvals: needed,
+            grant: None,
+        };
         self.record(tx, "approval.vote", &decided, note).await?;
         if counted < needed {
             announce::voted(self.state, tx, self.row).await?;
@@ -239,7 +252,7 @@ impl Case<'_> {
         Ok(decided)
     }
 
-    async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<Decided> {
+    async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<DecisionOutcome> {
         self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;
@@ -250,7 +263,7 @@ impl Case<'_> {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
         announce::denied(self.state, tx, row, email).await?;
-        let decided = Decided {
+        let decided = DecisionOutcome {
             state: ApprovalState::Denied,
             approvals: self.count(tx).await?,
             min_approvals: self.needed(),
@@ -261,16 +274,16 @@ impl Case<'_> {
     }
 
     fn needed(&self) -> u32 {
-        standing::needed(self.row, self.policy)
+        viewer_status::needed(self.row, self.policy)
     }
 
     fn passkey_required(&self) -> bool {
-        standing::passkey_required(self.row, self.policy)
+        viewer_status::passkey_required(self.row, self.policy)
     }
 
     /// Uses the assertion up, which must be for exactly this; without one, refuses where one is needed.
-    async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantWish>) -> Result<()> {
-        if let Proof::Passkey(verified) = self.proof {
+    async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantRequest>) -> Result<()> {
+        if let AuthMethod::Passkey(verified) = self.proof {
             verified.check_binding(&super::ceremony::binding(self.row, self.approver, wish))?;
             return verified.record(tx, self.now).await;
         }
@@ -281,7 +294,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn check_wish(&self, wish: GrantWish, needed: u32) -> Result<()> {
+    fn check_wish(&self, wish: GrantRequest, needed: u32) -> Result<()> {
         if self.row.kind == ApprovalKind::Sign {
             return Err(Error::field("grant_seconds", "every signature is approved by itself"));
         }
@@ -295,7 +308,7 @@ impl Case<'_> {
         tx: &mut Tx,
         verdict: Verdict,
         reason: Option<&str>,
-        wish: Option<GrantWish>,
+        wish: Option<GrantRequest>,
     ) -> Result<()> {
         let vote = VoteRow {
             workspace_id: self.row.workspace_id,
@@ -332,7 +345,7 @@ impl Case<'_> {
         voters::counted(tx, self.row, self.policy, &given).await
     }
 
-    async fn open_grant(&self, tx: &mut Tx, wish: GrantWish) -> Result<GrantId> {
+    async fn open_grant(&self, tx: &mut Tx, wish: GrantRequest) -> Result<GrantId> {
         let aad = approvals::target_aad(self.row.workspace_id, self.row.txn_id);
         let opened = self.state.keyring.open(&aad, &self.row.sealed_target);
         let bytes = opened.map_err(|error| Error::Internal(Box::new(error)))?;
@@ -374,20 +387,20 @@ impl Case<'_> {
 
     fn token(&self) -> Option<String> {
         match self.proof {
-            Proof::Token { id, name } => Some(format!("{name} {id}")),
-            Proof::Session | Proof::Chat(_) | Proof::Passkey(_) => None,
+            AuthMethod::Token { id, name } => Some(format!("{name} {id}")),
+            AuthMethod::Session | AuthMethod::Chat(_) | AuthMethod::Passkey(_) => None,
         }
     }
 
     const fn chat(&self) -> Option<&ChatAccount> {
         match self.proof {
-            Proof::Chat(account) => Some(account),
-            Proof::Session | Proof::Token { .. } | Proof::Passkey(_) => None,
+            AuthMethod::Chat(account) => Some(account),
+            AuthMethod::Session | AuthMethod::Token { .. } | AuthMethod::Passkey(_) => None,
         }
     }
 
     fn passkey(&self) -> Option<PasskeyDetail<'_>> {
-        let Proof::Passkey(verified) = self.proof else { return None };
+        let AuthMethod::Passkey(verified) = self.proof else { return None };
         Some(PasskeyDetail { id: verified.row.id, name: &verified.row.name, assertion: &verified.evidence })
     }
 
@@ -407,7 +420,7 @@ impl Case<'_> {
         &self,
         tx: &mut Tx,
         kind: &'static str,
-        decided: &Decided,
+        decided: &DecisionOutcome,
         reason: Option<&str>,
     ) -> Result<()> {
         let mut record = self.base_record(kind);

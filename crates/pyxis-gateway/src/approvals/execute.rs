@@ -10,18 +10,18 @@ use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
-use pyxis_store::{Event, agents, audit, credentials, generations, policies, workspaces};
+use pyxis_store::{StoreEvent, agents, audit, credentials, generations, policies, workspaces};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
 use crate::announce;
+use crate::authorize;
 use crate::error::{Error, Result};
-use crate::facts::{Facts, micros};
-use crate::judge;
+use crate::exchange_metrics::{ExchangeMetrics, micros};
 use crate::lost_answer::LostAnswer;
-use crate::outbound::{Answer, Outbound, dispatch};
+use crate::outbound::{Outbound, UpstreamResponse, dispatch};
 use crate::records;
 use crate::resolve::Credential;
 use crate::signing;
@@ -51,7 +51,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
         return Ok(());
     }
     // Before the attempt is on record, so that what is on record is carried out by somebody.
-    let _carried = state.work.carry(txn);
+    let _carried = state.work.track_in_flight(txn);
     let found = approvals::find(&state.store, workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
     loop {
@@ -61,7 +61,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
             Ok(cleared) => cleared,
             // Not a verdict: the claim lapses and the work is taken up again.
             Err(error @ Error::Unavailable(_)) => return Err(error),
-            Err(error) => return finish(state, &row, None, Err(error), Facts::default()).await,
+            Err(error) => return finish(state, &row, None, Err(error), ExchangeMetrics::default()).await,
         };
         let started = Instant::now();
         match begin(state, &row, generation).await? {
@@ -102,11 +102,11 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
     // A signature goes nowhere: there is no target to judge.
     if row.kind == ApprovalKind::Forward {
-        judge::bounds(&credential, &target)?;
-        if judge::decide(&credential, method, &target).verdict == Verdict::Deny {
+        authorize::check_allowed_hosts(&credential, &target)?;
+        if authorize::decide(&credential, method, &target).verdict == Verdict::Deny {
             return Err(Error::NoLongerAllowed("the policy denies it now"));
         }
-        state.net.check(&judge::host_port(&target)).await?;
+        state.net.check(&authorize::host_port(&target)).await?;
     }
     Ok(Cleared { credential, target, method, request })
 }
@@ -124,11 +124,11 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
         let signed = signing::carry_out(state, &credential, &request.body);
-        return finish(state, row, Some(seq), signed, Facts::default()).await;
+        return finish(state, row, Some(seq), signed, ExchangeMetrics::default()).await;
     }
     let headers = request.headers;
     let outbound = Outbound { credential: &credential, method, target: &target, headers, is_fresh: true };
-    let mut facts = Facts::default();
+    let mut facts = ExchangeMetrics::default();
     let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
         Err(error) => {
             facts.status = error.answered();
@@ -172,8 +172,8 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
 
 /// Reads the answer for the agent that polls, up to what is kept. A host that never ends must not hold the place of
 /// another request for good. One that breaks off is still an answer: its beginning is kept.
-async fn keep(state: &State, answer: Answer, facts: &mut Facts) -> StoredResponse {
-    let Answer { status, headers, mut body, .. } = answer;
+async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetrics) -> StoredResponse {
+    let UpstreamResponse { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
     let end = Instant::now() + state.config.response_time;
     let (mut kept, mut truncated) = (Vec::new(), false);
@@ -210,7 +210,7 @@ async fn finish(
     row: &ApprovalRow,
     seq: Option<i64>,
     result: Result<StoredResponse>,
-    mut facts: Facts,
+    mut facts: ExchangeMetrics,
 ) -> Result<()> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let (status, error, response) = match result {
@@ -252,7 +252,7 @@ async fn store_end(state: &State, row: &ApprovalRow, end: &Finish, record: &audi
     if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {
         audit::append_in(&mut tx, &state.audit_keys, std::slice::from_ref(record)).await?;
         announce::sent(state, &mut tx, row, end.status.filter(|_| end.error.is_none())).await?;
-        tx.notify(Event::Approval { workspace, txn });
+        tx.notify(StoreEvent::Approval { workspace, txn });
         tx.commit().await?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, Record};
-use pyxis_store::{Event, Tx};
+use pyxis_store::{StoreEvent, Tx};
 
 use crate::announce;
 use crate::error::Result;
@@ -73,6 +73,6 @@ pub(crate) async fn record_end(
         }
     }
     audit::append_in(tx, &state.audit_keys, &[record]).await?;
-    tx.notify(Event::Approval { workspace, txn });
+    tx.notify(StoreEvent::Approval { workspace, txn });
     Ok(())
 }

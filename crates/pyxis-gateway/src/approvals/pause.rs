@@ -5,18 +5,18 @@ use pyxis_core::digest;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::Channel;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
-use pyxis_store::{Event, StoreError, audit};
+use pyxis_store::{StoreError, StoreEvent, audit};
 
 use crate::announce;
-use crate::asked::Asked;
+use crate::authorize::{self, Matched};
 use crate::error::{Error, Result};
 use crate::idempotency::Claimed;
-use crate::judge::{self, Matched};
 use crate::outbound::clean_headers;
 use crate::records;
 use crate::redaction::{Redactor, Words};
 use crate::state::State;
 use crate::stored::StoredRequest;
+use crate::validated_request::ValidatedRequest;
 
 /// How often a race between identical requests is tried again before giving up.
 const ATTEMPTS: usize = 5;
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 5;
 /// Stores the request as pending, or finds the identical one that already waits.
 pub(crate) async fn pause(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: &Matched,
     body: Bytes,
     claim: Option<&Claimed>,
@@ -37,7 +37,7 @@ pub(crate) async fn pause(
 /// The same for what is to be kept as `request`.
 pub(crate) async fn store(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: &Matched,
     kind: ApprovalKind,
     request: &StoredRequest,
@@ -47,7 +47,7 @@ pub(crate) async fn store(
     let workspace = asked.agent.workspace_id();
     for _ in 0..ATTEMPTS {
         if let Some(twin) =
-            approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await?
+            approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?
         {
             join(state, claim, &twin).await?;
             return Ok(twin);
@@ -64,7 +64,7 @@ pub(crate) async fn store(
             Err(error @ Error::TooManyPending { .. }) => {
                 // The twin may have taken the last place.
                 let twin =
-                    approvals::find_pending_twin(&state.store, workspace, &dedupe, state.now()).await?;
+                    approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?;
                 let Some(twin) = twin else {
                     records::refused(state, asked, &error);
                     return Err(error);
@@ -91,7 +91,7 @@ async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Res
 
 async fn insert(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: &Matched,
     kind: ApprovalKind,
     request: &StoredRequest,
@@ -127,7 +127,7 @@ async fn insert(
     }
     let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;
     announce::requested(state, &mut tx, &row, &redactor.bytes(request.body.clone())).await?;
-    tx.notify(Event::Approval { workspace, txn });
+    tx.notify(StoreEvent::Approval { workspace, txn });
     tx.commit().await?;
     if let Some(claim) = claim {
         claim.tied();
@@ -137,7 +137,7 @@ async fn insert(
 
 fn new_approval(
     state: &State,
-    asked: &Asked<'_>,
+    asked: &ValidatedRequest<'_>,
     matched: &Matched,
     request: &StoredRequest,
     dedupe: &str,
@@ -170,21 +170,21 @@ fn new_approval(
         dedupe: dedupe.to_owned(),
         body_bytes: i64::try_from(request.body.len()).unwrap_or(i64::MAX),
         content_type: None,
-        min_approvals: i64::from(judge::min_approvals(asked.credential)),
-        passkey_required: judge::passkey_required(asked.credential),
+        min_approvals: i64::from(authorize::min_approvals(asked.credential)),
+        passkey_required: authorize::passkey_required(asked.credential),
         channel: channel(asked),
         created_at: now,
         expires_at: now.plus(timeout(state, asked)),
     }
 }
 
-fn channel(asked: &Asked<'_>) -> Channel {
-    judge::channel(asked.credential)
+fn channel(asked: &ValidatedRequest<'_>) -> Channel {
+    authorize::channel(asked.credential)
 }
 
 /// The policy's own window, else the workspace's, else the installation's.
-fn timeout(state: &State, asked: &Asked<'_>) -> std::time::Duration {
-    let policy = judge::settings(asked.credential).and_then(|policy| policy.approval_timeout_secs);
+fn timeout(state: &State, asked: &ValidatedRequest<'_>) -> std::time::Duration {
+    let policy = authorize::policy_of(asked.credential).and_then(|policy| policy.approval_timeout_secs);
     let workspace = asked.agent.workspace.approval_timeout_secs.and_then(|secs| u64::try_from(secs).ok());
     policy.map(u64::from).or(workspace).map_or(state.config.approval_timeout, std::time::Duration::from_secs)
 }
@@ -204,7 +204,7 @@ pub(crate) fn request_digest(
     digest::request(method, &request.target, headers, &request.body, credential.id, credential.version, agent)
 }
 
-fn dedupe(asked: &Asked<'_>, request: &StoredRequest) -> String {
+fn dedupe(asked: &ValidatedRequest<'_>, request: &StoredRequest) -> String {
     let method = asked.method.as_str();
     digest::dedupe(asked.agent.id(), asked.credential.row.id, method, &request.target, &request.body)
 }

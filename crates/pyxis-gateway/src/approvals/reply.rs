@@ -21,7 +21,7 @@ use super::failure::Failure;
 use crate::control::{self, MAX_WAIT};
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
-use crate::resolve::Agent;
+use crate::resolve::ResolvedAgent;
 use crate::state::State;
 use crate::stored::StoredResponse;
 
@@ -68,7 +68,7 @@ pub struct Outcome {
     /// Status of the upstream's answer.
     upstream_status: Option<i64>,
     /// The upstream's answer; null while forwarding is under way. Once it is no longer kept, its status only.
-    response: Option<Kept>,
+    response: Option<RetainedResponse>,
     /// Why an approved call could not be completed.
     error: Option<String>,
     /// The same in a sentence.
@@ -81,7 +81,7 @@ pub struct Outcome {
 
 /// An upstream's answer as it was kept.
 #[derive(Debug, Serialize)]
-pub struct Kept {
+pub struct RetainedResponse {
     /// HTTP status.
     status: u16,
     /// Header names and values in order. A value that is not UTF-8 is read as ISO 8859-1, one character a byte.
@@ -115,9 +115,9 @@ pub struct PollQuery {
 }
 
 /// Answers a request that paused: at once, or after a while if the agent prefers to wait.
-pub(crate) async fn paused(
+pub(crate) async fn respond_pending(
     state: &State,
-    agent: &Agent,
+    agent: &ResolvedAgent,
     row: ApprovalRow,
     wait: Option<Duration>,
 ) -> Result<Response> {
@@ -129,15 +129,15 @@ pub(crate) async fn paused(
 }
 
 /// The same for a request that was made before and became `txn`.
-pub(crate) async fn again(
+pub(crate) async fn respond_to_duplicate(
     state: &State,
-    agent: &Agent,
+    agent: &ResolvedAgent,
     txn: TxnId,
     wait: Option<Duration>,
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
-    paused(state, agent, row, wait).await
+    respond_pending(state, agent, row, wait).await
 }
 
 /// The response to the agent for a transaction in any state.
@@ -227,7 +227,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
 /// Waits for the end of a transaction, at most `wait`. Costs one entry in a map and no polling.
 async fn wait_until_settled(
     state: &State,
-    agent: &Agent,
+    agent: &ResolvedAgent,
     mut row: ApprovalRow,
     wait: Duration,
 ) -> Result<ApprovalRow> {
@@ -291,7 +291,11 @@ pub async fn withdraw(
 }
 
 /// The transaction, if this very agent key made it.
-async fn find(state: &State, headers: &HeaderMap, txn: &str) -> Result<(std::sync::Arc<Agent>, ApprovalRow)> {
+async fn find(
+    state: &State,
+    headers: &HeaderMap,
+    txn: &str,
+) -> Result<(std::sync::Arc<ResolvedAgent>, ApprovalRow)> {
     let agent = state.cache.agent_now(&state.store, control::key(headers)?).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
@@ -304,7 +308,9 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
         (Some(kept), Some(_)) => (None, Failure::read(kept)),
         (Some(kept), None) => (Some(self::kept(kept)), Failure::default()),
         // Two nulls would say that it is still on its way.
-        (None, None) if row.forward_state == ForwardState::Done => (Some(gone(row)), Failure::default()),
+        (None, None) if row.forward_state == ForwardState::Done => {
+            (Some(purged_response(row)), Failure::default())
+        }
         (None, _) => (None, Failure::default()),
     };
     Ok(Outcome {
@@ -333,7 +339,7 @@ async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-fn kept(stored: &StoredResponse) -> Kept {
+fn kept(stored: &StoredResponse) -> RetainedResponse {
     let (mut headers, mut headers_base64) = (Vec::with_capacity(stored.headers.len()), Vec::new());
     for (index, (name, value)) in stored.headers.iter().enumerate() {
         let (name, bytes) = (name.as_str().to_owned(), value.as_bytes());
@@ -349,7 +355,7 @@ fn kept(stored: &StoredResponse) -> Kept {
         Ok(text) => (text.to_owned(), "utf-8"),
         Err(_) => (STANDARD.encode(&stored.body), "base64"),
     };
-    Kept {
+    RetainedResponse {
         status: stored.status.as_u16(),
         headers,
         headers_base64,
@@ -360,10 +366,10 @@ fn kept(stored: &StoredResponse) -> Kept {
 }
 
 /// What remains of an answer that is no longer kept.
-fn gone(row: &ApprovalRow) -> Kept {
+fn purged_response(row: &ApprovalRow) -> RetainedResponse {
     // A signature came from no upstream; its answer said 200.
     let status = row.upstream_status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
-    Kept {
+    RetainedResponse {
         status,
         headers: Vec::new(),
         headers_base64: Vec::new(),

@@ -21,7 +21,7 @@ use crate::stored::StoredRequest;
 /// A transaction with what was asked and who has said what. Stored secrets are taken out of it; what is sent
 /// still has them.
 #[derive(Debug)]
-pub struct View {
+pub struct ApprovalView {
     /// The row; its state is as of now.
     pub row: ApprovalRow,
     /// Canonical URL, from the sealed request.
@@ -33,7 +33,7 @@ pub struct View {
     /// SHA-256 of the body as it is sent, in hex digits, if `body` differs from that.
     pub body_sha256: Option<String>,
     /// What is to be signed, decoded, if the request is one for a signature and not purged.
-    pub signing: Option<signing::Shown>,
+    pub signing: Option<signing::PayloadView>,
     /// Credentials of which target, headers or body hold the secret, or did: in its place stands
     /// ``[contains the secret of `<name>`]``.
     pub exposes: Vec<String>,
@@ -87,7 +87,7 @@ fn is_usual(name: &HeaderName) -> bool {
     )
 }
 
-impl View {
+impl ApprovalView {
     /// The headers of the agent that say something about this request, in order; of one that is a secret by
     /// its name only how long it is, in bytes. Empty once purged.
     pub fn telling_headers(&self) -> Vec<(String, String)> {
@@ -138,13 +138,13 @@ impl View {
     }
 
     /// What a page that shows this transaction was made from; see [`mark`].
-    pub fn mark(&self) -> String {
+    pub fn version_tag(&self) -> String {
         mark_of(&self.row, self.votes.len())
     }
 }
 
 /// Differs whenever a page that shows the transaction should be made anew.
-pub async fn mark(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<String> {
+pub async fn version_tag(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<String> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     Ok(mark_of(&row, votes.len()))
@@ -161,13 +161,13 @@ pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
 }
 
 /// One transaction of a workspace, whole.
-pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<View> {
+pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalView> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
-    let mut view = View {
+    let mut view = ApprovalView {
         target: String::new(),
         headers: None,
         body: None,
@@ -196,7 +196,7 @@ pub async fn pending(state: &State, workspace: WorkspaceId, among: Option<&[Cred
 }
 
 /// Transactions of a workspace in the order of the filter, without their bodies.
-pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<View>> {
+pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<ApprovalView>> {
     expire::expire_due(state).await?;
     let wanted = ApprovalFilter {
         state: filter.state,
@@ -224,7 +224,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
             let target = target(state, &row)?;
-            let mut view = View {
+            let mut view = ApprovalView {
                 target: String::new(),
                 headers: None,
                 body: None,

@@ -9,8 +9,8 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use pyxis_store::users;
 use serde_json::json;
 
-use super::{card, code_hash};
-use crate::approvals::decide::{Approver, ChatAccount, GrantWish, Proof, Word, decide_with};
+use super::{approval_message, code_hash};
+use crate::approvals::decide::{Approver, AuthMethod, ChatAccount, GrantRequest, Word, decide_with};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::state::State;
@@ -35,7 +35,7 @@ pub(super) enum Action {
 }
 
 /// What to tell the person.
-pub(super) struct Said {
+pub(super) struct IncomingDecision {
     pub(super) text: String,
     /// Whether their word counts.
     pub(super) done: bool,
@@ -55,17 +55,17 @@ pub(super) async fn act(
     message: &ChatMessageRow,
     account: &Account<'_>,
     action: Action,
-) -> Result<Said> {
+) -> Result<IncomingDecision> {
     let workspace = message.workspace_id;
     let Some(approver) = approver(state, workspace, account).await? else {
         record_stranger(state, workspace, message.txn_id, account).await?;
-        return Ok(Said { text: STRANGER.to_owned(), done: false });
+        return Ok(IncomingDecision { text: STRANGER.to_owned(), done: false });
     };
     // What a request holds never changes, so this need not be asked in the transaction of the decision.
     if action != Action::Deny
-        && let Some(url) = card::must_be_read_at(state, message).await?
+        && let Some(url) = approval_message::must_be_read_at(state, message).await?
     {
-        return Ok(Said {
+        return Ok(IncomingDecision {
             text: format!("A chat does not show enough of this. Approve it there: {url}"),
             done: false,
         });
@@ -73,11 +73,11 @@ pub(super) async fn act(
     let word = match action {
         Action::Approve => Word::Approve(None),
         Action::ApproveWithGrant => {
-            Word::Approve(Some(GrantWish { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
+            Word::Approve(Some(GrantRequest { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
         }
         Action::Deny => Word::Deny(None),
     };
-    let proof = Proof::Chat(ChatAccount {
+    let proof = AuthMethod::Chat(ChatAccount {
         platform: account.platform.as_str(),
         account: account.id.to_owned(),
         label: account.label.to_owned(),
@@ -103,7 +103,7 @@ pub(super) async fn act(
         Err(Error::NotFound(_)) => "The request is gone.".to_owned(),
         Err(error) => return Err(error),
     };
-    Ok(Said { text, done })
+    Ok(IncomingDecision { text, done })
 }
 
 /// The person behind an account, if somebody linked it and may still come in.

@@ -15,8 +15,8 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::card::{Card, Place};
-use super::outbox::{self, Poster, Trouble};
+use super::approval_message::{ApprovalMessage, Place};
+use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::MatrixConfig;
 use crate::state::State;
 use crate::survival::restarted;
@@ -41,12 +41,12 @@ impl Bot {
     }
 
     /// The id of a room, which the bot has joined when this returns.
-    async fn enter(&self, state: &State, room: &str) -> Result<String, Trouble> {
+    async fn enter(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
         let path = format!("join/{}", api::segment(room));
         match self.post::<api::Joined>(state, &path, &json!({})).await {
             Ok(joined) => Ok(joined.room_id),
             // Whether it is in the room already, the message will show.
-            Err(Trouble::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
+            Err(DeliveryError::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
             Err(trouble) => Err(trouble),
         }
     }
@@ -59,7 +59,7 @@ impl Bot {
         kind: &str,
         key: &str,
         content: &Value,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, DeliveryError> {
         let path = format!("rooms/{}/send/{kind}/{}", api::segment(room), api::segment(key));
         let sent: api::Sent = self.put(state, &path, content).await?;
         Ok(sent.event_id)
@@ -81,22 +81,33 @@ pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()
     }));
 }
 
-impl Poster for Bot {
+impl ChatPlatformClient for Bot {
     const PLATFORM: ChatPlatform = ChatPlatform::Matrix;
 
-    async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
+    async fn post(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        card: &ApprovalMessage,
+    ) -> Result<String, DeliveryError> {
         let room = self.enter(state, &message.chat).await?;
         if let Some(to) = self.successor(state, &room).await? {
-            return Err(Trouble::Moved(to));
+            return Err(DeliveryError::Moved(to));
         }
         if self.is_encrypted(state, &room).await? {
-            return Err(Trouble::Refused(room::ENCRYPTED.to_owned()));
+            return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
         }
         let content = content(card);
         self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
     }
 
-    async fn offer(&self, state: &State, message: &ChatMessageRow, message_ref: &str, card: &Card) {
+    async fn add_reactions(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        message_ref: &str,
+        card: &ApprovalMessage,
+    ) {
         let Ok(room) = self.enter(state, &message.chat).await else { return };
         for reaction in reactions(card) {
             let relation = json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
@@ -114,8 +125,8 @@ impl Poster for Bot {
         state: &State,
         message: &ChatMessageRow,
         message_ref: &str,
-        card: &Card,
-    ) -> Result<(), Trouble> {
+        card: &ApprovalMessage,
+    ) -> Result<(), DeliveryError> {
         let room = self.enter(state, &message.chat).await?;
         let mut content = text(&format!("* {}", card.text()));
         content["m.new_content"] = self::content(card);
@@ -130,7 +141,7 @@ fn text(body: &str) -> Value {
 }
 
 /// A message as clients show it; those that know no markup show the text.
-fn content(card: &Card) -> Value {
+fn content(card: &ApprovalMessage) -> Value {
     let mut content = text(&card.text());
     if let Some(html) = card.html() {
         content["format"] = "org.matrix.custom.html".into();
@@ -140,7 +151,7 @@ fn content(card: &Card) -> Value {
 }
 
 /// What the bot offers.
-fn reactions(card: &Card) -> Vec<&'static str> {
+fn reactions(card: &ApprovalMessage) -> Vec<&'static str> {
     match (card.state, card.place, card.grantable) {
         (ApprovalState::Pending, Place::Page | Place::Ceremony, _) => vec![NO],
         (ApprovalState::Pending, Place::Chat, true) => vec![YES, NO, WHILE],

@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use pyxis_core::mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
-use super::card::{Card, Common};
+use super::approval_message::{ApprovalMessage, Common};
 use super::moves;
 use crate::error::Result;
 use crate::state::State;
@@ -35,7 +35,7 @@ const EDITS: i64 = 20;
 
 /// Why a call of a platform came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum DeliveryError {
     /// The platform says when to come again.
     Later(Duration),
     /// It may work another time.
@@ -46,7 +46,7 @@ pub(crate) enum Trouble {
     Moved(String),
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for DeliveryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Later(wait) => write!(f, "it limits the bot for {} seconds", wait.as_secs()),
@@ -57,7 +57,7 @@ impl std::fmt::Display for Trouble {
 }
 
 /// A platform as the outbox needs it.
-pub(crate) trait Poster: Send + Sync + 'static {
+pub(crate) trait ChatPlatformClient: Send + Sync + 'static {
     /// Which one.
     const PLATFORM: ChatPlatform;
 
@@ -66,16 +66,16 @@ pub(crate) trait Poster: Send + Sync + 'static {
         &self,
         state: &State,
         message: &ChatMessageRow,
-        card: &Card,
-    ) -> impl Future<Output = std::result::Result<String, Trouble>> + Send;
+        card: &ApprovalMessage,
+    ) -> impl Future<Output = std::result::Result<String, DeliveryError>> + Send;
 
     /// Adds to a message that was posted and is on record what people may answer with.
-    fn offer(
+    fn add_reactions(
         &self,
         _state: &State,
         _message: &ChatMessageRow,
         _message_ref: &str,
-        _card: &Card,
+        _card: &ApprovalMessage,
     ) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
@@ -86,12 +86,12 @@ pub(crate) trait Poster: Send + Sync + 'static {
         state: &State,
         message: &ChatMessageRow,
         message_ref: &str,
-        card: &Card,
-    ) -> impl Future<Output = std::result::Result<(), Trouble>> + Send;
+        card: &ApprovalMessage,
+    ) -> impl Future<Output = std::result::Result<(), DeliveryError>> + Send;
 }
 
 /// Posts and edits until told to stop.
-pub(super) async fn run<P: Poster>(state: State, poster: std::sync::Arc<P>, mut stop: Stop) {
+pub(super) async fn run<P: ChatPlatformClient>(state: State, poster: std::sync::Arc<P>, mut stop: Stop) {
     loop {
         let ticked = async {
             let nap = tick(&state, &*poster).await?;
@@ -121,13 +121,13 @@ async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
 }
 
 /// Posts and edits until nothing is due.
-pub(super) async fn show_due<P: Poster>(state: &State, poster: &P) -> Result<()> {
+pub(super) async fn deliver_due<P: ChatPlatformClient>(state: &State, poster: &P) -> Result<()> {
     while tick(state, poster).await? <= MORE {}
     Ok(())
 }
 
 /// One round: what is due is posted or edited. How long nothing more can be due.
-pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duration> {
+pub(super) async fn tick<P: ChatPlatformClient>(state: &State, poster: &P) -> Result<Duration> {
     let now = state.now();
     let due = chat_messages::claim(&state.store, P::PLATFORM, now, now.plus(CLAIM), ROUND).await?;
     let more = due.len() == ROUND as usize;
@@ -151,7 +151,7 @@ pub(super) async fn tick<P: Poster>(state: &State, poster: &P) -> Result<Duratio
     Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(MORE))
 }
 
-async fn serve<P: Poster>(
+async fn serve<P: ChatPlatformClient>(
     state: &State,
     poster: &P,
     message: &ChatMessageRow,
@@ -164,7 +164,7 @@ async fn serve<P: Poster>(
             chat_messages::hand_back(store, message, Some(state.now().plus(Duration::from_secs(1)))).await?
         );
     }
-    let Some(card) = Card::of(state, message, common).await? else {
+    let Some(card) = ApprovalMessage::of(state, message, common).await? else {
         return Ok(chat_messages::hand_back(store, message, None).await?);
     };
     let told = match &message.message_ref {
@@ -179,24 +179,24 @@ async fn serve<P: Poster>(
         Ok(name) => {
             chat_messages::shown(store, message, card.state, &name, state.now()).await?;
             if message.message_ref.is_none() {
-                poster.offer(state, message, &name, &card).await;
+                poster.add_reactions(state, message, &name, &card).await;
             }
             if card.state == ApprovalState::Pending {
                 state.work.chats(P::PLATFORM).notify_one();
             }
         }
-        Err(Trouble::Later(wait)) => {
+        Err(DeliveryError::Later(wait)) => {
             limited.store(true, Ordering::Relaxed);
             chat_messages::hand_back(store, message, Some(state.now().plus(wait))).await?;
         }
-        Err(Trouble::Failed(why)) => {
+        Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
             let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
             tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "a message could not be shown");
             chat_messages::failed(store, message, &why, next).await?;
         }
-        Err(Trouble::Moved(to)) => moves::follow(state, P::PLATFORM, &message.chat, &to).await?,
-        Err(Trouble::Refused(why)) => {
+        Err(DeliveryError::Moved(to)) => moves::follow(state, P::PLATFORM, &message.chat, &to).await?,
+        Err(DeliveryError::Refused(why)) => {
             tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "the platform refused a message");
             chat_messages::failed(store, message, &why, None).await?;
         }

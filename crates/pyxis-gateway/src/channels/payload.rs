@@ -1,7 +1,7 @@
 //! What a chat message says of a payload that waits for a signature.
 
-use super::card::flat;
-use crate::signing::Shown;
+use super::approval_message::flat;
+use crate::signing::PayloadView;
 
 /// Before every line of others, so that none can pass for one of ours.
 pub(super) const MARK: &str = "│ ";
@@ -11,7 +11,7 @@ const ROOM: usize = 1500;
 
 /// The lines, and whether they are enough to decide by: they show everything as it is, and nothing in it asks
 /// for more care than a chat allows.
-pub(super) fn told(shown: &Shown) -> (Vec<String>, bool) {
+pub(super) fn told(shown: &PayloadView) -> (Vec<String>, bool) {
     let mut quote = Quote::default();
     for field in shown.fields() {
         let name = [field.path.as_str(), &field.r#type].join(" ");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_store::leases;
 
-use super::outbox::Trouble;
+use super::outbox::DeliveryError;
 use crate::error::Result;
 use crate::state::State;
 use crate::work::Stop;
@@ -13,7 +13,7 @@ use crate::work::Stop;
 pub(super) const WAIT: Duration = Duration::from_secs(3);
 
 /// Reads until told to stop, then hands the lease of the one node that reads back.
-pub(super) async fn until_told(
+pub(super) async fn poll_loop(
     state: &State,
     lease: &'static str,
     mut stop: Stop,
@@ -39,10 +39,10 @@ pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) 
 }
 
 /// Waits as long as the platform says, or a while.
-pub(super) async fn wait_out(trouble: &Trouble) {
+pub(super) async fn back_off(trouble: &DeliveryError) {
     let wait = match trouble {
-        Trouble::Later(wait) => *wait,
-        Trouble::Failed(_) | Trouble::Refused(_) | Trouble::Moved(_) => WAIT,
+        DeliveryError::Later(wait) => *wait,
+        DeliveryError::Failed(_) | DeliveryError::Refused(_) | DeliveryError::Moved(_) => WAIT,
     };
     tokio::time::sleep(wait).await;
 }

@@ -14,8 +14,8 @@ use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::card::{Card, Place};
-use super::outbox::{self, Poster, Trouble};
+use super::approval_message::{ApprovalMessage, Place};
+use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::TelegramConfig;
 use crate::state::State;
 use crate::survival::restarted;
@@ -50,10 +50,15 @@ pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()
     }));
 }
 
-impl Poster for Bot {
+impl ChatPlatformClient for Bot {
     const PLATFORM: ChatPlatform = ChatPlatform::Telegram;
 
-    async fn post(&self, state: &State, message: &ChatMessageRow, card: &Card) -> Result<String, Trouble> {
+    async fn post(
+        &self,
+        state: &State,
+        message: &ChatMessageRow,
+        card: &ApprovalMessage,
+    ) -> Result<String, DeliveryError> {
         let posted: api::Message = self.call(state, "sendMessage", &body(&message.chat, None, card)).await?;
         Ok(posted.message_id.to_string())
     }
@@ -63,18 +68,18 @@ impl Poster for Bot {
         state: &State,
         message: &ChatMessageRow,
         message_ref: &str,
-        card: &Card,
-    ) -> Result<(), Trouble> {
+        card: &ApprovalMessage,
+    ) -> Result<(), DeliveryError> {
         let body = body(&message.chat, Some(message_ref), card);
         match self.call::<Value>(state, "editMessageText", &body).await {
             // It shows that already: the answer to an earlier attempt was lost.
-            Err(Trouble::Refused(why)) if why.contains("message is not modified") => Ok(()),
+            Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
             other => other.map(drop),
         }
     }
 }
 
-fn body(chat: &str, message_ref: Option<&str>, card: &Card) -> Value {
+fn body(chat: &str, message_ref: Option<&str>, card: &ApprovalMessage) -> Value {
     let mut body = json!({
         "chat_id": chat,
         "text": card.text(),
@@ -88,7 +93,7 @@ fn body(chat: &str, message_ref: Option<&str>, card: &Card) -> Value {
 }
 
 /// Telegram fetches the logo itself and shows it small above the text. Nothing else is ever fetched.
-fn preview(card: &Card) -> Value {
+fn preview(card: &ApprovalMessage) -> Value {
     match &card.logo {
         Some(url) => json!({ "url": url, "prefer_small_media": true, "show_above_text": true }),
         None => json!({ "is_disabled": true }),
@@ -96,7 +101,7 @@ fn preview(card: &Card) -> Value {
 }
 
 /// Buttons carry the message's nonce, never the transaction.
-fn keyboard(card: &Card) -> Vec<Vec<Value>> {
+fn keyboard(card: &ApprovalMessage) -> Vec<Vec<Value>> {
     if card.state != ApprovalState::Pending {
         return Vec::new();
     }

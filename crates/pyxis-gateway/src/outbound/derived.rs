@@ -16,13 +16,13 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
 use pyxis_signing::hmac_request::Signed;
-use pyxis_signing::oauth1::{self, Stamp, Tokens, Unclear};
+use pyxis_signing::oauth1::{self, AmbiguousBody, NonceAndTimestamp, Tokens};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
 use super::inject::remove_spellings;
 use super::sought::Sought;
-use super::{Answer, Outbound, wire_request, wrap};
+use super::{Outbound, UpstreamResponse, wire_request, wrap};
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
 use crate::resolve::Credential;
@@ -44,14 +44,14 @@ struct Attached {
 }
 
 /// A dispatch under way. Named, so that the future of requests that do without stays small.
-type Dispatching<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
+type Dispatching<'a> = Pin<Box<dyn Future<Output = Result<UpstreamResponse>> + Send + 'a>>;
 
 /// As [`super::dispatch`], for these kinds.
 pub(super) fn dispatch<'a>(state: &'a State, outbound: Outbound<'a>, body: Body) -> Dispatching<'a> {
     Box::pin(run(state, outbound, body))
 }
 
-async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<Answer> {
+async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<UpstreamResponse> {
     let credential = outbound.credential;
     let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
@@ -141,7 +141,7 @@ async fn oauth1(
     let values = |name| attached.headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let is_form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING)).map_err(unclear)?;
     let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
-    let stamp = Stamp::new(state.now(), &*state.entropy);
+    let stamp = NonceAndTimestamp::new(state.now(), &*state.entropy);
     let (method, target) = (outbound.method.as_str(), outbound.target);
     let text =
         oauth1::authorization(&oauth1_tokens(*config, secret)?, method, target, form.as_deref(), &stamp)
@@ -153,11 +153,11 @@ async fn oauth1(
     Ok(())
 }
 
-fn unclear(why: Unclear) -> Error {
+fn unclear(why: AmbiguousBody) -> Error {
     match why {
-        Unclear::TwoTypes => Error::DuplicateHeader("Content-Type"),
-        Unclear::NoText => Error::InvalidHeader { name: "Content-Type", detail: "must be text" },
-        Unclear::EncodedForm => Error::EncodedForm,
+        AmbiguousBody::TwoTypes => Error::DuplicateHeader("Content-Type"),
+        AmbiguousBody::NoText => Error::InvalidHeader { name: "Content-Type", detail: "must be text" },
+        AmbiguousBody::EncodedForm => Error::EncodedForm,
     }
 }
 
@@ -304,7 +304,7 @@ pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
         Auth::GithubApp(_) => {
             tokens::assertion_key(pyxis_core::auth::derived::JwtAlgorithm::Rs256, secret).map(drop)
         }
-        Auth::Mtls {} => crate::identities::read(secret).map(drop),
+        Auth::Mtls {} => crate::mtls_clients::read(secret).map(drop),
         _ => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::audit::{self, AuditFilter, Entry, Tally, Verdict};
+use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
 use serde_json::{Value, json};
 
 use crate::anchor;
@@ -17,7 +17,7 @@ pub async fn answers(state: &State) -> bool {
 }
 
 /// Entries of a workspace that fit, in the order of the filter, each with its outcome.
-pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<Entry>> {
+pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
     state.audit.flush().await?;
     Ok(audit::search(&state.store, workspace, filter).await?)
 }
@@ -46,7 +46,7 @@ pub async fn requests_over_time(
 }
 
 /// Recomputes the chain of the whole installation, against the head kept outside the database.
-pub async fn verify(state: &State) -> Result<Verdict> {
+pub async fn verify(state: &State) -> Result<ChainVerdict> {
     state.audit.flush().await?;
     let anchor = match &state.config.anchor {
         Some(path) => anchor::read(path).await?,
@@ -80,7 +80,7 @@ pub fn csv_head() -> String {
 }
 
 /// An entry as a line of CSV (RFC 4180), without its line end.
-pub fn to_csv(entry: &Entry) -> String {
+pub fn to_csv(entry: &AuditEntry) -> String {
     let value = to_json(entry);
     csv::line(COLUMNS.iter().map(|column| text(&value[*column])))
 }
@@ -94,7 +94,7 @@ fn text(value: &Value) -> String {
 }
 
 /// An entry as JSON, for the API and for exports.
-pub fn to_json(entry: &Entry) -> Value {
+pub fn to_json(entry: &AuditEntry) -> Value {
     let record = &entry.record.record;
     let detail = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
     let mut value = json!({

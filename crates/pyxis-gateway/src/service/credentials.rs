@@ -14,11 +14,11 @@ use pyxis_store::{StoreError, grants};
 use serde_json::json;
 
 use crate::actor::{Actor, Change};
+use crate::authorize;
 use crate::error::{Error, NO_NUL, Result};
-use crate::judge;
 use crate::outbound::{Outbound, dispatch, inject, sought};
 use crate::redaction::Redactor;
-use crate::resolve::{Credential, CredentialOptions, MAX_NAME};
+use crate::resolve::{Credential, MAX_NAME, ResolvedCredential};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;
 use crate::state::State;
@@ -51,7 +51,7 @@ pub struct CredentialInput {
     /// Whether plain http targets are allowed.
     pub allow_http: bool,
     /// Switches.
-    pub options: CredentialOptions,
+    pub options: ResolvedCredential,
     /// The secret.
     pub secret: Option<SecretValue>,
 }
@@ -70,7 +70,7 @@ pub struct CredentialPatch {
     /// Plain http.
     pub allow_http: Option<bool>,
     /// Switches.
-    pub options: Option<CredentialOptions>,
+    pub options: Option<ResolvedCredential>,
 }
 
 /// Stores a credential.
@@ -228,8 +228,8 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
         None => probe(&credential.row).ok_or_else(|| Error::field("url", NO_PROBE))?,
     };
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    judge::bounds(&credential, &target)?;
-    state.net.check(&judge::host_port(&target)).await?;
+    authorize::check_allowed_hosts(&credential, &target)?;
+    state.net.check(&authorize::host_port(&target)).await?;
     let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
@@ -270,7 +270,7 @@ pub fn probe(row: &CredentialRow) -> Option<String> {
     let host = hosts.iter().find(|host| !host.starts_with('*'))?;
     let scheme = if row.allow_http { "http" } else { "https" };
     let root = format!("{scheme}://{host}/");
-    let blind = |target: &Target| auth.as_ref().is_some_and(|auth| presets::is_blind(auth, target));
+    let blind = |target: &Target| auth.as_ref().is_some_and(|auth| presets::has_no_probe(auth, target));
     (!Target::parse(&root).is_ok_and(|target| blind(&target))).then_some(root)
 }
 

@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 use super::credentials::{self, CredentialInput};
 use crate::actor::Actor;
 use crate::error::{Error, Result};
-use crate::resolve::CredentialOptions;
+use crate::resolve::ResolvedCredential;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
 /// What became of one line of a file. It names variables and credentials, never a value.
 #[derive(Debug)]
-pub struct Line {
+pub struct ImportLine {
     /// Its number, from 1.
     pub number: usize,
     /// The variable; `None` where the line sets none. Its text may be a piece of a secret then.
@@ -24,12 +24,12 @@ pub struct Line {
     /// The credential; `None` where no preset knows the variable.
     pub credential: Option<&'static str>,
     /// How it went.
-    pub outcome: Outcome,
+    pub outcome: ImportOutcome,
 }
 
 /// How it went with a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// A credential was stored.
     Stored,
     /// A credential was stored, whose secret is too short to be looked for in answers.
@@ -46,7 +46,7 @@ pub enum Outcome {
     Unreadable,
 }
 
-impl Outcome {
+impl ImportOutcome {
     /// In a few words.
     pub fn words(&self) -> String {
         match self {
@@ -63,13 +63,17 @@ impl Outcome {
 }
 
 /// Stores a credential for each preset whose variables are there. Names that are taken are left alone.
-pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<Line>> {
+pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<ImportLine>> {
     let read = dotenv::read(text);
-    let left_out =
-        |&number: &usize| Line { number, variable: None, credential: None, outcome: Outcome::Unreadable };
-    let mut lines: Vec<Line> = read.unreadable.iter().map(left_out).collect();
+    let left_out = |&number: &usize| ImportLine {
+        number,
+        variable: None,
+        credential: None,
+        outcome: ImportOutcome::Unreadable,
+    };
+    let mut lines: Vec<ImportLine> = read.unreadable.iter().map(left_out).collect();
     let unknown = read.variables.iter().filter(|found| presets::of_variable(found.name).is_none());
-    lines.extend(unknown.map(|found| line(found, None, Outcome::Unknown)));
+    lines.extend(unknown.map(|found| line(found, None, ImportOutcome::Unknown)));
     for preset in presets::all() {
         let known = |found: &&Variable<'_>| preset.variables().any(|name| name == found.name);
         let found: Vec<&Variable<'_>> = read.variables.iter().filter(known).collect();
@@ -89,34 +93,34 @@ async fn take(
     actor: &Actor,
     preset: &'static Preset,
     found: &[&Variable<'_>],
-) -> Result<Vec<Line>> {
+) -> Result<Vec<ImportLine>> {
     let mut used = Vec::new();
     let outcome = match input(preset, found, &mut used) {
         Err(outcome) => outcome,
         Ok(input) => match credentials::create(state, actor, input).await {
-            Ok(row) if credentials::warnings(state, &row).is_empty() => Outcome::Stored,
-            Ok(_) => Outcome::StoredShort,
-            Err(Error::NameTaken(_)) => Outcome::Exists,
+            Ok(row) if credentials::warnings(state, &row).is_empty() => ImportOutcome::Stored,
+            Ok(_) => ImportOutcome::StoredShort,
+            Err(Error::NameTaken(_)) => ImportOutcome::Exists,
             // The service never repeats a value of a secret.
             Err(Error::InvalidField { field, detail }) if field.starts_with("secret") => {
-                Outcome::Unfit(Some(format!("{field}: {detail}")))
+                ImportOutcome::Unfit(Some(format!("{field}: {detail}")))
             }
-            Err(Error::InvalidField { .. }) => Outcome::Unfit(None),
+            Err(Error::InvalidField { .. }) => ImportOutcome::Unfit(None),
             Err(error) => return Err(error),
         },
     };
     let lines = found.iter().map(|found| {
         // Two variables of the same meaning: the other one was stored.
-        let stored = matches!(outcome, Outcome::Stored | Outcome::StoredShort);
+        let stored = matches!(outcome, ImportOutcome::Stored | ImportOutcome::StoredShort);
         let spare = stored && !used.contains(&found.line);
-        line(found, Some(preset), if spare { Outcome::Exists } else { outcome.clone() })
+        line(found, Some(preset), if spare { ImportOutcome::Exists } else { outcome.clone() })
     });
     Ok(lines.collect())
 }
 
-fn line(found: &Variable<'_>, preset: Option<&'static Preset>, outcome: Outcome) -> Line {
+fn line(found: &Variable<'_>, preset: Option<&'static Preset>, outcome: ImportOutcome) -> ImportLine {
     let credential = preset.map(|preset| preset.id.as_str());
-    Line { number: found.line, variable: Some(found.name.to_owned()), credential, outcome }
+    ImportLine { number: found.line, variable: Some(found.name.to_owned()), credential, outcome }
 }
 
 /// The credential that these variables make. `used` gets the lines of those that went into it.
@@ -124,7 +128,7 @@ fn input(
     preset: &'static Preset,
     found: &[&Variable<'_>],
     used: &mut Vec<usize>,
-) -> std::result::Result<CredentialInput, Outcome> {
+) -> std::result::Result<CredentialInput, ImportOutcome> {
     let (auth, secret) = match found {
         [whole] if preset.env_fields.is_empty() => {
             used.push(whole.line);
@@ -140,7 +144,7 @@ fn input(
         auth: Some(auth),
         allowed_hosts: preset.hosts.clone(),
         allow_http: false,
-        options: CredentialOptions::default(),
+        options: ResolvedCredential::default(),
         secret: Some(secret),
     })
 }
@@ -150,7 +154,7 @@ fn combined(
     preset: &'static Preset,
     found: &[&Variable<'_>],
     used: &mut Vec<usize>,
-) -> std::result::Result<(Auth, SecretValue), Outcome> {
+) -> std::result::Result<(Auth, SecretValue), ImportOutcome> {
     let mut value = |name: &str| {
         let variable = found.iter().find(|variable| variable.name == name)?;
         used.push(variable.line);
@@ -167,11 +171,11 @@ fn combined(
         parts.extend(template.fill(&mut value).map(|text| (part.as_str(), text)));
     }
     if !missing.is_empty() {
-        return Err(Outcome::NeedsMore(missing));
+        return Err(ImportOutcome::NeedsMore(missing));
     }
     let of_auth =
         parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("auth.")?, text.expose().as_str())));
-    let auth = preset.auth.with_parts(of_auth).map_err(|_| Outcome::Unfit(None))?;
+    let auth = preset.auth.with_parts(of_auth).map_err(|_| ImportOutcome::Unfit(None))?;
     let named = parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("secret.")?, text)));
     let secret = match parts.get("secret") {
         Some(whole) => SecretValue::Text(whole.expose().clone()),
@@ -212,7 +216,7 @@ mod tests {
                 let mut others = found.clone();
                 others.remove(place);
                 let outcome = input(preset, &others, &mut Vec::new()).unwrap_err();
-                assert_eq!(outcome, Outcome::NeedsMore(vec![missing.name]), "{}", preset.id);
+                assert_eq!(outcome, ImportOutcome::NeedsMore(vec![missing.name]), "{}", preset.id);
             }
         }
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 use webauthn_rs::prelude::{PasskeyRegistration, RegisterPublicKeyCredential, Uuid};
 
 use super::callers::Caller;
-use super::sessions::{self, Holder, Opened, Person, SESSION_LIFETIME};
+use super::sessions::{self, Holder, OpenedSession, Person, SESSION_LIFETIME};
 use super::staged::{self, Staged};
 use super::tokens::check_label;
 use super::{policies, rights};
@@ -21,7 +21,7 @@ use crate::ceremony::{self, begin, verify};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-pub use crate::ceremony::{Answer, Challenge, LIFETIME, Verified};
+pub use crate::ceremony::{CeremonyResponse, Challenge, LIFETIME, Verified};
 
 /// Most passkeys of one person.
 const MAX: usize = 20;
@@ -58,7 +58,12 @@ pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge>
 }
 
 /// Registers the passkey that answered a challenge of [`begin_register`].
-pub async fn register(state: &State, caller: &Caller, name: &str, answer: &Answer) -> Result<PasskeyRow> {
+pub async fn register(
+    state: &State,
+    caller: &Caller,
+    name: &str,
+    answer: &CeremonyResponse,
+) -> Result<PasskeyRow> {
     let name = check_label(name)?;
     let user = &caller.user;
     let begun = ceremony::take(state, answer, Purpose::Register, Some(user.id)).await?;
@@ -121,7 +126,7 @@ pub async fn begin_sign_in(state: &State) -> Result<Challenge> {
 }
 
 /// Signs in the person whose passkey answered a challenge of [`begin_sign_in`].
-pub async fn sign_in(state: &State, answer: &Answer, holder: Holder) -> Result<Opened> {
+pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: Holder) -> Result<OpenedSession> {
     let verified = verify(state, answer, Purpose::SignIn, None).await?;
     let user = users::find(&state.store, verified.row.workspace_id, verified.row.user_id).await?;
     let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::Unauthenticated)?;
@@ -152,7 +157,12 @@ const OUTDATED: &str = "the policy has changed since this was proposed; propose 
 
 /// Applies a proposal that its maker's passkey confirmed: exactly the confirmed document, over exactly
 /// the version it was made against.
-pub async fn apply(state: &State, caller: &Caller, id: StagedPolicyId, answer: &Answer) -> Result<()> {
+pub async fn apply(
+    state: &State,
+    caller: &Caller,
+    id: StagedPolicyId,
+    answer: &CeremonyResponse,
+) -> Result<()> {
     let staged = staged::get(state, caller.workspace(), id).await?;
     check_apply(&staged, caller)?;
     if !rights::of(state, &caller.user).await?.may_edit(staged.credential.id) {

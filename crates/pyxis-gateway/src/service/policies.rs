@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::{channels, credentials};
 use crate::actor::{Actor, Change};
+use crate::authorize;
 use crate::error::{Error, Result};
-use crate::judge;
 use crate::resolve::Credential;
 use crate::state::State;
 use crate::voters;
@@ -152,7 +152,7 @@ pub(super) async fn end_grants(
     for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
         let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
         // A grant that cannot even be read must not outlive a change of policy.
-        if covered.is_none_or(|(method, target)| tightened.kills(method, &target)) {
+        if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
             grants::end(&mut change.tx, workspace, grant.id, "policy tightened", now).await?;
             ended += 1;
         }
@@ -199,17 +199,17 @@ pub async fn explain(
         Ok(target) => target,
         Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
     };
-    match judge::bounds(&credential, &target) {
+    match authorize::check_allowed_hosts(&credential, &target) {
         Err(error @ Error::HostNotAllowed(_)) => return Ok(refuse(Rule::AllowedHosts, error.to_string())),
         Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
         Ok(()) => {}
     }
-    if let Err(error) = state.net.check_form(&judge::host_port(&target)) {
+    if let Err(error) = state.net.check_form(&authorize::host_port(&target)) {
         return Ok(refuse(Rule::Target, error.to_string()));
     }
-    let decision = judge::decide(&credential, method, &target);
+    let decision = authorize::decide(&credential, method, &target);
     if decision.verdict == Verdict::RequireApproval
-        && grant::may_shortcut(&decision, judge::settings(&credential))
+        && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
     {
         let row = &credential.row;
         let (route, now) = (target.route(), state.now());

@@ -65,7 +65,7 @@ impl std::ops::Deref for Person {
 }
 
 /// A session that was just opened.
-pub struct Opened {
+pub struct OpenedSession {
     /// The token, shown once.
     pub token: SecretString,
     /// The session.
@@ -100,7 +100,12 @@ pub async fn find(state: &State, token: &str) -> Result<Person> {
 /// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
 /// unknown address answers the same after as much hashing, and is locked alike. A lock in one workspace
 /// keeps nobody out of another one, where the password fits.
-pub async fn sign_in(state: &State, email: &str, password: &SecretString, holder: Holder) -> Result<Opened> {
+pub async fn sign_in(
+    state: &State,
+    email: &str,
+    password: &SecretString,
+    holder: Holder,
+) -> Result<OpenedSession> {
     let now = state.now();
     let (mut candidates, mut locked) = (Vec::new(), None);
     for user in users::find_all_by_email(&state.store, email).await? {
@@ -155,7 +160,7 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
 /// use, the account is theirs as much as its owner's: from then on both count as one approver, until
 /// its owner signs in with a passkey from before, or another link is made on the command line. A link
 /// that the account itself made says nothing about who holds it.
-pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(Opened, UserRow)> {
+pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(OpenedSession, UserRow)> {
     let hash = hex::encode(&key_hash(token));
     let now = state.now();
     let mut tx = state.store.begin().await?;
@@ -205,7 +210,12 @@ pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
 }
 
 /// Opens a session for somebody who has proved who they are.
-pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Duration) -> Result<Opened> {
+pub async fn open(
+    state: &State,
+    user: &UserRow,
+    holder: Holder,
+    lifetime: Duration,
+) -> Result<OpenedSession> {
     let now = state.now();
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, "px_session_"));
     let hash = hex::encode(&key_hash(token.expose()));
@@ -224,7 +234,7 @@ pub async fn open(state: &State, user: &UserRow, holder: Holder, lifetime: Durat
     sessions::insert(&state.store, &session).await?;
     users::record_success(&state.store, user.workspace_id, user.id, now).await?;
     record(state, user, "sign_in").await?;
-    Ok(Opened { token, session })
+    Ok(OpenedSession { token, session })
 }
 
 /// Ends a session.

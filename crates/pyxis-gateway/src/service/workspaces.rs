@@ -22,7 +22,7 @@ pub const FIRST_AGENT: &str = "default-agent";
 const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;
 
 /// A workspace that was just made.
-pub struct Made {
+pub struct CreatedWorkspace {
     /// The workspace.
     pub workspace: WorkspaceRow,
     /// Key of `default-agent`.
@@ -32,7 +32,12 @@ pub struct Made {
 }
 
 /// Makes a workspace with its first key and, if an address is given, its first owner.
-pub async fn create(state: &State, name: &str, mode: ApprovalMode, owner: Option<&str>) -> Result<Made> {
+pub async fn create(
+    state: &State,
+    name: &str,
+    mode: ApprovalMode,
+    owner: Option<&str>,
+) -> Result<CreatedWorkspace> {
     check_name("name", name)?;
     let now = state.now();
     let id = WorkspaceId::new(now, &*state.entropy);
@@ -55,7 +60,7 @@ pub async fn create(state: &State, name: &str, mode: ApprovalMode, owner: Option
         Some(email) => Some(people::add(state, &actor, email, Role::Owner).await?),
         None => None,
     };
-    Ok(Made { workspace: get(state, id).await?, agent_key, owner })
+    Ok(CreatedWorkspace { workspace: get(state, id).await?, agent_key, owner })
 }
 
 /// One workspace.

@@ -8,7 +8,7 @@ use pyxis_signing::jwt::JwtKey;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::endpoint::{self, Failure, Form, Granted};
+use super::endpoint::{self, Form, GrantedToken, TokenError};
 use crate::error::{Error, Result};
 use crate::secret_value::SecretValue;
 use crate::state::State;
@@ -37,7 +37,7 @@ pub(super) async fn exchange(
     state: &State,
     config: &Assertion,
     secret: &SecretValue,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let now = state.now().seconds();
     let mut claims = json!({
         "iss": config.issuer,
@@ -54,11 +54,15 @@ pub(super) async fn exchange(
     let mut form = Form::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
     form.add("assertion", &assertion);
     form.add_some("scope", config.scope.as_deref());
-    endpoint::ask(state, &config.token_url, form, None).await.map_err(Failure::of_an_assertion)
+    endpoint::ask(state, &config.token_url, form, None).await.map_err(TokenError::of_an_assertion)
 }
 
 /// An installation token of a GitHub App.
-pub(super) async fn github(state: &State, app: &GithubApp, secret: &SecretValue) -> Result<Granted, Failure> {
+pub(super) async fn github(
+    state: &State,
+    app: &GithubApp,
+    secret: &SecretValue,
+) -> Result<GrantedToken, TokenError> {
     let now = state.now().seconds();
     let claims = json!({ "iat": now - DRIFT, "exp": now + LIFE, "iss": app.app_id });
     let jwt = sign(&key(JwtAlgorithm::Rs256, secret)?, &claims, None)?;
@@ -70,5 +74,5 @@ pub(super) async fn github(state: &State, app: &GithubApp, secret: &SecretValue)
     request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
     let base = app.api_url.trim_end_matches('/');
     let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
-    endpoint::send(state, &url, request).await.map_err(Failure::of_an_assertion)
+    endpoint::send(state, &url, request).await.map_err(TokenError::of_an_assertion)
 }

@@ -18,8 +18,8 @@ use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::endpoint::{self, Granted, form_encoded};
-use super::{Before, Subject};
+use super::endpoint::{self, GrantedToken, form_encoded};
+use super::{Before, TokenRequest};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
 use crate::resolve::{Credential, key_hash};
@@ -69,7 +69,7 @@ pub fn redirect_uri(state: &State) -> String {
 /// Whether the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
     let credential = Credential::parse(row.clone(), None, ApprovalMode::Gated)?;
-    let kept = Subject::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
+    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
     Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 
@@ -165,14 +165,14 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let redirect = redirect_uri(state);
     let granted =
         endpoint::code(state, account, secret, code, &verifier, &redirect).await.map_err(Error::from)?;
-    let subject = Subject::new(&credential, secret);
+    let subject = TokenRequest::new(&credential, secret);
     keep(state, actor, subject, granted).await?;
     Ok(credential.row.name)
 }
 
 /// Stores what the provider granted. What was granted before is another secret: the version rises, so that no
 /// node goes on with a token of the account before, and no renewal that is under way can bring it back.
-async fn keep(state: &State, actor: &Actor, mut subject: Subject, granted: Granted) -> Result<()> {
+async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: GrantedToken) -> Result<()> {
     let (workspace, id, now) = (actor.workspace, subject.row.id, state.now());
     let renewable = granted.refresh_token.is_some();
     let mut change = Change::begin(state, actor).await?;

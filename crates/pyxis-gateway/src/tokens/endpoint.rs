@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::authorize;
 use crate::error::{Error, Result};
-use crate::judge;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -31,7 +31,7 @@ const MAX_SCOPE: usize = 4096;
 const CLOCK_DIFFERS: u64 = 30;
 
 /// What a token endpoint gave.
-pub(super) struct Granted {
+pub(super) struct GrantedToken {
     pub(super) access_token: Zeroizing<String>,
     pub(super) refresh_token: Option<Zeroizing<String>>,
     /// How long the access token is good.
@@ -43,15 +43,15 @@ pub(super) struct Granted {
 }
 
 /// Why there is no token.
-pub(super) enum Failure {
+pub(super) enum TokenError {
     /// The endpoint said no.
-    Refused(Refusal),
+    Refused(TokenRefusal),
     /// It could not be asked, or not understood.
     Error(Error),
 }
 
 /// A no, and its code where it has one (RFC 6749, section 5.2).
-pub(super) struct Refusal {
+pub(super) struct TokenRefusal {
     status: StatusCode,
     code: String,
     /// Seconds by which the endpoint's clock is ahead of ours, by its `Date`.
@@ -60,7 +60,7 @@ pub(super) struct Refusal {
     is_of_assertion: bool,
 }
 
-impl Refusal {
+impl TokenRefusal {
     /// Whether the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
     /// whoever withdrew their consent, and in words of GitHub's and Slack's own.
     pub(super) fn ends_the_connection(&self) -> bool {
@@ -86,7 +86,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for TokenRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let blank = if self.code.is_empty() { "" } else { " " };
         write!(f, "it answered {}{blank}{}", self.status.as_u16(), self.code)?;
@@ -105,27 +105,27 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Failure {
+impl TokenError {
     /// The same about a signed assertion, which can be refused over the time.
     pub(super) fn of_an_assertion(self) -> Self {
         match self {
-            Self::Refused(refusal) => Self::Refused(Refusal { is_of_assertion: true, ..refusal }),
+            Self::Refused(refusal) => Self::Refused(TokenRefusal { is_of_assertion: true, ..refusal }),
             error @ Self::Error(_) => error,
         }
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for TokenError {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<TokenError> for Error {
+    fn from(failure: TokenError) -> Self {
         match failure {
-            Failure::Error(error) => error,
-            Failure::Refused(refusal) => Self::TokenEndpoint(refusal.to_string()),
+            TokenError::Error(error) => error,
+            TokenError::Refused(refusal) => Self::TokenEndpoint(refusal.to_string()),
         }
     }
 }
@@ -168,7 +168,7 @@ pub(super) async fn client_credentials(
     state: &State,
     source: &TokenSource,
     secret: &SecretValue,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let mut form = Form::new("client_credentials");
     form.add_some("scope", source.scope.as_deref());
     form.add_some("audience", source.audience.as_deref());
@@ -182,7 +182,7 @@ pub(super) async fn refresh(
     account: &Connected,
     secret: &SecretValue,
     refresh_token: &str,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let mut form = Form::new("refresh_token");
     form.add("refresh_token", refresh_token);
     // Without a scope it is the one that was granted, which may be less than was asked for.
@@ -198,7 +198,7 @@ pub(super) async fn code(
     code: &str,
     verifier: &str,
     redirect_uri: &str,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let mut form = Form::new("authorization_code");
     form.add("code", code);
     form.add("redirect_uri", redirect_uri);
@@ -234,7 +234,7 @@ pub(super) async fn ask(
     url: &str,
     form: Form,
     authorization: Option<HeaderValue>,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let mut request = Request::new(pyxis_net::body::full(form.0.as_bytes().to_vec()));
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     if let Some(value) = authorization {
@@ -248,9 +248,9 @@ pub(super) async fn send(
     state: &State,
     url: &str,
     mut request: Request<pyxis_net::Body>,
-) -> Result<Granted, Failure> {
+) -> Result<GrantedToken, TokenError> {
     let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    state.net.check(&judge::host_port(&target)).await.map_err(Error::from)?;
+    state.net.check(&authorize::host_port(&target)).await.map_err(Error::from)?;
     *request.method_mut() = Method::POST;
     *request.uri_mut() =
         target.to_string().parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
@@ -275,7 +275,7 @@ fn clock_ahead(answer: &HeaderMap, now: UnixMillis) -> Option<i64> {
 
 /// Providers differ in small things: numbers as texts, `token` for `access_token`, an error with 200.
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     #[serde(alias = "token")]
     access_token: Option<SecretString>,
     refresh_token: Option<SecretString>,
@@ -285,25 +285,25 @@ struct Answer {
     error: Option<Value>,
 }
 
-fn read(status: StatusCode, body: &[u8], ahead: Option<i64>) -> Result<Granted, Failure> {
-    let answer: Option<Answer> = serde_json::from_slice(body).ok();
+fn read(status: StatusCode, body: &[u8], ahead: Option<i64>) -> Result<GrantedToken, TokenError> {
+    let answer: Option<TokenResponse> = serde_json::from_slice(body).ok();
     let granted = answer.as_ref().filter(|_| status.is_success()).and_then(granted);
     granted.ok_or_else(|| {
         let code = answer.and_then(|answer| answer.error?.as_str().map(str::to_owned)).unwrap_or_default();
         // Codes are short words; whatever else a provider sends is not repeated.
         let plain = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let code = if plain { code } else { String::new() };
-        Failure::Refused(Refusal { code, status, ahead, is_of_assertion: false })
+        TokenError::Refused(TokenRefusal { code, status, ahead, is_of_assertion: false })
     })
 }
 
-fn granted(answer: &Answer) -> Option<Granted> {
+fn granted(answer: &TokenResponse) -> Option<GrantedToken> {
     let keep = |secret: &SecretString| Zeroizing::new(secret.expose().clone());
     let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
     let access_token = answer.access_token.as_ref().filter(|token| !token.expose().is_empty()).map(keep)?;
     let life = answer.expires_in.as_ref().and_then(number);
     let end = answer.expires_at.as_ref().and_then(Value::as_str).and_then(UnixMillis::parse_rfc3339);
-    Some(Granted {
+    Some(GrantedToken {
         access_token,
         refresh_token: answer.refresh_token.as_ref().filter(|token| !token.expose().is_empty()).map(keep),
         life: life.map(|seconds| Duration::from_secs(seconds.min(MAX_LIFE))),

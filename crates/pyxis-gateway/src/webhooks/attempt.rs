@@ -65,7 +65,7 @@ fn open(state: &State, aad: &Aad, sealed: &Sealed) -> Result<SecretString> {
 }
 
 /// What a receiver answered.
-struct Answer {
+struct EndpointResponse {
     status: StatusCode,
     excerpt: Option<String>,
 }
@@ -111,12 +111,12 @@ async fn send(
     state: &State,
     endpoint: &Endpoint,
     request: Request<pyxis_net::Body>,
-) -> std::result::Result<Answer, pyxis_net::Error> {
+) -> std::result::Result<EndpointResponse, pyxis_net::Error> {
     // A connection that is kept open was judged when it was made; the address may have moved since.
     state.net.check(&endpoint.host).await?;
     let response = state.net.send(request, ATTEMPT_TIMEOUT).await?;
     let status = response.status();
-    Ok(Answer { status, excerpt: read(response.into_body()).await })
+    Ok(EndpointResponse { status, excerpt: read(response.into_body()).await })
 }
 
 /// How the answer begins; whatever breaks it off changes nothing about its status.
@@ -138,7 +138,7 @@ async fn read(mut body: Incoming) -> Option<String> {
 fn judged(
     state: &State,
     claimed: &Claimed,
-    answer: std::result::Result<Answer, String>,
+    answer: std::result::Result<EndpointResponse, String>,
     millis: i64,
 ) -> Attempt {
     let at = state.now();

@@ -39,8 +39,8 @@ impl Story {
     /// Users that belong together, those who stand alone left out.
     fn together(self) -> Vec<Vec<u16>> {
         let graph = self.0.build();
-        let peers = Peers::of(&graph);
-        let mut found: Vec<Vec<u16>> = joined::groups(&graph, &peers)
+        let peers = PeerIndex::of(&graph);
+        let mut found: Vec<Vec<u16>> = linked_users::groups(&graph, &peers)
             .into_iter()
             .filter(|members| members.len() > 1)
             .map(|members| {
@@ -56,7 +56,7 @@ impl Story {
 
     fn found(self, least: usize) -> Vec<Group> {
         let graph = self.0.build();
-        let (peers, bundle) = (Peers::of(&graph), crate::built_in().unwrap());
+        let (peers, bundle) = (PeerIndex::of(&graph), crate::built_in().unwrap());
         let score = |address| {
             let found = Features::of(&graph, &peers, graph.find(address)?)?;
             bundle.scores(&found).unwrap().aggregate.map(crate::bundle::score)

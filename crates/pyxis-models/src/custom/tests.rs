@@ -46,7 +46,7 @@ fn place(name: &str) -> usize {
 /// A tree that asks whether a wallet sent more than ten transfers in the model's scope.
 fn busy(model: Model) -> File {
     let asked = if model == Model::Aggregate { "wallet_out_transfers" } else { "out_transfers" };
-    stump(features::given(model), i64::try_from(place(asked)).unwrap(), 10.0, 0.2, 0.8)
+    stump(features::feature_count(model), i64::try_from(place(asked)).unwrap(), 10.0, 0.2, 0.8)
 }
 
 fn with(customs: Vec<Custom>) -> Bundle {

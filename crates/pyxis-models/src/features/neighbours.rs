@@ -2,7 +2,7 @@
 
 use super::count;
 use crate::graph::{Graph, Node};
-use crate::peers::{Peers, RARE};
+use crate::peers::{PeerIndex, RARE};
 
 /// What surrounds a wallet.
 pub(super) struct Neighbours {
@@ -24,7 +24,7 @@ pub(super) struct Twin {
 }
 
 impl Neighbours {
-    pub(super) fn of(graph: &Graph, peers: &Peers, node: Node) -> Self {
+    pub(super) fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
         let parties = graph.parties(node);
         let near = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
         let twins = twins(peers, node, &parties);
@@ -32,10 +32,10 @@ impl Neighbours {
     }
 }
 
-fn twins(peers: &Peers, node: Node, parties: &[Node]) -> Vec<Twin> {
+fn twins(peers: &PeerIndex, node: Node, parties: &[Node]) -> Vec<Twin> {
     let mut met: Vec<Node> = Vec::new();
     for party in parties {
-        let users = peers.touching(*party);
+        let users = peers.touched_by(*party);
         if (2..RARE).contains(&users.len()) {
             met.extend(users.iter().filter(|other| **other != node));
         }

@@ -59,7 +59,7 @@ pub const NAMES: [(&str, &str); 28] = [
 ];
 
 /// The place of the number of counterparties: how popular whoever has them is.
-pub(super) const PARTIES: usize = super::place(&NAMES, "parties");
+pub(super) const PARTIES: usize = super::index_of(&NAMES, "parties");
 
 /// At most this popular (logarithm of 1 + 3 counterparties) is quiet.
 const QUIET: f32 = 1.3863;

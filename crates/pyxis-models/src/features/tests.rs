@@ -45,7 +45,7 @@ impl Story {
 
     fn look_at(self, who: u8) -> Option<Features> {
         let graph = self.0.build();
-        let peers = Peers::of(&graph);
+        let peers = PeerIndex::of(&graph);
         Features::of(&graph, &peers, graph.find(address(who))?)
     }
 }

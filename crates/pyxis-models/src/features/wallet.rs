@@ -6,7 +6,7 @@
 use super::neighbours::Neighbours;
 use super::{count, to_float};
 use crate::graph::{Graph, Node};
-use crate::peers::Peers;
+use crate::peers::PeerIndex;
 
 /// Names and plain words, in the order of [`measure`].
 pub const NAMES: [(&str, &str); 24] = [
@@ -42,7 +42,7 @@ const SMALL: u32 = 300;
 /// The numbers of [`NAMES`].
 pub(super) fn measure(
     graph: &Graph,
-    peers: &Peers,
+    peers: &PeerIndex,
     node: Node,
     neighbours: &Neighbours,
 ) -> [f32; NAMES.len()] {
@@ -68,16 +68,17 @@ pub(super) fn measure(
 }
 
 /// The graph of peers around a wallet.
-fn company(peers: &Peers, node: Node, near: &[Node]) -> [f32; 6] {
+fn company(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
     let group = near.iter().chain([&node]).map(|peer| peers.group_size(*peer)).max().unwrap_or(0);
-    let degrees: usize = near.iter().map(|peer| peers.near(*peer).len()).sum();
+    let degrees: usize = near.iter().map(|peer| peers.neighbours(*peer).len()).sum();
     let mean = if near.is_empty() { 0.0 } else { count(degrees) / count(near.len()) };
-    let mut within: Vec<Node> = near.iter().flat_map(|peer| peers.near(*peer)).chain(near).copied().collect();
+    let mut within: Vec<Node> =
+        near.iter().flat_map(|peer| peers.neighbours(*peer)).chain(near).copied().collect();
     within.sort_unstable();
     within.dedup();
     let ends: usize = near
         .iter()
-        .map(|peer| peers.near(*peer).iter().filter(|other| near.binary_search(other).is_ok()).count())
+        .map(|peer| peers.neighbours(*peer).iter().filter(|other| near.binary_search(other).is_ok()).count())
         .sum();
     let triangles = ends / 2;
     let pairs = near.len() * near.len().saturating_sub(1) / 2;
@@ -86,11 +87,11 @@ fn company(peers: &Peers, node: Node, near: &[Node]) -> [f32; 6] {
 }
 
 /// What is shared with other peers.
-fn shared(peers: &Peers, neighbours: &Neighbours) -> [f32; 9] {
+fn shared(peers: &PeerIndex, neighbours: &Neighbours) -> [f32; 9] {
     let mut bands = [0_usize; 3];
     let mut weight = 0.0_f64;
     for party in &neighbours.parties {
-        let users = peers.touching(*party).len();
+        let users = peers.touched_by(*party).len();
         if users < 2 {
             continue;
         }
@@ -114,7 +115,7 @@ fn shared(peers: &Peers, neighbours: &Neighbours) -> [f32; 9] {
 }
 
 /// Fan-out of small funders and fan-in of small receivers.
-fn ownership(graph: &Graph, peers: &Peers, node: Node) -> (f32, f32) {
+fn ownership(graph: &Graph, peers: &PeerIndex, node: Node) -> (f32, f32) {
     let (mut fanout, mut fanin) = (0, 0);
     for transfer in graph.transfers_of(node) {
         if transfer.from == transfer.to {
@@ -125,7 +126,7 @@ fn ownership(graph: &Graph, peers: &Peers, node: Node) -> (f32, f32) {
         if graph.popularity(party) > SMALL {
             continue;
         }
-        let (out, into) = peers.fans(party);
+        let (out, into) = peers.degree(party);
         if incoming {
             fanout = fanout.max(out);
         } else {

@@ -90,7 +90,7 @@ fn a_wallet_that_only_an_indexer_knows_is_judged_by_models_of_its_own() {
     let (graph, _) = population();
     let node = graph.find(address(3)).unwrap();
     let scope = Model::Polygon.scope().unwrap();
-    let whole = Features::of(&graph, &Peers::of(&graph), node).unwrap();
+    let whole = Features::of(&graph, &PeerIndex::of(&graph), node).unwrap();
     let alone = Features::alone_in(&graph, node, false).unwrap();
     for (found, family) in [(whole, &bundle.company), (alone, bundle.alone.as_ref().unwrap())] {
         let (part, _) = family.part(Model::Polygon).unwrap();
@@ -109,7 +109,7 @@ fn a_file_is_read_again_and_scores_alike() {
     let again = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
     assert_eq!(again, bundle);
     let (graph, _) = population();
-    let peers = Peers::of(&graph);
+    let peers = PeerIndex::of(&graph);
     let found = Features::of(&graph, &peers, graph.find(address(3)).unwrap()).unwrap();
     let scores = again.scores(&found).unwrap();
     assert_eq!(scores, bundle.scores(&found).unwrap());
@@ -145,7 +145,7 @@ fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
         builder.add(Transfer { from: a, to: b, time: None, chain, kind: Kind::Native, round: None });
     }
     let graph = builder.build();
-    let found = Features::of(&graph, &Peers::of(&graph), a).unwrap();
+    let found = Features::of(&graph, &PeerIndex::of(&graph), a).unwrap();
     let scores = bundle.scores(&found).unwrap();
     let transferred: Vec<(Model, bool)> =
         scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
@@ -165,7 +165,7 @@ fn too_few_labels_are_no_model() {
 #[test]
 fn parts_depend_on_the_seed_and_keep_groups_together() {
     let (graph, labels) = population();
-    let rows = dataset::rows(&graph, &Peers::of(&graph), &labels);
+    let rows = dataset::rows(&graph, &PeerIndex::of(&graph), &labels);
     let folds: Vec<u64> = rows.iter().map(|row| row.fold(Split::Random, 1)).collect();
     assert_ne!(folds, rows.iter().map(|row| row.fold(Split::Random, 2)).collect::<Vec<_>>());
     for fold in 0..dataset::FOLDS {
@@ -195,7 +195,7 @@ fn copies_that_one_funder_made_are_left_out_together_though_they_never_met() {
     let graph = builder.build();
     let labels = [1, 2, 3].map(|number| (address(number), false));
     let groups: Vec<EvmAddress> =
-        dataset::rows(&graph, &Peers::of(&graph), &labels).iter().map(Row::group).collect();
+        dataset::rows(&graph, &PeerIndex::of(&graph), &labels).iter().map(Row::group).collect();
     assert_eq!(groups[0], groups[1]);
     assert_ne!(groups[0], groups[2], "who came ten days later is another customer");
 }

@@ -67,7 +67,7 @@ impl fmt::Display for HostPort {
 
 /// A well-formed host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum HostKind {
     Ip(IpAddr),
     /// A DNS name, and what speaks against it.
     Name(Option<Blocked>),
@@ -77,7 +77,7 @@ pub(super) enum Form {
 /// reserved for private use in 2024.
 const LOCAL_SUFFIXES: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
-impl Form {
+impl HostKind {
     /// Reads `host`; `Err` if no resolver should ever see it.
     pub(super) fn of(host: &str) -> Result<Self, Blocked> {
         if let Some(inner) = host.strip_prefix('[') {

@@ -9,9 +9,9 @@ use pyxis_core::hex;
 use pyxis_models::bundle::Bundle;
 use pyxis_models::chain::Model;
 use pyxis_models::features::{self, Features};
+use pyxis_models::fingerprints::{self, Fingerprint};
 use pyxis_models::graph::{Graph, Node};
-use pyxis_models::peers::Peers;
-use pyxis_models::signs::{self, Sign};
+use pyxis_models::peers::PeerIndex;
 use pyxis_models::{Error, clusters};
 use pyxis_store::activity::{self, PartyRow, Run, WalletRow};
 use pyxis_store::{Store, Tx, models};
@@ -91,9 +91,9 @@ fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
 /// Everything that was imported.
 struct World {
     graph: Graph,
-    peers: Peers,
+    peers: PeerIndex,
     /// Of each address, and of what all wallets look at.
-    signs: Vec<Sign>,
+    signs: Vec<Fingerprint>,
     sign: i64,
     /// By the number of an address, whether it is to be computed.
     reached: Vec<bool>,
@@ -102,11 +102,11 @@ struct World {
 impl World {
     /// `known` is what the last rebuild told of addresses, and `before` the sign that it left.
     fn of(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
-        let peers = Peers::of(&graph);
-        let (sign, signs) = (signs::world(&graph, &peers), signs::of(&graph, &peers));
-        let told = |address| known.get(&address).map(|row| Sign { own: row.own, seen: row.seen });
+        let peers = PeerIndex::of(&graph);
+        let (sign, signs) = (fingerprints::world(&graph, &peers), fingerprints::of(&graph, &peers));
+        let told = |address| known.get(&address).map(|row| Fingerprint { own: row.own, seen: row.seen });
         let reached = match before {
-            Some(before) if before == sign => signs::reached(&graph, &peers, &signs, told),
+            Some(before) if before == sign => fingerprints::affected(&graph, &peers, &signs, told),
             _ => vec![true; graph.len()],
         };
         Self { graph, peers, signs, sign, reached }
@@ -186,7 +186,7 @@ async fn put_parties(
     every: bool,
 ) -> Result<Vec<EvmAddress>, ActivityError> {
     let graph = &world.graph;
-    let row = |(node, sign): (Node, &Sign)| PartyRow {
+    let row = |(node, sign): (Node, &Fingerprint)| PartyRow {
         address: graph.address(node),
         parties: i64::from(graph.popularity(node)),
         own: sign.own,
@@ -216,13 +216,13 @@ fn is_wallet(graph: &Graph, node: Node) -> bool {
     graph.facts(node).is_some() || graph.transfers_of(node).any(|transfer| transfer.from == node)
 }
 
-fn rows(graph: &Graph, peers: &Peers, nodes: &[Node]) -> Vec<WalletRow> {
+fn rows(graph: &Graph, peers: &PeerIndex, nodes: &[Node]) -> Vec<WalletRow> {
     nodes.par_iter().filter_map(|node| row(graph, peers, *node)).collect()
 }
 
-fn row(graph: &Graph, peers: &Peers, node: Node) -> Option<WalletRow> {
+fn row(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<WalletRow> {
     let features = Features::of(graph, peers, node)?.to_bytes();
-    let digest = signs::start_of(&Sha256::digest(&features));
+    let digest = fingerprints::start_of(&Sha256::digest(&features));
     Some(WalletRow { address: graph.address(node), digest, features })
 }
 

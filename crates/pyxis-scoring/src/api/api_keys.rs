@@ -16,7 +16,7 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateApiKeyRequest {
     name: String,
     stamps_tier: Option<i64>,
     stamps_limit: Option<i64>,
@@ -28,7 +28,7 @@ pub(super) struct Create {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateApiKeyRequest {
     name: Option<String>,
     stamps_tier: Option<i64>,
     stamps_limit: Option<i64>,
@@ -45,7 +45,7 @@ pub(super) struct Span {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct ApiKeyResponse {
     id: ApiKeyId,
     name: String,
     key_hint: String,
@@ -65,12 +65,12 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    api_keys: Vec<Shown>,
+pub(super) struct ApiKeyListResponse {
+    api_keys: Vec<ApiKeyResponse>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Usage {
+pub(super) struct UsageResponse {
     from: String,
     to: String,
     stamps_limit: i64,
@@ -87,8 +87,8 @@ struct Window {
     last_at: String,
 }
 
-fn shown(row: ApiKeyRow, key: Option<String>) -> Shown {
-    Shown {
+fn shown(row: ApiKeyRow, key: Option<String>) -> ApiKeyResponse {
+    ApiKeyResponse {
         id: row.id,
         name: row.name,
         key_hint: row.key_hint,
@@ -119,16 +119,19 @@ fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Opti
     }
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+) -> Result<Json<ApiKeyListResponse>> {
     let rows = api_keys::list(&state, actor.workspace).await?;
-    Ok(Json(List { api_keys: rows.into_iter().map(|row| shown(row, None)).collect() }))
+    Ok(Json(ApiKeyListResponse { api_keys: rows.into_iter().map(|row| shown(row, None)).collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateApiKeyRequest>,
+) -> Result<(StatusCode, Json<ApiKeyResponse>)> {
     let stamps = tier("stamps_limit", input.stamps_tier, input.stamps_limit)?;
     let models = tier("models_limit", input.models_tier, input.models_limit)?;
     let input = ApiKeyInput {
@@ -146,7 +149,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(key): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<ApiKeyResponse>> {
     Ok(Json(shown(api_keys::get(&state, actor.workspace, id(&key)?).await?, None)))
 }
 
@@ -154,8 +157,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(key): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateApiKeyRequest>,
+) -> Result<Json<ApiKeyResponse>> {
     let change = ApiKeyChange {
         name: input.name,
         stamps: tier("stamps_limit", input.stamps_tier, input.stamps_limit)?,
@@ -182,7 +185,7 @@ pub(super) async fn usage(
     Manager(actor): Manager,
     Path(key): Path<String>,
     Query(span): Query<Span>,
-) -> Result<Json<Usage>> {
+) -> Result<Json<UsageResponse>> {
     let found = api_keys::usage(&state, actor.workspace, id(&key)?, span.hours.unwrap_or(24)).await?;
     let windows = found.windows.into_iter().map(|row| Window {
         surface: match row.surface {
@@ -194,7 +197,7 @@ pub(super) async fn usage(
         refused: row.refused,
         last_at: row.last_at.to_rfc3339(),
     });
-    Ok(Json(Usage {
+    Ok(Json(UsageResponse {
         from: found.from.to_rfc3339(),
         to: found.to.to_rfc3339(),
         stamps_limit: found.stamps_limit,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_core::catalogue::{Entry, Group, Platform};
+use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
 use pyxis_core::stamp::StampName;
 use pyxis_http::Json;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ struct EntryInput {
 
 /// Platforms are shown as the Stamps API shows them.
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct CatalogueResponse {
     own: bool,
     platforms: Cow<'static, [Platform]>,
 }
@@ -65,16 +65,19 @@ impl From<PlatformInput> for Platform {
 
 impl From<GroupInput> for Group {
     fn from(GroupInput { name, stamps }: GroupInput) -> Self {
-        let entry = |EntryInput { name, description, hash }| Entry { name, description, hash };
+        let entry = |EntryInput { name, description, hash }| CatalogueStamp { name, description, hash };
         Self { name, stamps: stamps.into_iter().map(entry).collect() }
     }
 }
 
-fn shown(Catalogue { own, platforms }: Catalogue) -> Json<Shown> {
-    Json(Shown { own, platforms })
+fn shown(Catalogue { own, platforms }: Catalogue) -> Json<CatalogueResponse> {
+    Json(CatalogueResponse { own, platforms })
 }
 
-pub(super) async fn show(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<Json<Shown>> {
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+) -> Result<Json<CatalogueResponse>> {
     Ok(shown(catalogue::get(&state, actor.workspace).await?))
 }
 
@@ -82,7 +85,7 @@ pub(super) async fn replace(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Json(input): Json<Replace>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<CatalogueResponse>> {
     let platforms = input.platforms.into_iter().map(Platform::from).collect();
     Ok(shown(catalogue::replace(&state, &actor, platforms).await?))
 }

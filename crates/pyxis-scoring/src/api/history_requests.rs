@@ -14,31 +14,31 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateHistoryRequest {
     api_key_id: String,
     use_case: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Which {
-    state: Option<Word>,
+pub(super) struct HistoryRequestListParams {
+    state: Option<HistoryDecision>,
 }
 
 /// The states by name.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum HistoryDecision {
     Pending,
     Approved,
     Refused,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct HistoryRequestResponse {
     id: HistoryRequestId,
     api_key_id: ApiKeyId,
     use_case: String,
-    state: Word,
+    state: HistoryDecision,
     requested_by: String,
     created_at: String,
     decided_by: Option<String>,
@@ -46,19 +46,19 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    history_requests: Vec<Shown>,
+pub(super) struct HistoryRequestListResponse {
+    history_requests: Vec<HistoryRequestResponse>,
 }
 
-fn shown(row: HistoryRequestRow) -> Shown {
-    Shown {
+fn shown(row: HistoryRequestRow) -> HistoryRequestResponse {
+    HistoryRequestResponse {
         id: row.id,
         api_key_id: row.api_key_id,
         use_case: row.use_case,
         state: match row.state {
-            RequestState::Pending => Word::Pending,
-            RequestState::Approved => Word::Approved,
-            RequestState::Refused => Word::Refused,
+            RequestState::Pending => HistoryDecision::Pending,
+            RequestState::Approved => HistoryDecision::Approved,
+            RequestState::Refused => HistoryDecision::Refused,
         },
         requested_by: row.requested_by,
         created_at: row.created_at.to_rfc3339(),
@@ -70,22 +70,22 @@ fn shown(row: HistoryRequestRow) -> Shown {
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Query(which): Query<Which>,
-) -> Result<Json<List>> {
+    Query(which): Query<HistoryRequestListParams>,
+) -> Result<Json<HistoryRequestListResponse>> {
     let only = which.state.map(|word| match word {
-        Word::Pending => RequestState::Pending,
-        Word::Approved => RequestState::Approved,
-        Word::Refused => RequestState::Refused,
+        HistoryDecision::Pending => RequestState::Pending,
+        HistoryDecision::Approved => RequestState::Approved,
+        HistoryDecision::Refused => RequestState::Refused,
     });
     let rows = history_requests::list(&state, actor.workspace, only).await?;
-    Ok(Json(List { history_requests: rows.into_iter().map(shown).collect() }))
+    Ok(Json(HistoryRequestListResponse { history_requests: rows.into_iter().map(shown).collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateHistoryRequest>,
+) -> Result<(StatusCode, Json<HistoryRequestResponse>)> {
     let key: Result<ApiKeyId, _> = input.api_key_id.parse();
     let key = key.map_err(|error| Error::field("api_key_id", error.to_string()))?;
     let row = history_requests::create(&state, &actor, key, &input.use_case).await?;
@@ -96,7 +96,7 @@ pub(super) async fn approve(
     state: Extract<State>,
     manager: Manager,
     path: Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<HistoryRequestResponse>> {
     decide(state, manager, path, true).await
 }
 
@@ -104,7 +104,7 @@ pub(super) async fn refuse(
     state: Extract<State>,
     manager: Manager,
     path: Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<HistoryRequestResponse>> {
     decide(state, manager, path, false).await
 }
 
@@ -113,7 +113,7 @@ async fn decide(
     Manager(actor): Manager,
     Path(request): Path<String>,
     approve: bool,
-) -> Result<Json<Shown>> {
+) -> Result<Json<HistoryRequestResponse>> {
     let id: HistoryRequestId = request.parse().map_err(|_| Error::NotFound("history request"))?;
     Ok(Json(shown(history_requests::decide(&state, &actor, id, approve).await?)))
 }

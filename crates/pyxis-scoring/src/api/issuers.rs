@@ -13,38 +13,41 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Add {
+pub(super) struct AddIssuerRequest {
     did: String,
     name: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct IssuerResponse {
     did: String,
     name: String,
     created_at: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    issuers: Vec<Shown>,
+pub(super) struct IssuerListResponse {
+    issuers: Vec<IssuerResponse>,
 }
 
-fn shown(row: IssuerRow) -> Shown {
-    Shown { did: row.did, name: row.name, created_at: row.created_at.to_rfc3339() }
+fn shown(row: IssuerRow) -> IssuerResponse {
+    IssuerResponse { did: row.did, name: row.name, created_at: row.created_at.to_rfc3339() }
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+) -> Result<Json<IssuerListResponse>> {
     let rows = issuers::list(&state, actor.workspace).await?;
-    Ok(Json(List { issuers: rows.into_iter().map(shown).collect() }))
+    Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
 /// 201 for a new one, 200 for one that was listed and may have another name now.
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Add>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<AddIssuerRequest>,
+) -> Result<(StatusCode, Json<IssuerResponse>)> {
     let (row, added) = issuers::add(&state, &actor, &input.did, &input.name).await?;
     let status = match added {
         Added::New => StatusCode::CREATED,

@@ -13,7 +13,7 @@ use crate::service::models;
 use crate::state::State;
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct ModelsResponse {
     revision: Option<i64>,
     fingerprint: String,
     card: Card,
@@ -34,10 +34,13 @@ pub(super) struct Groups {
 }
 
 /// The models in force.
-pub(super) async fn show(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Shown>> {
+pub(super) async fn show(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+) -> Result<Json<ModelsResponse>> {
     let found = models::overview(&state).await?;
     let served = found.served.into_iter();
-    Ok(Json(Shown {
+    Ok(Json(ModelsResponse {
         revision: found.revision,
         fingerprint: found.fingerprint,
         card: found.card,

@@ -17,7 +17,7 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateScorerRequest {
     name: String,
     threshold: Option<Amount>,
     weights: Option<Amounts>,
@@ -25,7 +25,7 @@ pub(super) struct Create {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateScorerRequest {
     name: Option<String>,
     threshold: Option<Amount>,
     weights: Option<Amounts>,
@@ -40,7 +40,7 @@ pub(super) struct Try {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct ScorerResponse {
     id: ScorerId,
     name: String,
     threshold: Decimal,
@@ -52,12 +52,12 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    scorers: Vec<Shown>,
+pub(super) struct ScorerListResponse {
+    scorers: Vec<ScorerResponse>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Progress {
+pub(super) struct RescoreProgressResponse {
     stored: i64,
     outdated: i64,
     running: bool,
@@ -82,8 +82,8 @@ struct Bucket {
     after: u32,
 }
 
-fn shown(scorer: Scorer) -> Shown {
-    Shown {
+fn shown(scorer: Scorer) -> ScorerResponse {
+    ScorerResponse {
         id: scorer.id,
         name: scorer.name,
         threshold: scorer.terms.threshold,
@@ -101,9 +101,12 @@ fn amount(amount: Option<Amount>) -> Option<Decimal> {
     amount.map(|Amount(decimal)| decimal)
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(actor): Manager,
+) -> Result<Json<ScorerListResponse>> {
     let rows = scorers::list(&state, actor.workspace).await?.into_iter();
-    let scorers = rows.map(|row| Shown {
+    let scorers = rows.map(|row| ScorerResponse {
         id: row.id,
         name: row.name,
         threshold: row.threshold,
@@ -111,14 +114,14 @@ pub(super) async fn list(Extract(state): Extract<State>, Manager(actor): Manager
         revision: row.revision,
         created_at: row.created_at.to_rfc3339(),
     });
-    Ok(Json(List { scorers: scorers.collect() }))
+    Ok(Json(ScorerListResponse { scorers: scorers.collect() }))
 }
 
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Create>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<CreateScorerRequest>,
+) -> Result<(StatusCode, Json<ScorerResponse>)> {
     let input = ScorerInput {
         name: input.name,
         threshold: amount(input.threshold),
@@ -131,7 +134,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(scorer): Path<String>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<ScorerResponse>> {
     Ok(Json(shown(scorers::get(&state, actor.workspace, id(&scorer)?).await?)))
 }
 
@@ -139,8 +142,8 @@ pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(scorer): Path<String>,
-    Json(input): Json<Update>,
-) -> Result<Json<Shown>> {
+    Json(input): Json<UpdateScorerRequest>,
+) -> Result<Json<ScorerResponse>> {
     let patch = ScorerPatch {
         name: input.name,
         threshold: amount(input.threshold),
@@ -186,7 +189,7 @@ pub(super) async fn progress(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(scorer): Path<String>,
-) -> Result<Json<Progress>> {
+) -> Result<Json<RescoreProgressResponse>> {
     Ok(Json(told(scorers::progress(&state, actor.workspace, id(&scorer)?).await?)))
 }
 
@@ -195,12 +198,12 @@ pub(super) async fn rescore(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(scorer): Path<String>,
-) -> Result<(StatusCode, Json<Progress>)> {
+) -> Result<(StatusCode, Json<RescoreProgressResponse>)> {
     let found = scorers::start_rescore(&state, &actor, id(&scorer)?).await?;
     let status = if found.running { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(told(found))))
 }
 
-fn told(Rescore { stored, outdated, running }: Rescore) -> Progress {
-    Progress { stored, outdated, running }
+fn told(Rescore { stored, outdated, running }: Rescore) -> RescoreProgressResponse {
+    RescoreProgressResponse { stored, outdated, running }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Manager;
 use crate::address;
-use crate::service::stamps::{self, Line, Standing, Which};
+use crate::service::stamps::{self, StampFilter, StampLine, StampStatus};
 use crate::service::{Error, Result};
 use crate::state::State;
 
@@ -24,7 +24,7 @@ pub(super) struct In {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Revoke {
+pub(super) struct RevokeRequest {
     digest: Option<String>,
     address: Option<String>,
     provider: Option<StampName>,
@@ -32,7 +32,7 @@ pub(super) struct Revoke {
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct StampsResponse {
     address: EvmAddress,
     scorer_id: ScorerId,
     score: Decimal,
@@ -63,7 +63,7 @@ struct Item {
 }
 
 #[derive(Serialize)]
-pub(super) struct Outcome {
+pub(super) struct RevokeResponse {
     digest: String,
     /// Whether it was not revoked before.
     revoked: bool,
@@ -71,12 +71,14 @@ pub(super) struct Outcome {
     removed: bool,
 }
 
-fn item(line: Line) -> Item {
+fn item(line: StampLine) -> Item {
     let (holder, until) = match line.standing {
-        Standing::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
-        Standing::Counts | Standing::NoWeight | Standing::Expired | Standing::NotYetValid => (None, None),
+        StampStatus::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
+        StampStatus::Counts | StampStatus::NoWeight | StampStatus::Expired | StampStatus::NotYetValid => {
+            (None, None)
+        }
     };
-    let Line { stamp, weight, contribution, standing } = line;
+    let StampLine { stamp, weight, contribution, standing } = line;
     let time = UnixMillis::to_rfc3339;
     Item {
         provider: stamp.provider,
@@ -107,12 +109,12 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(text): Path<String>,
     Query(within): Query<In>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<StampsResponse>> {
     let address = address(&text)?;
     let scorer = within.scorer_id.map(ScorerId::try_from).transpose();
     let scorer = scorer.map_err(|_| Error::NotFound("scorer"))?;
     let found = stamps::show(&state, actor.workspace, scorer, address).await?;
-    Ok(Json(Shown {
+    Ok(Json(StampsResponse {
         address,
         scorer_id: found.scorer.id,
         score: found.score,
@@ -126,13 +128,13 @@ pub(super) async fn show(
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Revoke>,
-) -> Result<Json<Outcome>> {
+    Json(input): Json<RevokeRequest>,
+) -> Result<Json<RevokeResponse>> {
     let which = match (input.digest, input.address, input.provider) {
-        (Some(digest), None, None) => Which::Digest(stamps::read_digest(&digest)?),
-        (None, Some(text), Some(provider)) => Which::Stored(address(&text)?, provider),
+        (Some(digest), None, None) => StampFilter::Digest(stamps::read_digest(&digest)?),
+        (None, Some(text), Some(provider)) => StampFilter::Stored(address(&text)?, provider),
         _ => return Err(Error::field("digest", "name a digest, or an address and a provider")),
     };
     let (digest, done) = stamps::revoke(&state, &actor, which, input.reason).await?;
-    Ok(Json(Outcome { digest: written(&digest), revoked: done.new, removed: done.removed }))
+    Ok(Json(RevokeResponse { digest: written(&digest), revoked: done.new, removed: done.removed }))
 }

@@ -1,9 +1,9 @@
 //! Credentials as EIP-712 data: what their reader and the hasher have to know of each other.
 
-use pyxis_signing::eip712::{self, Data, Hasher, Invalid, Members, Types, Witness, Word, words};
+use pyxis_signing::eip712::{self, Data, HashObserver, Hasher, Invalid, Members, Types, Word, words};
 
+use super::hash_cache;
 use super::json::{Node, Object};
-use super::recurring;
 use super::rejection::Rejection;
 
 /// Most types of one credential.
@@ -22,9 +22,9 @@ pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Res
 /// Half of the texts of a credential stand in every one.
 struct Recurring;
 
-impl Witness<Node<'_>> for Recurring {
+impl HashObserver<Node<'_>> for Recurring {
     fn keccak(&self, data: &[u8]) -> Word {
-        recurring::keccak(data)
+        hash_cache::keccak(data)
     }
 }
 

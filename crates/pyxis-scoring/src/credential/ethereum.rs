@@ -4,9 +4,9 @@ use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::{Word, hex};
 use pyxis_signing::recovery::{BadSignature, Signature};
 
-use super::forms;
 use super::json::{self, Node, Object};
 use super::rejection::Rejection;
+use super::typed_data_cache;
 
 /// Checks the signature of `issuer` over `document`, and gives the hash that was signed. With `text`, which says the same,
 /// its typed data is remembered.
@@ -18,13 +18,13 @@ pub(super) fn verify(
     // What cannot be signed leaves the proof; what stays is the document that was signed.
     let (data, signature) = take(document)?;
     let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
-    let form = forms::of(&data)?;
+    let form = typed_data_cache::of(&data)?;
     let hash = form.signing_hash(document)?;
     if signature.signer(&hash) != Some(issuer) {
         return Err(Rejection::SignatureMismatch);
     }
     if let (Node::Object(_), Some(text)) = (&data, text) {
-        forms::remember(text, form);
+        typed_data_cache::remember(text, form);
     }
     Ok(hash)
 }
@@ -33,7 +33,7 @@ pub(super) fn verify(
 pub(super) fn hash_to_sign(text: &str) -> Result<Word, Rejection> {
     let mut document = json::parse(text)?;
     let (data, _) = take(&mut document)?;
-    forms::of(&data)?.signing_hash(&document)
+    typed_data_cache::of(&data)?.signing_hash(&document)
 }
 
 /// Takes the typed data and the signature out of a proof.

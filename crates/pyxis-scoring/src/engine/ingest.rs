@@ -6,11 +6,11 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{Tx, holders, issuers, revocations, scores, stamps};
+use pyxis_store::{Tx, addresses, issuers, revocations, scores, stamps};
 
 use super::live::Live;
 use super::{Place, hold_sets, settle_in, undisturbed};
-use crate::books::Books;
+use crate::books::ScoringDb;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
 
@@ -33,7 +33,7 @@ pub enum Outcome {
 /// each. Their issuers were looked up a while ago: `None` for one whose issuer has been taken off the list since.
 /// Once that has been answered, nothing more of theirs comes in.
 pub async fn ingest(
-    books: &Books,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     credentials: &[&Verified],
@@ -58,7 +58,7 @@ pub async fn ingest(
 }
 
 async fn ingest_in(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -77,8 +77,8 @@ async fn ingest_in(
     if good.is_empty() {
         return Ok(Some(vec![Outcome::Revoked; credentials.len()]));
     }
-    holders::ensure(tx, workspace, address, now).await?;
-    let arrival = Arrival::read(tx, workspace, address, good).await?;
+    addresses::ensure(tx, workspace, address, now).await?;
+    let arrival = IncomingBatch::read(tx, workspace, address, good).await?;
     let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
     let Some(outcomes) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
     let mut outcomes = outcomes.into_iter();
@@ -93,14 +93,14 @@ async fn ingest_in(
 }
 
 /// Credentials, none of them revoked, that come to an address which is locked.
-pub(super) struct Arrival<'a> {
+pub(super) struct IncomingBatch<'a> {
     workspace: WorkspaceId,
     address: EvmAddress,
     credentials: Vec<&'a Verified>,
-    there: stamps::Readable,
+    there: stamps::DecodedStamps,
 }
 
-impl<'a> Arrival<'a> {
+impl<'a> IncomingBatch<'a> {
     /// Reads what is there.
     pub(super) async fn read(
         tx: &mut Tx,
@@ -122,13 +122,13 @@ impl<'a> Arrival<'a> {
     /// Stores and settles, with the sets locked; what became of each. `None`: begin again.
     pub(super) async fn store(
         self,
-        books: &Books,
+        books: &ScoringDb,
         tx: &mut Tx,
         sets: &Sets,
         now: UnixMillis,
     ) -> Result<Option<Vec<Outcome>>> {
         let Self { workspace, address, credentials, there } = self;
-        let stamps::Readable { stamps: mut stored, damaged } = there;
+        let stamps::DecodedStamps { stamps: mut stored, damaged } = there;
         let mut outcomes = Vec::with_capacity(credentials.len());
         for credential in &credentials {
             if !damaged.is_empty() && !stored.iter().any(|stamp| stamp.provider == credential.provider) {
@@ -203,7 +203,7 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
 /// Settles the scores of an address whose Stamps changed, in the scorers that know it, with the sets of its nullifiers
 /// locked; `false`: begin again.
 pub(super) async fn settle_known(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -229,7 +229,7 @@ pub(super) async fn settle_known(
 /// Removes Stamps for their holder, all of them or none; how many were there. Claims stay until the credential would
 /// have expired: one credential must not hop between wallets.
 pub async fn remove(
-    books: &Books,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     providers: &[StampName],
@@ -237,10 +237,11 @@ pub async fn remove(
 ) -> Result<u32> {
     undisturbed(|| async {
         let mut tx = books.begin().await?;
-        if !holders::lock(&mut tx, workspace, address).await? {
+        if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(0));
         }
-        let stamps::Readable { stamps: stored, .. } = stamps::all_of(&mut tx, workspace, address).await?;
+        let stamps::DecodedStamps { stamps: stored, .. } =
+            stamps::all_of(&mut tx, workspace, address).await?;
         let lists: Vec<_> = stored.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
         let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
         let mut removed = 0;

@@ -7,12 +7,12 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::StampName;
-use pyxis_store::stamps::Many;
-use pyxis_store::{Committing, Tx, holders, revocations, stamps};
+use pyxis_store::stamps::BulkInsert;
+use pyxis_store::{Committing, Tx, addresses, revocations, stamps};
 
-use super::ingest::{Arrival, Outcome, new_stamp};
+use super::ingest::{IncomingBatch, Outcome, new_stamp};
 use super::{ATTEMPTS, hold_sets, undisturbed};
-use crate::books::Books;
+use crate::books::ScoringDb;
 use crate::credential::Verified;
 use crate::error::{Error, Result};
 
@@ -37,7 +37,7 @@ pub struct Batch {
 
 /// Credentials of addresses that are new, and what becomes of each of a batch.
 struct New {
-    stamps: Many,
+    stamps: BulkInsert,
     outcomes: Outcomes,
 }
 
@@ -81,7 +81,7 @@ impl Batch {
                 outcomes[index] = Some(Outcome::Superseded);
             }
         }
-        New { stamps: Many::of(self.workspace, stamps, self.received_at), outcomes }
+        New { stamps: BulkInsert::of(self.workspace, stamps, self.received_at), outcomes }
     }
 }
 
@@ -91,7 +91,7 @@ impl Batch {
 /// Addresses that are new, which in an import most are, take a short way, all at once: nobody has scored them, so
 /// there is nothing to settle. Their credentials tie nullifiers, which may take a claim from another. The others go as if each had come by itself at `now`, a few in each transaction.
 pub async fn ingest_many(
-    books: &Books,
+    books: &ScoringDb,
     mut batch: Batch,
     now: UnixMillis,
 ) -> Result<(Vec<Outcome>, Committing)> {
@@ -101,7 +101,7 @@ pub async fn ingest_many(
         let (found, later) = undisturbed(|| async {
             let mut tx = books.begin().await?;
             let Some(found) = known_in(books, &mut tx, &batch, some, now).await? else { return Ok(None) };
-            Ok(Some((found, tx.commit_ahead().await?)))
+            Ok(Some((found, tx.commit_pipelined().await?)))
         })
         .await?;
         for (index, outcome) in found {
@@ -115,11 +115,11 @@ pub async fn ingest_many(
 }
 
 /// Stores the credentials of addresses that are new. Of those of the others it is not known yet what becomes of them.
-async fn all_new(books: &Books, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
+async fn all_new(books: &ScoringDb, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
     for _ in 0..ATTEMPTS {
         let mut tx = books.begin().await?;
         match new_in(&mut tx, batch, now).await {
-            Ok(outcomes) => return Ok((outcomes, tx.commit_ahead().await?)),
+            Ok(outcomes) => return Ok((outcomes, tx.commit_pipelined().await?)),
             // One of the addresses became known meanwhile, or another transaction was in the way.
             Err(Error::Busy) => {}
             Err(error) => return Err(error),
@@ -131,7 +131,7 @@ async fn all_new(books: &Books, batch: &mut Batch, now: UnixMillis) -> Result<(O
 async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outcomes> {
     let all: Vec<usize> = (0..batch.credentials.len()).collect();
     let revoked = revoked_in(tx, batch, &all).await?;
-    let known = holders::known(&mut *tx, batch.workspace, &batch.addresses).await?;
+    let known = addresses::known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Made ready for this once: whoever comes here again goes the other way.
     let all_new = batch.all_new.take();
     let known: HashSet<EvmAddress> = known.into_iter().collect();
@@ -199,7 +199,7 @@ async fn revoked_in(tx: &mut Tx, batch: &Batch, indexes: &[usize]) -> Result<Has
 
 /// Stores credentials of addresses that are known; what became of each. `None`: begin again.
 async fn known_in(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     batch: &Batch,
     known: &[(EvmAddress, Vec<usize>)],
@@ -210,7 +210,7 @@ async fn known_in(
     // Some may have been revoked since.
     let revoked = revoked_in(tx, batch, &wanted).await?;
     let addresses: Vec<EvmAddress> = known.iter().map(|(address, _)| *address).collect();
-    holders::lock_known(tx, *workspace, &addresses).await?;
+    addresses::lock_known(tx, *workspace, &addresses).await?;
     let mut outcomes = Vec::with_capacity(wanted.len());
     let mut arrivals = Vec::with_capacity(known.len());
     for (address, indexes) in known {
@@ -218,7 +218,7 @@ async fn known_in(
             indexes.iter().partition(|index| revoked.contains(index));
         outcomes.extend(gone.into_iter().map(|index| (index, Outcome::Revoked)));
         let theirs = good.iter().map(|index| &credentials[*index]).collect();
-        arrivals.push((good, Arrival::read(tx, *workspace, *address, theirs).await?));
+        arrivals.push((good, IncomingBatch::read(tx, *workspace, *address, theirs).await?));
     }
     let lists: Vec<_> = arrivals.iter().flat_map(|(_, arrival)| arrival.lists()).collect();
     let Some(sets) = hold_sets(tx, *workspace, &[], &lists, now).await? else { return Ok(None) };

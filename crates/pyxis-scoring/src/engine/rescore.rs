@@ -5,7 +5,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_store::scores;
 
 use super::{Place, score};
-use crate::books::Books;
+use crate::books::ScoringDb;
 use crate::error::Result;
 
 /// Addresses read at once.
@@ -17,7 +17,7 @@ const PAGE: u32 = 500;
 /// A score that was computed is not history until it is answered. Interrupted and run again, it goes on
 /// with what is left.
 pub async fn rescore(
-    books: &Books,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     scorer: ScorerId,
     clock: &dyn Clock,
@@ -26,7 +26,7 @@ pub async fn rescore(
     let mut done = 0;
     let mut after = None;
     loop {
-        let page = scores::outdated(&**books, workspace, scorer, clock.now(), after, PAGE).await?;
+        let page = scores::stale(&**books, workspace, scorer, clock.now(), after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(*last);
         for address in page {

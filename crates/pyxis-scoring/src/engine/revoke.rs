@@ -7,15 +7,15 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::Nullifier;
-use pyxis_store::claims::Held;
+use pyxis_store::claims::HeldClaim;
 use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::stamps::StampRow;
-use pyxis_store::{Tx, claims, holders, revocations, scores, stamps};
+use pyxis_store::{Tx, addresses, claims, revocations, scores, stamps};
 
 use super::ingest::settle_known;
 use super::{Place, hold_sets, mark_others, undisturbed};
-use crate::books::Books;
+use crate::books::ScoringDb;
 use crate::error::Result;
 
 /// What a revocation did.
@@ -29,7 +29,11 @@ pub struct Revocation {
 
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
 /// nullifier takes them again.
-pub async fn revoke(books: &Books, workspace: WorkspaceId, revocation: &RevocationRow) -> Result<Revocation> {
+pub async fn revoke(
+    books: &ScoringDb,
+    workspace: WorkspaceId,
+    revocation: &RevocationRow,
+) -> Result<Revocation> {
     undisturbed(|| async {
         let mut tx = books.begin().await?;
         let done = revoke_in(books, &mut tx, workspace, revocation).await?;
@@ -43,7 +47,7 @@ pub async fn revoke(books: &Books, workspace: WorkspaceId, revocation: &Revocati
 
 /// The same in a transaction of the caller; `None`: roll back and begin again.
 pub(crate) async fn revoke_in(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     revocation: &RevocationRow,
@@ -66,7 +70,7 @@ pub(crate) async fn revoke_in(
 enum Standing {
     Stamp(StampRow),
     /// Claims only: a Stamp that its holder removed may have left them behind.
-    Claims(Vec<Held>),
+    Claims(Vec<HeldClaim>),
 }
 
 impl Standing {
@@ -91,7 +95,7 @@ impl Standing {
 /// All holders are locked first, in their order, and then all sets at once: another transaction that needs some of the
 /// same waits for this one, and never each for the other.
 async fn take_out(
-    books: &Books,
+    books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     digests: &[SigningDigest],
@@ -107,7 +111,7 @@ async fn take_out(
         return Ok(Some(false));
     }
     let addresses: Vec<EvmAddress> = addresses.into_iter().collect();
-    holders::lock_known(tx, workspace, &addresses).await?;
+    addresses::lock_known(tx, workspace, &addresses).await?;
     // A Stamp may have gone, and its claims be left, while its holder was waited for.
     let mut standing = Vec::with_capacity(digests.len());
     let mut left = BTreeSet::new();
@@ -138,7 +142,7 @@ async fn take_out(
                 release(tx, workspace, &renewed).await?;
             }
             Standing::Claims(_) => {
-                let is_locked = |held: &Held| {
+                let is_locked = |held: &HeldClaim| {
                     addresses.contains(&held.claim.address) && left.contains(&held.claim.nullifier)
                 };
                 if !held.iter().all(is_locked) {
@@ -165,7 +169,7 @@ async fn left_by_renewals(
     workspace: WorkspaceId,
     stamp: &StampRow,
     sets: &Sets,
-) -> Result<Vec<Held>> {
+) -> Result<Vec<HeldClaim>> {
     let names = sets.names(&stamp.nullifiers);
     let mut left = Vec::new();
     for scorer in scores::scorers_of(&mut *tx, workspace, stamp.address).await? {
@@ -174,7 +178,7 @@ async fn left_by_renewals(
             claim.address == stamp.address
                 && claim.provider.as_ref().is_none_or(|provider| *provider == stamp.provider)
         });
-        left.extend(renewed.map(|claim| Held { scorer, claim }));
+        left.extend(renewed.map(|claim| HeldClaim { scorer, claim }));
     }
     Ok(left)
 }
@@ -184,7 +188,7 @@ async fn left_by_renewals(
 ///
 /// One that is not there any more no longer stands on the credential: until its nullifier was locked it may
 /// have ended and been taken by another address, or been extended by another Stamp of the holder.
-async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[Held]) -> Result<()> {
+async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[HeldClaim]) -> Result<()> {
     for held in held {
         if claims::release(&mut *tx, workspace, held).await? {
             let place = Place { workspace, scorer: held.scorer, address: held.claim.address };

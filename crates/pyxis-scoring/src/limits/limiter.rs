@@ -12,8 +12,8 @@ use pyxis_store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::lane::{Lane, Place, Step};
-use super::ledger::Ledger;
+use super::key_window::{Admission, KeyWindow, Step};
+use super::spent_log::SpentLog;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 
@@ -41,9 +41,9 @@ struct Shared {
     store: Store,
     /// Lanes that requests wait in, that hold a reservation, or that were used a moment ago. A task each
     /// works for them, and removes them.
-    lanes: Mutex<HashMap<LaneKey, Lane>>,
+    lanes: Mutex<HashMap<LaneKey, KeyWindow>>,
     /// Where what is spent of a reservation is noted; until there is one, nothing is reserved.
-    ledger: OnceLock<Arc<Ledger>>,
+    ledger: OnceLock<Arc<SpentLog>>,
     /// Told whenever a lane is gone.
     done: Notify,
 }
@@ -59,7 +59,7 @@ impl Limiter {
     }
 
     /// Reserves from here on, and notes in `ledger` what it spends. The first one stays.
-    pub(crate) fn note_in(&self, ledger: Ledger) {
+    pub(crate) fn note_in(&self, ledger: SpentLog) {
         self.0.ledger.get_or_init(|| Arc::new(ledger));
     }
 
@@ -74,8 +74,8 @@ impl Limiter {
         let window_start = window::quarter_start(now);
         let place = self.enter(LaneKey { api_key: key, surface, window_start, limit }, now);
         let used = match place {
-            Place::In(used) => Some(used),
-            Place::Waits(answer) => answer.await.map_err(|error| Error::Internal(error.into()))??,
+            Admission::Admitted(used) => Some(used),
+            Admission::Pending(answer) => answer.await.map_err(|error| Error::Internal(error.into()))??,
         };
         let left = window::quarter_end(now).since(now).as_millis().div_ceil(1000);
         let budget = Budget {
@@ -95,18 +95,18 @@ impl Limiter {
                 if lanes.is_empty() {
                     return;
                 }
-                lanes.values_mut().for_each(Lane::close);
+                lanes.values_mut().for_each(KeyWindow::close);
             }
             done.await;
         }
     }
 
-    fn enter(&self, key: LaneKey, now: UnixMillis) -> Place {
+    fn enter(&self, key: LaneKey, now: UnixMillis) -> Admission {
         let at = Instant::now();
         match self.0.lock().entry(key) {
             Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
             Entry::Vacant(idle) => {
-                let lane = idle.insert(Lane::new(key.limit, self.0.ledger.get().cloned(), at));
+                let lane = idle.insert(KeyWindow::new(key.limit, self.0.ledger.get().cloned(), at));
                 // A task of its own: the request that came first may be given up.
                 drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
                 lane.enter(now, at)
@@ -116,7 +116,7 @@ impl Limiter {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, Lane>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, KeyWindow>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +203,7 @@ impl Shared {
         &self,
         key: LaneKey,
         outcome: std::result::Result<T, StoreError>,
-        note: impl FnOnce(&mut Lane, std::result::Result<T, StoreError>) -> U,
+        note: impl FnOnce(&mut KeyWindow, std::result::Result<T, StoreError>) -> U,
     ) -> Option<U> {
         if let Err(error) = &outcome {
             tracing::warn!(%error, "requests could not be counted");

@@ -25,7 +25,7 @@ use url::Url;
 
 use super::read;
 use super::source::{Answer, Source, SourceError};
-use answer::{Entry, Page, Verdict};
+use answer::{Page, PageVerdict, Transfer};
 
 /// Entries of a page, and the most that an indexer shows of one list.
 const PAGE: usize = 1000;
@@ -164,7 +164,7 @@ impl Source for Indexer {
 }
 
 /// The transfers of an account with its counterparties numbered.
-fn numbered(own: EvmAddress, entries: &[(Chain, Entry)]) -> (Vec<Event>, Vec<EvmAddress>) {
+fn numbered(own: EvmAddress, entries: &[(Chain, Transfer)]) -> (Vec<Event>, Vec<EvmAddress>) {
     let mut parties: Vec<EvmAddress> = Vec::new();
     let mut places: HashMap<EvmAddress, Node> = HashMap::new();
     let mut events = Vec::with_capacity(entries.len());
@@ -189,7 +189,7 @@ async fn account(
     chain: &IndexerChain,
     pace: &Pace,
     address: EvmAddress,
-) -> Result<Vec<(Chain, Entry)>, IndexerError> {
+) -> Result<Vec<(Chain, Transfer)>, IndexerError> {
     let mut all = Vec::new();
     for (list, kind) in LISTS {
         let mut before = Page::new();
@@ -239,11 +239,11 @@ async fn patiently(
         pace.turn(chain.per_second).await;
         let error = match ask(net, url).await {
             Ok(body) => match answer::read(&body, kind) {
-                Verdict::Page(entries) => return Ok(entries),
-                Verdict::Later(words) => IndexerError::Refused(words),
-                Verdict::Never(words) => return Err(IndexerError::Refused(words)),
+                PageVerdict::Page(entries) => return Ok(entries),
+                PageVerdict::Later(words) => IndexerError::Refused(words),
+                PageVerdict::Never(words) => return Err(IndexerError::Refused(words)),
                 // Cut off, or the page of a proxy: the next answer may be whole.
-                Verdict::Strange => IndexerError::Strange,
+                PageVerdict::Strange => IndexerError::Strange,
             },
             Err(error @ IndexerError::Status(status, _))
                 if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() =>

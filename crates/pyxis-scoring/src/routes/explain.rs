@@ -13,7 +13,7 @@ use crate::state::State;
 
 /// The record with `explain` beside it.
 #[derive(Serialize)]
-struct Explained<'a> {
+struct ExplainedScore<'a> {
     #[serde(flatten)]
     record: BTreeMap<&'a str, &'a RawValue>,
     explain: Explanation,
@@ -27,11 +27,11 @@ struct Explanation {
     margin: String,
     /// When time alone will change the score; null if never.
     valid_until: Option<String>,
-    stamps: BTreeMap<String, Line>,
+    stamps: BTreeMap<String, ExplainedStamp>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ExplainedStamp {
     weight: Decimal,
     contribution: Decimal,
     reason: &'static str,
@@ -48,7 +48,7 @@ pub(super) async fn explained(state: &State, place: Place, body: &str, now: Unix
             (false, Decimal::ZERO) => "this scorer gives the Stamp no weight",
             (false, _) => "counts",
         };
-        let line = Line { weight, contribution: entry.score, reason };
+        let line = ExplainedStamp { weight, contribution: entry.score, reason };
         (entry.provider.to_string(), line)
     });
     let explain = Explanation {
@@ -59,5 +59,5 @@ pub(super) async fn explained(state: &State, place: Place, body: &str, now: Unix
             .then(|| settled.valid_until.to_iso_micros()),
         stamps: stamps.collect(),
     };
-    serde_json::to_string(&Explained { record, explain }).map_err(|error| Error::Internal(error.into()))
+    serde_json::to_string(&ExplainedScore { record, explain }).map_err(|error| Error::Internal(error.into()))
 }

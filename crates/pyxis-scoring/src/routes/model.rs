@@ -18,7 +18,7 @@ use crate::models::{SourceError, Told, ToldModel, read, tell};
 use crate::state::State;
 
 /// Which model a request asks for, and whether it wants to know why.
-struct Asked {
+struct ModelScoreRequest {
     model: Model,
     explain: bool,
 }
@@ -98,7 +98,7 @@ async fn answer(
 }
 
 /// One model at a time; `model_list` is its earlier name.
-fn asked(query: &Query<'_>) -> Result<Asked> {
+fn asked(query: &Query<'_>) -> Result<ModelScoreRequest> {
     let explain = query.switch("explain")?;
     let names: Vec<&str> =
         query.all("model").chain(query.all("model_list")).filter(|name| !name.is_empty()).collect();
@@ -107,7 +107,7 @@ fn asked(query: &Query<'_>) -> Result<Asked> {
         [name] => Model::from_name(name).ok_or_else(|| Error::no_model(name))?,
         _ => return Err(Error::no_model(&names.join(","))),
     };
-    Ok(Asked { model, explain })
+    Ok(ModelScoreRequest { model, explain })
 }
 
 /// Damaged activity, or a model of the user's own that fails: ours to mend, and never a score.

@@ -9,7 +9,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
 use pyxis_http::cors;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
-use pyxis_store::{holders, scorers};
+use pyxis_store::{addresses, scorers};
 
 use super::parameters::{Query, Segments};
 use super::{json, respond, within};
@@ -134,7 +134,7 @@ async fn answered(
 
 /// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
 async fn computed(state: &State, place: Place, terms: ScorerHead, now: UnixMillis) -> Result<String> {
-    let known = holders::is_known(&state.store, place.workspace, place.address).await?;
+    let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
     let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
     Ok(computed.unwrap_or_else(|| engine::nothing(place.address, terms.threshold, now)))
 }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::entries::{self, BadEntries};
 use pyxis_core::score::stored_to_json;
-use pyxis_store::holders;
+use pyxis_store::addresses;
 use pyxis_store::scores::{self, ScorerHead};
 use serde::Deserialize;
 use serde_json::Value;
@@ -102,7 +102,7 @@ async fn bodies(
         .filter_map(|found| Some((found.address, stored_to_json(found.address, found.stored.body).ok()?)))
         .collect();
     wanted.retain(|address| !bodies.contains_key(address));
-    let known = holders::known(&state.store, workspace, &wanted).await?;
+    let known = addresses::known(&state.store, workspace, &wanted).await?;
     for address in wanted {
         let computed = if known.contains(&address) {
             engine::score(&state.books, place(address), now, false).await?

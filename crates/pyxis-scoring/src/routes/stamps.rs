@@ -16,9 +16,9 @@ use super::parameters::{Query, Segments};
 use super::{json, respond};
 use crate::auth::Caller;
 use crate::error::{Error, Result};
+use crate::page_token;
 use crate::service::catalogue;
 use crate::state::State;
-use crate::token;
 
 /// Stamps on a page, at most and by default.
 const PAGE: u32 = 1000;
@@ -84,7 +84,7 @@ pub(crate) async fn list_stamps(
 
 fn cursor(state: &State, caller: &Caller, address: EvmAddress, token: Option<&str>) -> Result<Cursor> {
     let Some(token) = token else { return Ok(Cursor::First) };
-    token::read(&state.token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
+    page_token::read(&state.token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
 }
 
 async fn page(
@@ -101,7 +101,7 @@ async fn page(
     if let Some((older, newer)) = around(&found, cursor) {
         for (beyond, token) in [(older, &mut next), (newer, &mut prev)] {
             if stamps::exists_beyond(store, caller.workspace, address, now, beyond).await? {
-                *token = Some(token::write(&state.token_key, caller.workspace, address, beyond));
+                *token = Some(page_token::write(&state.token_key, caller.workspace, address, beyond));
             }
         }
     }

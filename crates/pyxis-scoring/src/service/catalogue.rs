@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use pyxis_core::actor::Actor;
-use pyxis_core::catalogue::{Entry, Group, Platform, default_catalogue};
+use pyxis_core::catalogue::{CatalogueStamp, Group, Platform, default_catalogue};
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
@@ -126,7 +126,7 @@ fn check_group(at: &str, group: &mut Group, names: &mut BTreeSet<StampName>) -> 
     Ok(())
 }
 
-fn check_entry(at: &str, entry: &mut Entry) -> Result<()> {
+fn check_entry(at: &str, entry: &mut CatalogueStamp) -> Result<()> {
     check_text(format!("{at}.description"), &entry.description, MAX_TEXT)?;
     let hash = hash_of(&entry.name);
     if !entry.hash.is_empty() && entry.hash != hash {

@@ -6,10 +6,10 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, Settled, Stamp, Weights, settle};
+use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, settle};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{claims, holders, nullifier_sets, stamps};
+use pyxis_store::{addresses, claims, nullifier_sets, stamps};
 
 use super::scorers::check_weights;
 use super::{Error, Result};
@@ -80,7 +80,7 @@ pub async fn preview(
         weights: proposal.weights.unwrap_or_else(|| before.weights.clone()),
     };
     let now = state.now();
-    let addresses = holders::sample(&state.store, workspace, SAMPLE).await?;
+    let addresses = addresses::sample(&state.store, workspace, SAMPLE).await?;
     let mut pairs = Vec::with_capacity(addresses.len());
     let mut held = HashMap::new();
     for chunk in addresses.chunks(CHUNK) {
@@ -104,7 +104,7 @@ fn both(
     held: &mut HashMap<Nullifier, Claim>,
     terms: [&Terms; 2],
     now: UnixMillis,
-) -> (Settled, Settled) {
+) -> (ScoreResult, ScoreResult) {
     let claims = claims_on(stamps, held);
     let [before, after] = terms.map(|Terms { weights, threshold, .. }| {
         settle(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
@@ -139,7 +139,7 @@ fn claims_on(stamps: &[Stamp], held: &HashMap<Nullifier, Claim>) -> Vec<Claim> {
     nullifiers.into_iter().filter_map(|nullifier| held.get(nullifier)).cloned().collect()
 }
 
-fn summary(revision: i64, pairs: &[(Settled, Settled)]) -> Preview {
+fn summary(revision: i64, pairs: &[(ScoreResult, ScoreResult)]) -> Preview {
     let count = |wanted: fn(bool, bool) -> bool| {
         let found = pairs.iter().filter(|(before, after)| wanted(before.passing, after.passing));
         u32::try_from(found.count()).unwrap_or(u32::MAX)
@@ -155,7 +155,7 @@ fn summary(revision: i64, pairs: &[(Settled, Settled)]) -> Preview {
     }
 }
 
-fn histogram(pairs: &[(Settled, Settled)]) -> Vec<Bucket> {
+fn histogram(pairs: &[(ScoreResult, ScoreResult)]) -> Vec<Bucket> {
     let highest = pairs.iter().map(|(before, after)| before.score.max(after.score)).max();
     let Some(highest) = highest else { return Vec::new() };
     let width = width(highest);
@@ -193,8 +193,8 @@ fn width(highest: Decimal) -> i64 {
 mod tests {
     use super::*;
 
-    fn settled(score: &str, passing: bool) -> Settled {
-        Settled {
+    fn settled(score: &str, passing: bool) -> ScoreResult {
+        ScoreResult {
             score: score.parse().unwrap(),
             passing,
             expires_at: None,

@@ -6,7 +6,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, Settled, SigningDigest, Stamp, settle};
+use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, settle};
 use pyxis_core::stamp::StampName;
 use pyxis_store::claims;
 use pyxis_store::nullifier_sets::{self, Sets};
@@ -33,12 +33,12 @@ pub struct Explored {
     /// Whether that is enough.
     pub passing: bool,
     /// Every stored Stamp, expired ones too, by name. A revoked one is gone.
-    pub stamps: Vec<Line>,
+    pub stamps: Vec<StampLine>,
 }
 
 /// One Stamp.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct StampLine {
     /// What is stored.
     pub stamp: StampRow,
     /// What it would contribute in this scorer; `None`: the scorer does not weigh it.
@@ -46,12 +46,12 @@ pub struct Line {
     /// What it does contribute.
     pub contribution: Decimal,
     /// Why.
-    pub standing: Standing,
+    pub standing: StampStatus,
 }
 
 /// Why a Stamp contributes what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum StampStatus {
     /// It counts.
     Counts,
     /// It would, but the scorer gives it no weight, or a weight of zero.
@@ -69,7 +69,7 @@ pub enum Standing {
     NotYetValid,
 }
 
-impl Standing {
+impl StampStatus {
     /// One word, for machines.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Standing {
 
 /// Which credential to revoke.
 #[derive(Clone, Debug)]
-pub enum Which {
+pub enum StampFilter {
     /// The one with this signing digest, stored or not.
     Digest(SigningDigest),
     /// The one that an address has stored under a name.
@@ -106,7 +106,8 @@ pub async fn show(
     let scorer = scorer.ok_or(Error::NotFound("scorer"))?;
     let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
     let now = state.now();
-    let stamps::Readable { stamps: rows, damaged } = stamps::all_of(&state.store, workspace, address).await?;
+    let stamps::DecodedStamps { stamps: rows, damaged } =
+        stamps::all_of(&state.store, workspace, address).await?;
     let listed = || rows.iter().flat_map(|row| &row.nullifiers);
     let sets = nullifier_sets::of(&state.store, workspace, listed().collect()).await?;
     let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.named(row.into())).collect();
@@ -122,23 +123,23 @@ pub async fn show(
 fn line(
     stamp: StampRow,
     terms: &Terms,
-    settled: &Settled,
+    settled: &ScoreResult,
     (sets, held): (&Sets, &[Claim]),
     now: UnixMillis,
-) -> Line {
+) -> StampLine {
     let weight = terms.weights.get(&stamp.provider).copied();
     let entry = settled.stamps.iter().find(|entry| entry.provider == stamp.provider);
     let standing = match entry {
-        None if stamp.expires_at <= now => Standing::Expired,
-        None => Standing::NotYetValid,
+        None if stamp.expires_at <= now => StampStatus::Expired,
+        None => StampStatus::NotYetValid,
         Some(entry) if entry.dedup => {
             let holder = holder_of(&stamp, sets, held, entry.expires_at);
-            Standing::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
+            StampStatus::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
         }
-        Some(_) if weight.unwrap_or_default() == Decimal::ZERO => Standing::NoWeight,
-        Some(_) => Standing::Counts,
+        Some(_) if weight.unwrap_or_default() == Decimal::ZERO => StampStatus::NoWeight,
+        Some(_) => StampStatus::Counts,
     };
-    Line { weight, contribution: entry.map(|entry| entry.score).unwrap_or_default(), standing, stamp }
+    StampLine { weight, contribution: entry.map(|entry| entry.score).unwrap_or_default(), standing, stamp }
 }
 
 /// Whose claim it is that lasts until then.
@@ -154,15 +155,15 @@ fn holder_of(stamp: &StampRow, sets: &Sets, held: &[Claim], until: UnixMillis) -
 pub async fn revoke(
     state: &State,
     actor: &Actor,
-    which: Which,
+    which: StampFilter,
     reason: Option<String>,
 ) -> Result<(SigningDigest, Revocation)> {
     if let Some(reason) = &reason {
         check_text("reason", reason, 10 * MAX_NAME)?;
     }
     let digest = match which {
-        Which::Digest(digest) => digest,
-        Which::Stored(address, provider) => {
+        StampFilter::Digest(digest) => digest,
+        StampFilter::Stored(address, provider) => {
             let found = stamps::find(&state.store, actor.workspace, address, &provider).await?;
             found.ok_or(Error::NotFound("Stamp"))?.digest
         }

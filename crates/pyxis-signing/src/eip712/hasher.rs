@@ -6,7 +6,7 @@ use super::structs::{Kind, Member, Struct, Types};
 use super::words::{self, Word};
 
 /// Sees each value in the moment when it is hashed.
-pub trait Witness<V> {
+pub trait HashObserver<V> {
     /// Keccak-256 of a text, or of the words of a struct or list. Whoever meets the same ones often may know it.
     fn keccak(&self, data: &[u8]) -> Word {
         words::keccak(data)
@@ -61,7 +61,7 @@ impl<'t, W> Hasher<'t, W> {
     /// too many would ride along unsigned.
     pub fn hash_struct<O: Members>(&mut self, name: &str, object: &O) -> Result<Word, Invalid>
     where
-        W: Witness<O::Value>,
+        W: HashObserver<O::Value>,
     {
         let index = self.types.index(name).ok_or_else(|| Invalid::UnknownType(name.to_owned()))?;
         self.structure(index, object)
@@ -69,7 +69,7 @@ impl<'t, W> Hasher<'t, W> {
 
     fn structure<O: Members>(&mut self, index: usize, object: &O) -> Result<Word, Invalid>
     where
-        W: Witness<O::Value>,
+        W: HashObserver<O::Value>,
     {
         self.witness.structure()?;
         let Struct { members, hash, .. } = &self.types.0[index];
@@ -93,7 +93,7 @@ impl<'t, W> Hasher<'t, W> {
     /// The hash of the words from `first` on, which are not needed any more then.
     fn hash_from<V: Data>(&mut self, first: usize) -> Word
     where
-        W: Witness<V>,
+        W: HashObserver<V>,
     {
         let hash = self.witness.keccak(self.words[first..].as_flattened());
         self.words.truncate(first);
@@ -103,7 +103,7 @@ impl<'t, W> Hasher<'t, W> {
     /// `encodeData` of one value.
     fn encode<V: Data>(&mut self, kind: &Kind, type_name: &str, value: &V) -> Result<Word, Invalid>
     where
-        W: Witness<V>,
+        W: HashObserver<V>,
     {
         let wrong = || Invalid::Value { path: String::new(), expected: kind.expected() };
         match kind {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Reserved;
+use super::ReservedParameter;
 use crate::percent;
 
 /// Encoded names and values, all in one text.
@@ -17,12 +17,16 @@ impl Parameters {
     }
 
     /// Adds the pairs of a query or form. An empty piece between two `&` is none.
-    pub(super) fn add_encoded(&mut self, source: &[u8], place: &'static str) -> Result<(), Reserved> {
+    pub(super) fn add_encoded(
+        &mut self,
+        source: &[u8],
+        place: &'static str,
+    ) -> Result<(), ReservedParameter> {
         for piece in source.split(|byte| *byte == b'&').filter(|piece| !piece.is_empty()) {
             let equals = piece.iter().position(|byte| *byte == b'=').unwrap_or(piece.len());
             let name = percent::decode_form(&piece[..equals]);
             if name.starts_with(b"oauth_") {
-                return Err(Reserved { place });
+                return Err(ReservedParameter { place });
             }
             let value = percent::decode_form(piece.get(equals + 1..).unwrap_or_default());
             self.add(&name, &value);

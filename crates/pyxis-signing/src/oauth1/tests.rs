@@ -89,7 +89,7 @@ fn the_signature_of_oauth_core_comes_out() {
         without_token: WithoutToken::Omit,
         token_secret: secret("pfkkdhi9sl3r4s00"),
     };
-    let stamp = Stamp { timestamp: 1_191_242_096, nonce: "kllo9940pd9333jh".to_owned() };
+    let stamp = NonceAndTimestamp { timestamp: 1_191_242_096, nonce: "kllo9940pd9333jh".to_owned() };
     let url = target("http://photos.example.net/photos?file=vacation.jpg&size=original");
     let header = authorization(&tokens, "GET", &url, None, &stamp).unwrap();
     assert_eq!(
@@ -111,8 +111,10 @@ fn the_signatures_of_the_x_api_come_out() {
         without_token: WithoutToken::Omit,
         token_secret: secret("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE"),
     };
-    let stamp =
-        Stamp { timestamp: 1_318_622_958, nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg".to_owned() };
+    let stamp = NonceAndTimestamp {
+        timestamp: 1_318_622_958,
+        nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg".to_owned(),
+    };
     let form = b"status=Hello%20Ladies%20%2b%20Gentlemen%2c%20a%20signed%20OAuth%20request%21";
     for (api, signature) in [
         ("https://api.twitter.com/1", "tnnArxj06cWHq44gCs1OSKk%2FjLY%3D"),
@@ -238,7 +240,7 @@ fn a_two_legged_request_names_no_token_and_its_key_ends_in_an_ampersand() {
         without_token: WithoutToken::Omit,
         token_secret: secret(""),
     };
-    let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
+    let stamp = NonceAndTimestamp { timestamp: 1, nonce: "n".to_owned() };
     let header = authorization(&tokens, "GET", &target("https://a.example/"), None, &stamp).unwrap();
     assert!(!header.contains("oauth_token") && header.contains("\"k%26y\""), "{header}");
 }
@@ -252,7 +254,7 @@ fn an_empty_token_is_sent_and_signed_where_a_server_wants_it() {
         without_token,
         token_secret: secret(""),
     };
-    let stamp = Stamp { timestamp: 1, nonce: "n".to_owned() };
+    let stamp = NonceAndTimestamp { timestamp: 1, nonce: "n".to_owned() };
     let url = target("https://a.example/?b=1");
     let signed = |tokens: &Tokens| authorization(tokens, "GET", &url, None, &stamp).unwrap();
     let header = signed(&tokens("", WithoutToken::Empty));
@@ -301,10 +303,10 @@ fn only_the_form_type_is_a_form_whatever_its_parameters() {
 #[test]
 fn a_body_that_signer_and_host_could_read_differently_is_no_body_to_sign() {
     const FORM: &[u8] = b"application/x-www-form-urlencoded";
-    assert_eq!(is_form([FORM, FORM], []), Err(Unclear::TwoTypes));
-    assert_eq!(is_form([&b"text/\xff"[..]], []), Err(Unclear::NoText));
+    assert_eq!(is_form([FORM, FORM], []), Err(AmbiguousBody::TwoTypes));
+    assert_eq!(is_form([&b"text/\xff"[..]], []), Err(AmbiguousBody::NoText));
     let coded: [&[u8]; 2] = [b"identity", b"gzip"];
-    assert_eq!(is_form([FORM], coded), Err(Unclear::EncodedForm));
+    assert_eq!(is_form([FORM], coded), Err(AmbiguousBody::EncodedForm));
     assert_eq!(is_form([FORM], [coded[0]]), Ok(true));
     assert_eq!(is_form([&b"application/json"[..]], coded), Ok(false));
 }

@@ -38,7 +38,7 @@ pub async fn claim(
 }
 
 /// What can be claimed, of all workspaces, oldest decision first.
-pub async fn ready(
+pub async fn list_approved(
     executor: impl Executor,
     now: UnixMillis,
     limit: u32,
@@ -91,14 +91,17 @@ pub async fn finish(
 }
 
 /// What a node has on record as sent, without an end, over all workspaces.
-pub async fn sending(executor: impl Executor, node: NodeId) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
+pub async fn list_sending(
+    executor: impl Executor,
+    node: NodeId,
+) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
     let query =
         sql("SELECT workspace_id, txn_id FROM approvals WHERE forward_state = 'sending' AND claimed_by = $1");
     executor.all(query.bind(node)).await
 }
 
 /// Ends one of these with the error `outcome_unknown`; whether it had no end yet.
-pub async fn lose(
+pub async fn mark_outcome_unknown(
     tx: &mut Tx,
     workspace: WorkspaceId,
     txn: TxnId,
@@ -114,7 +117,7 @@ pub async fn lose(
 /// Takes over from dead nodes, over all workspaces: what they were sending is done with the error
 /// `outcome_unknown` (and returned), what they had only claimed is free again. A node is dead when its
 /// last heartbeat is before `dead_before`; `None` means every node but this one.
-pub async fn abandon(
+pub async fn abandon_dead_nodes(
     tx: &mut Tx,
     this_node: NodeId,
     dead_before: Option<UnixMillis>,

@@ -4,7 +4,7 @@ use pyxis_core::actor::Actor;
 use pyxis_core::clock::UnixMillis;
 
 use super::{AuditKeys, Record, append_in};
-use crate::{Event, StoreError, Tx};
+use crate::{StoreError, StoreEvent, Tx};
 
 /// Records the change that `tx` made and commits it. `detail` is a JSON object; it and `credential` hold
 /// no secret.
@@ -24,6 +24,6 @@ pub async fn commit_change(
     record.credential = credential.map(str::to_owned);
     record.detail = detail;
     append_in(&mut tx, keys, &[record]).await?;
-    tx.notify(Event::Configuration);
+    tx.notify(StoreEvent::Configuration);
     tx.commit().await
 }

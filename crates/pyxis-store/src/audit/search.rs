@@ -46,14 +46,14 @@ pub struct AuditFilter {
 
 /// A record and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     /// The record.
     pub record: AuditRow,
     /// Its outcome.
     pub outcome: Option<AuditRow>,
 }
 
-impl FromRow for Entry {
+impl FromRow for AuditEntry {
     const TABLE: &'static str = "audit_records";
 
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
@@ -71,7 +71,7 @@ pub async fn search(
     executor: impl Executor,
     workspace: WorkspaceId,
     filter: &AuditFilter,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<AuditEntry>, StoreError> {
     let (beyond, order) = filter.by.order(filter.rising);
     let query = sql(concat!(
         "SELECT ",
@@ -185,7 +185,7 @@ pub async fn entries(
     after_seq: i64,
     workspace: Option<WorkspaceId>,
     limit: u32,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<AuditEntry>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
         audit_columns!("r"),

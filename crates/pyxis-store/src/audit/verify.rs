@@ -48,7 +48,7 @@ pub struct Damage {
 
 /// What a verification found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ChainVerdict {
     /// Genuine records before the damage, or all.
     pub records: i64,
     /// Checkpoints compared.
@@ -64,7 +64,7 @@ pub async fn verify(
     keys: &AuditKeys,
     anchor: Option<&Checkpoint>,
     mut progress: impl FnMut(i64, i64) + Send,
-) -> Result<Verdict, StoreError> {
+) -> Result<ChainVerdict, StoreError> {
     // In this order, so that an append in between cannot look like damage.
     let newest: i64 =
         store.optional(sql("SELECT max(seq) FROM audit_records")).await?.and_then(|(seq,)| seq).unwrap_or(0);
@@ -83,7 +83,7 @@ pub async fn verify(
         let fits = newest <= head_seq && (walk.seq != head_seq || walk.before == head_mac);
         (!fits).then_some(Damage { seq: head_seq, kind: DamageKind::Head })
     });
-    Ok(Verdict { records: walk.seq, checkpoints: checkpoints.len(), damage })
+    Ok(ChainVerdict { records: walk.seq, checkpoints: checkpoints.len(), damage })
 }
 
 /// A walk along the chain: everything up to `seq` is genuine.

@@ -16,14 +16,14 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use loan::Loan;
-use shared::Shared;
+use loan::PooledConnection;
+use shared::PipelinedPool;
 
 use super::query::Query;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use crate::error::Busy;
-use crate::{Event, StoreError};
+use crate::{StoreError, StoreEvent};
 
 mod loan;
 mod shared;
@@ -39,7 +39,7 @@ pub(crate) struct Database {
     /// For writes that need not survive the server's machine: commits do not wait for the disk.
     relaxed: Pool,
     /// For point reads.
-    shared: Shared,
+    shared: PipelinedPool,
     config: Config,
     tls: MakeRustlsConnect,
     commits: Arc<AtomicU64>,
@@ -65,7 +65,7 @@ impl Database {
         hasty.options(format!("{options} -c synchronous_commit=off"));
         let relaxed = pool_of(hasty, &tls, 2, patience)?;
         let shared = pool_of(bounded, &tls, shared::LANES, patience)?;
-        let shared = Shared::new(shared, tls.clone(), patience);
+        let shared = PipelinedPool::new(shared, tls.clone(), patience);
         Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default(), patience })
     }
 
@@ -121,7 +121,7 @@ impl Database {
         run: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + self.patience;
-        let loan = Loan::new(client(pool).await?, self.tls(), "");
+        let loan = PooledConnection::new(client(pool).await?, self.tls(), "");
         let Some(left) = self.left(deadline) else {
             let outcome = run(loan.client()?).await;
             loan.give_back();
@@ -145,7 +145,7 @@ impl Database {
         let client = tokio::time::timeout_at(deadline, self.client()).await;
         let client = client.map_err(|_| StoreError::unavailable(Busy))??;
         // From here on a drop rolls back, also while BEGIN is on its way.
-        let loan = Loan::new(client, self.tls(), "ROLLBACK");
+        let loan = PooledConnection::new(client, self.tls(), "ROLLBACK");
         let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
         transaction.begin(self.left(deadline)).await?;
         Ok(transaction)
@@ -182,7 +182,7 @@ fn pool_of(
 
 /// A transaction on a connection of its own.
 pub(crate) struct Transaction {
-    loan: Loan,
+    loan: PooledConnection,
     /// Of the database that it belongs to.
     commits: Arc<AtomicU64>,
 }
@@ -226,7 +226,7 @@ impl Transaction {
         Ok(touched.into_iter().sum())
     }
 
-    pub(crate) async fn commit(self, events: &[Event]) -> Result<(), StoreError> {
+    pub(crate) async fn commit(self, events: &[StoreEvent]) -> Result<(), StoreError> {
         for event in events {
             let notify =
                 super::sql("SELECT pg_notify($1, $2)").bind(crate::event::CHANNEL).bind(event.to_payload());

@@ -20,8 +20,8 @@ pub(crate) mod checkpoints;
 pub(crate) mod durable;
 pub(crate) mod readers;
 
-use checkpoints::{Checkpoints, Length, Mover};
-use durable::Durable;
+use checkpoints::{CheckpointWorker, Checkpoints, WalLimits};
+use durable::WalSync;
 use readers::Readers;
 
 /// Longest wait of a statement for another process (a command line on the same file), outside of the writer's
@@ -39,7 +39,7 @@ pub(crate) struct Database {
     /// For reads of many rows, on blocking threads only, so that no point read waits behind one.
     long: Arc<Mutex<Connection>>,
     writer: Writer,
-    log_length: Length,
+    log_length: WalLimits,
 }
 
 impl Database {
@@ -52,9 +52,9 @@ impl Database {
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
         writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT).map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
-        let durable = Durable::of(&writer, path)?;
-        let (mover, log_length) = (Mover::of(connect(path)?, path)?, Length::default());
-        let checkpoints = Checkpoints::of(&mut writer, mover, durable.works(), log_length.clone())?;
+        let durable = WalSync::open(&writer, path)?;
+        let (mover, log_length) = (CheckpointWorker::of(connect(path)?, path)?, WalLimits::default());
+        let checkpoints = Checkpoints::of(&mut writer, mover, durable.health_flag(), log_length.clone())?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));
@@ -82,7 +82,7 @@ impl Database {
         let keep = |session: &Session<'_>| {
             session.batch(&format!("PRAGMA journal_size_limit = -1; PRAGMA cache_size = {MUCH}"))
         };
-        self.writer.aside(keep).await
+        self.writer.run_outside_tx(keep).await
     }
 
     /// For point reads, on the calling thread.

@@ -11,7 +11,7 @@ use super::row::FromRow;
 use super::sqlite::Session;
 use super::writer::Interactive;
 use super::{Executor, Rows};
-use crate::{Event, StoreError};
+use crate::{StoreError, StoreEvent};
 
 /// Tells when a commit is durable.
 pub type Committing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -22,8 +22,8 @@ pub type Committing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send
 /// [`StoreError::Aborted`], on both engines.
 pub struct Tx {
     engine: Engine,
-    events: Vec<Event>,
-    bus: broadcast::Sender<Event>,
+    events: Vec<StoreEvent>,
+    bus: broadcast::Sender<StoreEvent>,
     failed: bool,
 }
 
@@ -33,16 +33,16 @@ enum Engine {
 }
 
 impl Tx {
-    pub(crate) const fn sqlite(interactive: Interactive, bus: broadcast::Sender<Event>) -> Self {
+    pub(crate) const fn sqlite(interactive: Interactive, bus: broadcast::Sender<StoreEvent>) -> Self {
         Self { engine: Engine::Sqlite(interactive), events: Vec::new(), bus, failed: false }
     }
 
-    pub(crate) fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<Event>) -> Self {
+    pub(crate) fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<StoreEvent>) -> Self {
         Self { engine: Engine::Postgres(Box::new(transaction)), events: Vec::new(), bus, failed: false }
     }
 
     /// Queues an event, which is sent only if the transaction commits.
-    pub fn notify(&mut self, event: Event) {
+    pub fn notify(&mut self, event: StoreEvent) {
         self.events.push(event);
     }
 
@@ -59,7 +59,7 @@ impl Tx {
 
     /// The same, but on SQLite the future is given out before everything is durable: whatever begins from now on sees
     /// what was written, and is never durable without it.
-    pub async fn commit_ahead(self) -> Result<Committing, StoreError> {
+    pub async fn commit_pipelined(self) -> Result<Committing, StoreError> {
         if self.failed {
             return Err(StoreError::Aborted);
         }

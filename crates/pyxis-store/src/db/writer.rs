@@ -21,11 +21,11 @@ use queue::{Entry, Queue};
 
 use super::sqlite::Session;
 use super::sqlite::checkpoints::Checkpoints;
-use super::sqlite::durable::{Answer, Durable};
+use super::sqlite::durable::{Answer, WalSync};
 use super::sqlite::readers::Readers;
 use super::sqlite::{BUSY_TIMEOUT, failure};
 use crate::error::{Busy, Closed, is_busy};
-use crate::{Event, StoreError};
+use crate::{StoreError, StoreEvent};
 
 mod queue;
 
@@ -71,8 +71,8 @@ impl Job {
 enum Command {
     Step(Step),
     Commit {
-        events: Vec<Event>,
-        bus: broadcast::Sender<Event>,
+        events: Vec<StoreEvent>,
+        bus: broadcast::Sender<StoreEvent>,
         answer: oneshot::Sender<Result<(), StoreError>>,
     },
 }
@@ -95,13 +95,13 @@ impl Writer {
         connection: Connection,
         readers: Arc<Readers>,
         checkpoints: Checkpoints,
-        durable: Durable,
+        durable: WalSync,
         patience: Duration,
     ) -> Result<Self, StoreError> {
         // The thread waits by itself, so that it can refuse others meanwhile.
         connection.busy_timeout(Duration::ZERO).map_err(failure)?;
         let (jobs, incoming) = channel();
-        let works = durable.works();
+        let works = durable.health_flag();
         let queue = Queue::new(incoming, patience);
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -157,7 +157,7 @@ impl Writer {
     }
 
     /// Runs `step` on the writer connection, outside of any transaction.
-    pub(crate) async fn aside<T: Send + 'static>(
+    pub(crate) async fn run_outside_tx<T: Send + 'static>(
         &self,
         step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -215,8 +215,8 @@ impl Interactive {
     /// Commits and then announces `events`, even if the caller stops waiting.
     pub(crate) async fn commit(
         self,
-        events: Vec<Event>,
-        bus: broadcast::Sender<Event>,
+        events: Vec<StoreEvent>,
+        bus: broadcast::Sender<StoreEvent>,
     ) -> Result<(), StoreError> {
         self.commit_ahead(events, bus)?.await
     }
@@ -224,8 +224,8 @@ impl Interactive {
     /// The same, where the next transaction may begin before this one is durable.
     pub(crate) fn commit_ahead(
         self,
-        events: Vec<Event>,
-        bus: broadcast::Sender<Event>,
+        events: Vec<StoreEvent>,
+        bus: broadcast::Sender<StoreEvent>,
     ) -> Result<impl Future<Output = Result<(), StoreError>> + Send + 'static, StoreError> {
         let (answer, done) = oneshot::channel();
         self.send(Command::Commit { events, bus, answer })?;
@@ -265,16 +265,16 @@ fn serve(
     connection: Connection,
     readers: Arc<Readers>,
     mut checkpoints: Checkpoints,
-    durable: Durable,
+    durable: WalSync,
     mut queue: Queue,
 ) {
-    let works = durable.works();
+    let works = durable.health_flag();
     let place =
         Place { session: &Session::new(&connection), readers: &readers, durable: &durable, works: &works };
     while let Some(Entry { job, deadline }) = queue.next() {
         match job {
             Job::Aside(step) => place.step_aside(step),
-            Job::Begin(answer) => place.interact(answer, deadline, &mut queue),
+            Job::Begin(answer) => place.run_transaction(answer, deadline, &mut queue),
             Job::CutLog(answer) => {
                 checkpoints.cut_log(&connection, &readers);
                 let _ = answer.send(());
@@ -304,7 +304,7 @@ fn works(flag: &AtomicBool) -> Result<(), StoreError> {
 struct Place<'c> {
     session: &'c Session<'c>,
     readers: &'c Readers,
-    durable: &'c Durable,
+    durable: &'c WalSync,
     works: &'c AtomicBool,
 }
 
@@ -359,7 +359,7 @@ impl Place<'_> {
         }
         waiting.for_commit.into_iter().for_each(|answer| answer(Ok(())));
         if !waiting.for_disk.is_empty() {
-            self.durable.then(waiting.for_disk);
+            self.durable.on_synced(waiting.for_disk);
         }
     }
 
@@ -412,7 +412,7 @@ impl Place<'_> {
         }
     }
 
-    fn interact(
+    fn run_transaction(
         self,
         answer: oneshot::Sender<Result<Interactive, StoreError>>,
         deadline: Instant,
@@ -454,7 +454,7 @@ impl Place<'_> {
                         drop(answer.send(durable));
                     };
                     match self.finish() {
-                        Ok(()) => self.durable.then(vec![Box::new(tell)]),
+                        Ok(()) => self.durable.on_synced(vec![Box::new(tell)]),
                         Err(error) => tell(Err(error)),
                     }
                     return;

@@ -8,7 +8,7 @@ use pyxis_core::score::{Claim, merge};
 use pyxis_core::stamp::Nullifier;
 
 use super::{Set, Sets, members};
-use crate::claims::{self, Held};
+use crate::claims::{self, HeldClaim};
 use crate::db::{Bind, Rows, Value, sql};
 use crate::stamps::{NullifierHash, others_with_nullifiers};
 use crate::{Engine, Executor, StoreError, Tx, scores};
@@ -199,7 +199,7 @@ async fn merge_claims(
     let which: HashMap<&Nullifier, usize> =
         numbered.flat_map(|(number, union)| union.former.iter().map(move |name| (name, number))).collect();
     let mut found: BTreeMap<(ScorerId, usize), Vec<Claim>> = BTreeMap::new();
-    for Held { scorer, claim } in claims::in_every_scorer(tx, workspace, &names).await? {
+    for HeldClaim { scorer, claim } in claims::in_every_scorer(tx, workspace, &names).await? {
         if let Some(number) = which.get(&claim.nullifier) {
             found.entry((scorer, *number)).or_default().push(claim);
         }
@@ -208,7 +208,7 @@ async fn merge_claims(
         let name = &unions[number].set.name;
         let kept = merge(&claims, now).map(|kept| Claim { nullifier: name.clone(), ..kept });
         for claim in claims.iter().filter(|claim| Some(*claim) != kept.as_ref()) {
-            let held = Held { scorer, claim: claim.clone() };
+            let held = HeldClaim { scorer, claim: claim.clone() };
             if !claims::release(&mut *tx, workspace, &held).await? {
                 return Ok(false);
             }

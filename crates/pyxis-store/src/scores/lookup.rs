@@ -5,7 +5,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use tokio::time::Instant;
 
-use super::heads::{Head, Moment};
+use super::key_cache::{CacheStamp, CachedKey};
 use super::{Stored, in_place_query, stored_query};
 use crate::db::{FromRow, Query, Row, sql};
 use crate::scorers::ScorerRow;
@@ -93,8 +93,8 @@ pub async fn look_up(
     scorer_id: ScorerId,
     address: EvmAddress,
 ) -> Result<Option<Lookup>, StoreError> {
-    let now = Moment { commits: store.backend().commits(), at: Instant::now() };
-    if let Some(Head { key, scorer }) = store.heads().find(key_hash, scorer_id, now) {
+    let now = CacheStamp { commits: store.backend().commits(), at: Instant::now() };
+    if let Some(CachedKey { key, scorer }) = store.heads().find(key_hash, scorer_id, now) {
         let stored = match scorer {
             Some(_) => stored(store, scorer_id, address).await?,
             None => None,
@@ -107,7 +107,7 @@ pub async fn look_up(
     }
     let found: Option<Lookup> = store.optional(query(key_hash, scorer_id, address)).await?;
     if let Some(Lookup { key, scorer, .. }) = &found {
-        store.heads().remember(key_hash, scorer_id, Head { key: key.clone(), scorer: *scorer }, now);
+        store.heads().remember(key_hash, scorer_id, CachedKey { key: key.clone(), scorer: *scorer }, now);
     }
     Ok(found)
 }

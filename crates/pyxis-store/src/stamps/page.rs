@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::packed::Packed;
+use super::compression::Packed;
 use crate::db::{Query, row, sql};
 use crate::{Executor, StoreError};
 

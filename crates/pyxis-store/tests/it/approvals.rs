@@ -84,12 +84,12 @@ contract! {
         let mut tx = world.store.begin().await.unwrap();
         let refused = approvals::insert(&mut tx, &twin, request.clone()).await;
         assert!(refused.unwrap_err().is_conflict());
-        let found = approvals::find_pending_twin(&mut tx, world.ws, "same", NOW).await.unwrap().unwrap();
+        let found = approvals::find_pending_duplicate(&mut tx, world.ws, "same", NOW).await.unwrap().unwrap();
         assert_eq!(found.txn_id, first.txn_id);
         tx.commit().await.unwrap();
 
         let late = first.expires_at;
-        assert!(approvals::find_pending_twin(&world.store, world.ws, "same", late).await.unwrap().is_none());
+        assert!(approvals::find_pending_duplicate(&world.store, world.ws, "same", late).await.unwrap().is_none());
         let lapsed = approvals::find_lapsed_twin(&world.store, world.ws, "same", late).await.unwrap();
         assert_eq!(lapsed, Some(first.txn_id));
         assert!(expire(&world.store, &first, 3_600_000).await);

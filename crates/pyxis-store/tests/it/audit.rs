@@ -2,8 +2,8 @@
 
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
-    self, Appender, AuditColumn, AuditFilter, AuditKeys, Checkpoint, Damage, DamageKind, FORWARD, OUTCOME,
-    Record, Verdict,
+    self, Appender, AuditColumn, AuditFilter, AuditKeys, ChainVerdict, Checkpoint, Damage, DamageKind,
+    FORWARD, OUTCOME, Record,
 };
 
 use crate::support::{NOW, World, add_workspace, at, at_once, contract, tamper};
@@ -51,7 +51,7 @@ async fn sign(world: &World) -> Checkpoint {
     signed
 }
 
-async fn verify(world: &World, anchor: Option<&Checkpoint>) -> Verdict {
+async fn verify(world: &World, anchor: Option<&Checkpoint>) -> ChainVerdict {
     audit::verify(&world.store, &keys(world), anchor, |_, _| ()).await.unwrap()
 }
 
@@ -61,12 +61,12 @@ async fn damage(world: &World) -> Option<(i64, DamageKind)> {
 
 contract! {
     async fn an_untouched_chain_verifies(world: &World) {
-        assert_eq!(verify(world, None).await, Verdict { records: 0, checkpoints: 0, damage: None });
+        assert_eq!(verify(world, None).await, ChainVerdict { records: 0, checkpoints: 0, damage: None });
         ten(world).await;
         let signed = sign(world).await;
         let last = append(world, &[record(world.ws, 10)]).await;
         assert_eq!(last, [11]);
-        assert_eq!(verify(world, Some(&signed)).await, Verdict { records: 11, checkpoints: 2, damage: None });
+        assert_eq!(verify(world, Some(&signed)).await, ChainVerdict { records: 11, checkpoints: 2, damage: None });
         let read: Checkpoint = signed.to_string().parse().unwrap();
         assert_eq!(read, signed);
         assert!(read.is_genuine(&keys(world)));

@@ -16,7 +16,7 @@ use pyxis_store::{
     DatabaseUrl, OpenOptions, Page, Store, StoreError, agents, approvals, backup, credentials, generations,
 };
 use pyxis_store::{
-    api_keys, catalogue, claims, history_requests, holders, issuers, revocations, score_history, scorers,
+    addresses, api_keys, catalogue, claims, history_requests, issuers, revocations, score_history, scorers,
     scores, stamps, usage, workspaces,
 };
 
@@ -116,7 +116,7 @@ async fn scores_alike(world: &World, store: &Store) {
         usage::windows(ws, key.id, UnixMillis(0), UnixMillis(i64::MAX)),
         issuers::list(ws),
         catalogue::list(ws),
-        holders::known(ws, &[holder]),
+        addresses::known(ws, &[holder]),
         stamps::all_of(ws, holder),
         stamps::page(ws, holder, NOW, Cursor::First, 9),
         stamps::others_with_nullifiers(ws, Some(address(2)), &NullifierHash::of(ws, &nullifiers("n2"))),

@@ -2,7 +2,7 @@
 
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Claim;
-use pyxis_store::claims::{self, Held};
+use pyxis_store::claims::{self, HeldClaim};
 
 use crate::support::{
     World, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, nullifiers, tamper,
@@ -60,7 +60,7 @@ contract! {
             assert_eq!(holders(world, scorer, "n").await, [next]);
         }
         let held = claims::of_digest(&world.store, world.ws, &[2; 32]).await.unwrap();
-        assert_eq!(held, [Held { scorer, claim: by("C", claim("n", 2, 30)) }]);
+        assert_eq!(held, [HeldClaim { scorer, claim: by("C", claim("n", 2, 30)) }]);
     }
 
     async fn a_claim_from_before_names_were_kept_has_none_until_it_is_extended(world: &World) {
@@ -69,7 +69,7 @@ contract! {
         tamper(world, "UPDATE claims SET provider = NULL").await;
         let unnamed = Claim { provider: None, ..claim("n", 1, 10) };
         assert_eq!(holders(world, scorer, "n").await, std::slice::from_ref(&unnamed));
-        assert!(claims::release(&world.store, world.ws, &Held { scorer, claim: unnamed }).await.unwrap());
+        assert!(claims::release(&world.store, world.ws, &HeldClaim { scorer, claim: unnamed }).await.unwrap());
         assert!(take(world, scorer, 0, &[Claim { provider: None, ..claim("n", 1, 10) }]).await);
         assert!(take(world, scorer, 5, &[claim("n", 1, 20)]).await);
         assert_eq!(holders(world, scorer, "n").await, [claim("n", 1, 20)]);
@@ -128,7 +128,7 @@ contract! {
         assert!(take(world, two, 0, &[claim("n1", 1, 10), claim("n1x", 2, 10)]).await);
         let held = claims::of_digest(store, ws, &[1; 32]).await.unwrap();
         let wanted = [(one, "n1"), (one, "n2"), (two, "n1")]
-            .map(|(scorer, nullifier)| Held { scorer, claim: claim(nullifier, 1, 10) });
+            .map(|(scorer, nullifier)| HeldClaim { scorer, claim: claim(nullifier, 1, 10) });
         assert_eq!(held, wanted);
         assert!(claims::release(store, ws, &held[0]).await.unwrap());
         assert!(!claims::release(store, ws, &held[0]).await.unwrap());

@@ -28,15 +28,15 @@ async fn begin(world: &World, new: &NewApproval, node: NodeId) -> bool {
 contract! {
     async fn one_of_many_nodes_claims_a_request(world: &World) {
         let new = approved(world, "k").await;
-        assert_eq!(approvals::ready(&world.store, at(2), 10).await.unwrap(), [(world.ws, new.txn_id)]);
+        assert_eq!(approvals::list_approved(&world.store, at(2), 10).await.unwrap(), [(world.ws, new.txn_id)]);
         let claims = at_once(16, |_| {
             let (store, ws, txn) = (world.store.clone(), world.ws, new.txn_id);
             async move { approvals::claim(&store, ws, txn, node(), at(2), at(100)).await.unwrap() }
         })
         .await;
         assert!(exactly_one(claims));
-        assert!(approvals::ready(&world.store, at(2), 10).await.unwrap().is_empty());
-        assert_eq!(approvals::ready(&world.store, at(100), 10).await.unwrap().len(), 1);
+        assert!(approvals::list_approved(&world.store, at(2), 10).await.unwrap().is_empty());
+        assert_eq!(approvals::list_approved(&world.store, at(100), 10).await.unwrap().len(), 1);
     }
 
     async fn what_is_not_approved_cannot_be_claimed(world: &World) {
@@ -91,7 +91,7 @@ contract! {
         nodes::heartbeat(&world.store, alive, at(50)).await.unwrap();
 
         let mut tx = world.store.begin().await.unwrap();
-        let unknown = approvals::abandon(&mut tx, this, Some(at(40)), at(60)).await.unwrap();
+        let unknown = approvals::abandon_dead_nodes(&mut tx, this, Some(at(40)), at(60)).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(unknown, [(world.ws, sent.txn_id)]);
         let row = approvals::find(&world.store, world.ws, sent.txn_id).await.unwrap().unwrap();
@@ -100,7 +100,7 @@ contract! {
 
         nodes::remove(&world.store, alive).await.unwrap();
         let mut tx = world.store.begin().await.unwrap();
-        let unknown = approvals::abandon(&mut tx, this, None, at(70)).await.unwrap();
+        let unknown = approvals::abandon_dead_nodes(&mut tx, this, None, at(70)).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(unknown, [(world.ws, busy.txn_id)]);
         assert!(begin(world, &unsent, this).await);

@@ -4,13 +4,13 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Subject};
 use pyxis_core::sui::SuiAddress;
+use pyxis_store::anonymous_limits;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
 use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, Filter, NewProof, Question};
-use pyxis_store::visits;
 
 use crate::support::{NOW, at, at_once, contract, exactly_one, query_strings};
 
@@ -232,8 +232,8 @@ contract! {
         assert_eq!(outdated().await, None);
         let id = proofs::insert(store, &NewProof { issued_at: at(5), ..proof(1, 7, 10) }).await.unwrap();
         assert_eq!(outdated().await, Some(at(5)));
-        assert!(proofs::end_by_word(store, id, 20, Ended::Revoked, at(9)).await.unwrap());
-        assert!(!proofs::end_by_word(store, id, 21, Ended::Revoked, at(99)).await.unwrap());
+        assert!(proofs::end_signed(store, id, 20, Ended::Revoked, at(9)).await.unwrap());
+        assert!(!proofs::end_signed(store, id, 21, Ended::Revoked, at(99)).await.unwrap());
         assert_eq!(outdated().await, Some(at(9)));
         let id = proofs::insert(store, &NewProof { issued_at: at(12), ..proof(1, 8, 30) }).await.unwrap();
         assert!(proofs::end(store, id, 40, Ended::Expired).await.unwrap());
@@ -288,13 +288,13 @@ contract! {
     async fn visits_are_counted_exactly_and_forgotten_with_the_next_window(world: &World) {
         let admitted = at_once(12, |_| {
             let store = world.store.clone();
-            async move { visits::admit(&store, "192.0.2.1", NOW, 5).await.unwrap() }
+            async move { anonymous_limits::admit(&store, "192.0.2.1", NOW, 5).await.unwrap() }
         })
         .await;
         assert_eq!(admitted.into_iter().filter(|admitted| *admitted).count(), 5);
-        assert!(visits::admit(&world.store, "192.0.2.2", NOW, 5).await.unwrap());
-        assert!(visits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
-        assert!(!visits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert!(anonymous_limits::admit(&world.store, "192.0.2.2", NOW, 5).await.unwrap());
+        assert!(anonymous_limits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert!(!anonymous_limits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
         assert_eq!(query_strings(world, "SELECT client FROM visits").await, ["192.0.2.1"]);
     }
 

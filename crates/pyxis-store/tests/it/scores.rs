@@ -5,7 +5,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_store::api_keys::ApiKeyRow;
-use pyxis_store::scores::{self, NewScore, Progress, ScorerHead, Stored};
+use pyxis_store::scores::{self, NewScore, ScorerHead, StaleProgress, Stored};
 use pyxis_store::{api_keys, score_history, scorers};
 
 use crate::support::{
@@ -249,20 +249,20 @@ contract! {
         let mut tx = store.begin().await.unwrap();
         scores::mark_stale(&mut tx, ws, scorer, &[address(2)]).await.unwrap();
         tx.commit().await.unwrap();
-        let found = |now, after| scores::outdated(store, ws, scorer, at(now), after, 9);
+        let found = |now, after| scores::stale(store, ws, scorer, at(now), after, 9);
         assert_eq!(found(0, None).await.unwrap(), [address(2)]);
         assert_eq!(found(5, None).await.unwrap(), [address(2), address(4)]);
         assert_eq!(found(5, Some(address(2))).await.unwrap(), [address(4)]);
         let progress = |ws, now| scores::progress(store, ws, scorer, at(now));
-        assert_eq!(progress(ws, 0).await.unwrap(), Progress { stored: 4, outdated: 1 });
+        assert_eq!(progress(ws, 0).await.unwrap(), StaleProgress { stored: 4, outdated: 1 });
         let mut tx = store.begin().await.unwrap();
         let terms = scorers::terms(&mut tx, ws, scorer).await.unwrap().unwrap();
         scorers::set_terms(&mut tx, ws, scorer, &terms).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(found(0, None).await.unwrap().len(), 4);
-        assert_eq!(progress(ws, 0).await.unwrap(), Progress { stored: 4, outdated: 4 });
+        assert_eq!(progress(ws, 0).await.unwrap(), StaleProgress { stored: 4, outdated: 4 });
         let other = add_workspace(store, "other").await;
-        assert_eq!(progress(other, 0).await.unwrap(), Progress::default());
-        assert!(scores::outdated(store, other, scorer, NOW, None, 9).await.unwrap().is_empty());
+        assert_eq!(progress(other, 0).await.unwrap(), StaleProgress::default());
+        assert!(scores::stale(store, other, scorer, NOW, None, 9).await.unwrap().is_empty());
     }
 }

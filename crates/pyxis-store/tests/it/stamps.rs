@@ -3,7 +3,7 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_store::revocations::{self, RevocationRow};
 use pyxis_store::stamps::{Cursor, NewStamp, NullifierHash, exists_beyond, page};
-use pyxis_store::{Engine, Page, holders, stamps};
+use pyxis_store::{Engine, Page, addresses, stamps};
 
 use crate::support::{
     NOW, World, add_stamp, add_workspace, address, at, at_once, contract, exactly_one, new_stamp, nullifiers,
@@ -29,25 +29,25 @@ contract! {
     async fn an_address_is_known_once_it_had_a_stamp(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let mut tx = store.begin().await.unwrap();
-        assert!(!holders::lock(&mut tx, ws, address(1)).await.unwrap());
-        assert!(!holders::is_known(store, ws, address(1)).await.unwrap());
-        holders::ensure(&mut tx, ws, address(1), NOW).await.unwrap();
-        holders::ensure(&mut tx, ws, address(1), at(1)).await.unwrap();
-        assert!(holders::lock(&mut tx, ws, address(1)).await.unwrap());
+        assert!(!addresses::lock(&mut tx, ws, address(1)).await.unwrap());
+        assert!(!addresses::is_known(store, ws, address(1)).await.unwrap());
+        addresses::ensure(&mut tx, ws, address(1), NOW).await.unwrap();
+        addresses::ensure(&mut tx, ws, address(1), at(1)).await.unwrap();
+        assert!(addresses::lock(&mut tx, ws, address(1)).await.unwrap());
         tx.commit().await.unwrap();
         let mut tx = store.begin().await.unwrap();
         for some in [&[address(2), address(1)][..], &[]] {
             let known: Vec<_> = some.iter().copied().filter(|one| *one == address(1)).collect();
-            assert_eq!(holders::lock_known(&mut tx, ws, some).await.unwrap(), known);
+            assert_eq!(addresses::lock_known(&mut tx, ws, some).await.unwrap(), known);
         }
         drop(tx);
-        let known = holders::known(store, ws, &[address(2), address(1)]).await.unwrap();
+        let known = addresses::known(store, ws, &[address(2), address(1)]).await.unwrap();
         assert_eq!(known, [address(1)]);
         let other = add_workspace(store, "other").await;
-        assert!(holders::known(store, other, &[address(1)]).await.unwrap().is_empty());
-        assert!(holders::is_known(store, ws, address(1)).await.unwrap());
-        assert!(!holders::is_known(store, other, address(1)).await.unwrap());
-        assert!(holders::known(store, ws, &[]).await.unwrap().is_empty());
+        assert!(addresses::known(store, other, &[address(1)]).await.unwrap().is_empty());
+        assert!(addresses::is_known(store, ws, address(1)).await.unwrap());
+        assert!(!addresses::is_known(store, other, address(1)).await.unwrap());
+        assert!(addresses::known(store, ws, &[]).await.unwrap().is_empty());
     }
 
     async fn a_sample_holds_as_many_addresses_as_there_are_at_most(world: &World) {
@@ -55,10 +55,10 @@ contract! {
         for number in [3, 1, 2] {
             add_stamp(world, &new_stamp(number, "A", "n")).await;
         }
-        assert_eq!(holders::sample(store, ws, 2).await.unwrap(), [address(1), address(2)]);
-        assert_eq!(holders::sample(store, ws, 9).await.unwrap().len(), 3);
+        assert_eq!(addresses::sample(store, ws, 2).await.unwrap(), [address(1), address(2)]);
+        assert_eq!(addresses::sample(store, ws, 9).await.unwrap().len(), 3);
         let other = add_workspace(store, "other").await;
-        assert!(holders::sample(store, other, 9).await.unwrap().is_empty());
+        assert!(addresses::sample(store, other, 9).await.unwrap().is_empty());
     }
 
     async fn the_live_stamps_of_several_addresses_are_read_at_once(world: &World) {
@@ -88,10 +88,10 @@ contract! {
         }).collect();
         let mut tx = store.begin().await.unwrap();
         for address in many.iter().step_by(10) {
-            holders::ensure(&mut tx, ws, *address, NOW).await.unwrap();
+            addresses::ensure(&mut tx, ws, *address, NOW).await.unwrap();
         }
         tx.commit().await.unwrap();
-        assert_eq!(holders::known(store, ws, &many).await.unwrap().len(), 100);
+        assert_eq!(addresses::known(store, ws, &many).await.unwrap().len(), 100);
     }
 
     async fn a_stamp_is_stored_with_its_credential_byte_for_byte(world: &World) {
@@ -156,10 +156,10 @@ contract! {
         let (store, ws) = (&world.store, world.ws);
         let many = [new_stamp(1, "A", "n1 n2"), new_stamp(1, "B", "n2"), new_stamp(2, "A", "n3")];
         let mut tx = store.begin().await.unwrap();
-        stamps::insert_many(&mut tx, stamps::Many::of(ws, many.to_vec(), NOW)).await.unwrap();
-        stamps::insert_many(&mut tx, stamps::Many::of(ws, Vec::new(), NOW)).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, many.to_vec(), NOW)).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, Vec::new(), NOW)).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(holders::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
+        assert_eq!(addresses::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
         let rows = stamps::all_of(store, ws, address(1)).await.unwrap().stamps;
         let found: Vec<_> = rows.iter().map(|row| (row.provider.as_str(), row.nullifiers.len())).collect();
         assert_eq!(found, [("A", 2), ("B", 1)]);
@@ -174,7 +174,7 @@ contract! {
         let items = page(store, ws, address(2), NOW, Cursor::First, 9).await.unwrap();
         assert_eq!(items[0].credential.as_ref(), Some(&many[2].credential));
         let mut tx = store.begin().await.unwrap();
-        assert!(stamps::insert_many(&mut tx, stamps::Many::of(ws, many.to_vec(), NOW)).await.is_err());
+        assert!(stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, many.to_vec(), NOW)).await.is_err());
     }
 
     async fn a_stamp_lives_until_just_before_its_expiry(world: &World) {
@@ -223,7 +223,7 @@ contract! {
             let (store, ws, old) = (world.store.clone(), world.ws, old.clone());
             async move {
                 let mut tx = store.begin().await.unwrap();
-                holders::ensure(&mut tx, ws, old.address, NOW).await.unwrap();
+                addresses::ensure(&mut tx, ws, old.address, NOW).await.unwrap();
                 let number = u8::try_from(number).unwrap();
                 let new = NewStamp { digest: [100 + number; 32], nullifiers: nullifiers("n2 n3"), ..new_stamp(1, "A", "x") };
                 let id = stamps::replace(&mut tx, ws, &old, &new).await.unwrap();
@@ -318,7 +318,7 @@ contract! {
             found.is_some()
         });
         tokio::task::yield_now().await;
-        holders::ensure(&mut ingest, ws, new.address, NOW).await.unwrap();
+        addresses::ensure(&mut ingest, ws, new.address, NOW).await.unwrap();
         stamps::insert(&mut ingest, ws, &new).await.unwrap();
         ingest.commit().await.unwrap();
         // Either it came later and sees the Stamp, or it was never in between.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use pyxis_store::{Engine, Event, Store, StoreError, holders, meta};
+use pyxis_store::{Engine, Store, StoreError, StoreEvent, addresses, meta};
 
 use crate::support::{NOW, address, at_once, contract};
 
-async fn next(events: &mut tokio::sync::broadcast::Receiver<Event>) -> Event {
+async fn next(events: &mut tokio::sync::broadcast::Receiver<StoreEvent>) -> StoreEvent {
     tokio::time::timeout(Duration::from_secs(20), events.recv()).await.expect("an event comes").unwrap()
 }
 
@@ -61,7 +61,7 @@ contract! {
         meta::put_if_absent(&mut tx, "a", "1").await.unwrap();
         let nobody = "00000000-0000-7000-8000-000000000000".parse().unwrap();
         let now = crate::support::NOW;
-        let failed = pyxis_store::holders::ensure(&mut tx, nobody, crate::support::address(1), now).await;
+        let failed = pyxis_store::addresses::ensure(&mut tx, nobody, crate::support::address(1), now).await;
         assert!(matches!(failed, Err(StoreError::Reference)));
         assert!(matches!(tx.commit().await, Err(StoreError::Aborted)));
         assert_eq!(meta::get(&world.store, "a").await.unwrap(), None);
@@ -75,13 +75,13 @@ contract! {
         let mut transactions = Vec::new();
         for number in [1, 2] {
             let mut tx = world.store.begin().await.unwrap();
-            holders::ensure(&mut tx, world.ws, address(number), NOW).await.unwrap();
+            addresses::ensure(&mut tx, world.ws, address(number), NOW).await.unwrap();
             transactions.push(tx);
         }
         let (mut one, mut two) = (transactions.remove(0), transactions.remove(0));
         let (one, two) = tokio::join!(
-            holders::ensure(&mut one, world.ws, address(2), NOW),
-            holders::ensure(&mut two, world.ws, address(1), NOW),
+            addresses::ensure(&mut one, world.ws, address(2), NOW),
+            addresses::ensure(&mut two, world.ws, address(1), NOW),
         );
         let told: Vec<StoreError> = [one, two].into_iter().filter_map(Result::err).collect();
         let [told] = told.as_slice() else { panic!("{told:?}") };
@@ -104,15 +104,15 @@ contract! {
             listening(&world.store, &mut events).await;
         }
         let mut tx = world.store.begin().await.unwrap();
-        tx.notify(Event::Unknown);
+        tx.notify(StoreEvent::Unknown);
         drop(tx);
-        let approval = Event::Approval { workspace: world.ws, txn: "7b1f9c2e-0000-4000-8000-000000000001".parse().unwrap() };
+        let approval = StoreEvent::Approval { workspace: world.ws, txn: "7b1f9c2e-0000-4000-8000-000000000001".parse().unwrap() };
         let mut tx = world.store.begin().await.unwrap();
         tx.notify(approval);
         tx.commit().await.unwrap();
         loop {
             match next(&mut events).await {
-                Event::Configuration => {}
+                StoreEvent::Configuration => {}
                 event => {
                     assert_eq!(event, approval);
                     break;
@@ -128,7 +128,7 @@ contract! {
         if world.store.engine() == Engine::Postgres {
             listening(&world.store, &mut events).await;
             let mut tx = other.begin().await.unwrap();
-            tx.notify(Event::Unknown);
+            tx.notify(StoreEvent::Unknown);
             tx.commit().await.unwrap();
         } else {
             // Whichever write comes after the watcher's first look is noticed.
@@ -140,18 +140,18 @@ contract! {
             };
             tokio::select! {
                 () = writer => {}
-                event = next(&mut events) => assert_eq!(event, Event::Configuration),
+                event = next(&mut events) => assert_eq!(event, StoreEvent::Configuration),
             }
         }
-        while next(&mut events).await != Event::Unknown {}
+        while next(&mut events).await != StoreEvent::Unknown {}
     }
 }
 
 /// Waits until the LISTEN connection of a store is there.
-async fn listening(store: &Store, events: &mut tokio::sync::broadcast::Receiver<Event>) {
+async fn listening(store: &Store, events: &mut tokio::sync::broadcast::Receiver<StoreEvent>) {
     loop {
         let mut tx = store.begin().await.unwrap();
-        tx.notify(Event::Configuration);
+        tx.notify(StoreEvent::Configuration);
         tx.commit().await.unwrap();
         if tokio::time::timeout(Duration::from_millis(100), events.recv()).await.is_ok() {
             return;

@@ -12,7 +12,7 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Block {
+pub(super) struct BlockRequest {
     address: String,
     network: Option<String>,
     reason: String,
@@ -24,7 +24,7 @@ pub(super) struct On {
 }
 
 #[derive(Serialize)]
-pub(super) struct Blocked {
+pub(super) struct BlockResponse {
     address: String,
     /// On how many networks that is new.
     networks: usize,
@@ -33,12 +33,12 @@ pub(super) struct Blocked {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    blocked: Vec<Shown>,
+pub(super) struct BlocklistResponse {
+    blocked: Vec<BlockedAddress>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct BlockedAddress {
     address: String,
     network: String,
     from_height: i64,
@@ -46,8 +46,8 @@ struct Shown {
     blocked_at: String,
 }
 
-fn shown(row: BlockedRow) -> Shown {
-    Shown {
+fn shown(row: BlockedRow) -> BlockedAddress {
+    BlockedAddress {
         address: row.subject.to_string(),
         network: row.network.to_string(),
         from_height: row.from_height,
@@ -56,22 +56,25 @@ fn shown(row: BlockedRow) -> Shown {
     }
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+) -> Result<Json<BlocklistResponse>> {
     let rows = blocklist::list(&state).await?;
-    Ok(Json(List { blocked: rows.into_iter().map(shown).collect() }))
+    Ok(Json(BlocklistResponse { blocked: rows.into_iter().map(shown).collect() }))
 }
 
 /// 201 where it is new anywhere, 200 where it was so.
 pub(super) async fn block(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Block>,
-) -> Result<(StatusCode, Json<Blocked>)> {
+    Json(input): Json<BlockRequest>,
+) -> Result<(StatusCode, Json<BlockResponse>)> {
     let subject = subject("address", &input.address, input.network.as_deref())?;
     let done = blocklist::block(&state, &actor, subject, input.network.as_deref(), &input.reason).await?;
     let status = if done.new > 0 { StatusCode::CREATED } else { StatusCode::OK };
     let unreachable = done.unreachable.iter().map(ToString::to_string).collect();
-    Ok((status, Json(Blocked { address: subject.to_string(), networks: done.new, unreachable })))
+    Ok((status, Json(BlockResponse { address: subject.to_string(), networks: done.new, unreachable })))
 }
 
 pub(super) async fn unblock(

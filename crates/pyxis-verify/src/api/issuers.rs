@@ -13,14 +13,14 @@ use crate::state::State;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Add {
+pub(super) struct AddIssuerRequest {
     kind: String,
     issuer: String,
     name: String,
 }
 
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct IssuerResponse {
     kind: &'static str,
     issuer: String,
     name: String,
@@ -28,30 +28,33 @@ pub(super) struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    issuers: Vec<Shown>,
+pub(super) struct IssuerListResponse {
+    issuers: Vec<IssuerResponse>,
 }
 
-fn shown(row: ProofIssuerRow) -> Shown {
+fn shown(row: ProofIssuerRow) -> IssuerResponse {
     let created_at = row.created_at.to_rfc3339();
-    Shown { kind: row.kind.as_str(), issuer: row.issuer, name: row.name, created_at }
+    IssuerResponse { kind: row.kind.as_str(), issuer: row.issuer, name: row.name, created_at }
 }
 
 fn issuer(text: &str) -> Result<Issuer> {
     text.parse().map_err(|error| Error::field("issuer", format!("{error}")))
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<List>> {
+pub(super) async fn list(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+) -> Result<Json<IssuerListResponse>> {
     let rows = issuers::list(&state).await?;
-    Ok(Json(List { issuers: rows.into_iter().map(shown).collect() }))
+    Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
 /// 201 where that changed something, 200 where it was so.
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Add>,
-) -> Result<(StatusCode, Json<Shown>)> {
+    Json(input): Json<AddIssuerRequest>,
+) -> Result<(StatusCode, Json<IssuerResponse>)> {
     let (kind, issuer) = (kind(&input.kind)?, issuer(&input.issuer)?);
     let (row, changed) = issuers::add(&state, &actor, kind, issuer, &input.name).await?;
     let status = if changed { StatusCode::CREATED } else { StatusCode::OK };

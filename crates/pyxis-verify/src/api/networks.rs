@@ -5,16 +5,16 @@ use pyxis_http::Json;
 use serde::Serialize;
 
 use super::Manager;
-use crate::service::networks::{self, Standing};
+use crate::service::networks::{self, NetworkStatus};
 use crate::state::State;
 
 #[derive(Serialize)]
-pub(super) struct List {
-    networks: Vec<Shown>,
+pub(super) struct NetworkListResponse {
+    networks: Vec<NetworkResponse>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct NetworkResponse {
     name: String,
     chain_id: Option<u64>,
     kinds: Vec<&'static str>,
@@ -26,12 +26,12 @@ struct Shown {
     error: Option<String>,
 }
 
-fn shown(standing: Standing<'_>) -> Shown {
+fn shown(standing: NetworkStatus<'_>) -> NetworkResponse {
     let (head, error) = match standing.head {
         Ok(head) => (Some(head), None),
         Err(error) => (None, Some(error)),
     };
-    Shown {
+    NetworkResponse {
         name: standing.network.name.to_string(),
         chain_id: standing.network.chain_id,
         kinds: standing.kinds.into_iter().map(pyxis_core::proof::Kind::as_str).collect(),
@@ -44,6 +44,6 @@ fn shown(standing: Standing<'_>) -> Shown {
     }
 }
 
-pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Json<List> {
-    Json(List { networks: networks::list(&state).await.into_iter().map(shown).collect() })
+pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Json<NetworkListResponse> {
+    Json(NetworkListResponse { networks: networks::list(&state).await.into_iter().map(shown).collect() })
 }

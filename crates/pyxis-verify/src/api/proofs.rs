@@ -9,7 +9,7 @@ use pyxis_store::proofs::{Ended, Filter, ProofRow};
 use serde::{Deserialize, Serialize};
 
 use super::{Manager, kind, subject};
-use crate::service::proofs::{self, Place};
+use crate::service::proofs::{self, ProofKey};
 use crate::service::{Error, Result};
 use crate::state::State;
 
@@ -18,7 +18,7 @@ const PAGE: u32 = 100;
 const MOST: u32 = 1000;
 
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ProofListParams {
     network: Option<String>,
     kind: Option<String>,
     address: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct After {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Revoke {
+pub(super) struct RevokeProofRequest {
     network: String,
     kind: String,
     address: String,
@@ -43,14 +43,14 @@ pub(super) struct Revoke {
 }
 
 #[derive(Serialize)]
-pub(super) struct List {
-    proofs: Vec<Shown>,
+pub(super) struct ProofListResponse {
+    proofs: Vec<ProofResponse>,
     /// The `before` of the next page.
     next: Option<i64>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ProofResponse {
     id: i64,
     network: String,
     kind: &'static str,
@@ -67,14 +67,14 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-pub(super) struct Log {
-    entries: Vec<Entry>,
+pub(super) struct ProofLogResponse {
+    entries: Vec<ProofLogEntry>,
     /// The `after` of the next page.
     next: Option<i64>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct ProofLogEntry {
     id: i64,
     change: &'static str,
     network: String,
@@ -95,8 +95,8 @@ pub(super) struct Revoked {
     height: i64,
 }
 
-fn shown(row: ProofRow) -> Shown {
-    Shown {
+fn shown(row: ProofRow) -> ProofResponse {
+    ProofResponse {
         id: row.id,
         network: row.network.to_string(),
         kind: row.kind.as_str(),
@@ -113,8 +113,8 @@ fn shown(row: ProofRow) -> Shown {
     }
 }
 
-fn entry(row: LogRow) -> Entry {
-    Entry {
+fn entry(row: LogRow) -> ProofLogEntry {
+    ProofLogEntry {
         id: row.id,
         change: row.change.as_str(),
         network: row.network.to_string(),
@@ -147,8 +147,8 @@ fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> i64) -> Option<i64> {
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
-    Query(wanted): Query<Wanted>,
-) -> Result<Json<List>> {
+    Query(wanted): Query<ProofListParams>,
+) -> Result<Json<ProofListResponse>> {
     let limit = limit(wanted.limit)?;
     let filter = Filter {
         network: wanted.network.as_deref().map(network).transpose()?,
@@ -162,27 +162,27 @@ pub(super) async fn list(
     };
     let rows = proofs::list(&state, &filter, limit).await?;
     let next = next(&rows, limit, |row| row.id);
-    Ok(Json(List { proofs: rows.into_iter().map(shown).collect(), next }))
+    Ok(Json(ProofListResponse { proofs: rows.into_iter().map(shown).collect(), next }))
 }
 
 pub(super) async fn log(
     Extract(state): Extract<State>,
     Manager(_): Manager,
     Query(wanted): Query<After>,
-) -> Result<Json<Log>> {
+) -> Result<Json<ProofLogResponse>> {
     let limit = limit(wanted.limit)?;
     let rows = proofs::log(&state, wanted.after.unwrap_or(0), limit).await?;
     let next = next(&rows, limit, |row| row.id);
-    Ok(Json(Log { entries: rows.into_iter().map(entry).collect(), next }))
+    Ok(Json(ProofLogResponse { entries: rows.into_iter().map(entry).collect(), next }))
 }
 
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
-    Json(input): Json<Revoke>,
+    Json(input): Json<RevokeProofRequest>,
 ) -> Result<Json<Revoked>> {
     let action_id = input.action_id.parse();
-    let place = Place {
+    let place = ProofKey {
         network: network(&input.network)?,
         kind: kind(&input.kind)?,
         subject: subject("address", &input.address, Some(&input.network))?,

@@ -38,7 +38,7 @@ pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
 /// Ends the key that signs and lets a new one sign. What the old one signed can still be checked: it stays
 /// on the list.
 pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Result<KeyRow> {
-    service::check_home(state, actor).await?;
+    service::require_first_workspace(state, actor).await?;
     let old = active(state, scheme).await?;
     let mut tx = state.store.begin().await?;
     let known = attestation_keys::list(&mut tx).await?;

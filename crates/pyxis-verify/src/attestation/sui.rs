@@ -8,9 +8,9 @@ use pyxis_store::attestation_keys::Scheme;
 use serde::Serialize;
 
 use super::keys;
-use crate::checker::{self, Ask, Verdict};
+use crate::block_height::Snapshot;
+use crate::checker::{self, CheckRequest, Verdict};
 use crate::error::{Error, Result};
-use crate::heights::Snapshot;
 use crate::state::State;
 
 /// The number by which contracts know what was proved.
@@ -74,7 +74,12 @@ pub async fn attest(
     explain: bool,
 ) -> Result<(Verdict, Option<Attestation>)> {
     let network = state.networks().sui().ok_or(Error::UnsupportedNetwork)?;
-    let ask = Ask { network, kind: Kind::CleanHands, action_id: Some(action_id), snapshot: Snapshot::Latest };
+    let ask = CheckRequest {
+        network,
+        kind: Kind::CleanHands,
+        action_id: Some(action_id),
+        snapshot: Snapshot::Latest,
+    };
     let verdict = checker::check(state, ask, address.into(), explain).await?;
     let Verdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Ed25519).await?;

@@ -7,9 +7,9 @@ use pyxis_signing::eip712::words::{self, address, number, text};
 use pyxis_store::attestation_keys::Scheme;
 
 use super::{keys, sui};
-use crate::checker::{self, Ask, Verdict};
+use crate::block_height::Snapshot;
+use crate::checker::{self, CheckRequest, Verdict};
 use crate::error::{Error, Result};
-use crate::heights::Snapshot;
 use crate::network::Network;
 use crate::state::State;
 
@@ -35,7 +35,7 @@ pub struct Attestation {
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct AttestationRequest<'a> {
     /// Where the proof is, and where the attestation will be used.
     pub network: &'a Network,
     /// Of what.
@@ -47,7 +47,7 @@ pub struct Wanted<'a> {
 }
 
 /// The hash that is signed.
-pub fn signing_hash(wanted: &Wanted<'_>, chain_id: u64, issued_at: i64, expires_at: i64) -> Word {
+pub fn signing_hash(wanted: &AttestationRequest<'_>, chain_id: u64, issued_at: i64, expires_at: i64) -> Word {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
     let message = words::hash_struct(
         ATTESTATION,
@@ -65,12 +65,13 @@ pub fn signing_hash(wanted: &Wanted<'_>, chain_id: u64, issued_at: i64, expires_
 /// Attests a check; or what there is instead.
 pub async fn attest(
     state: &State,
-    wanted: &Wanted<'_>,
+    wanted: &AttestationRequest<'_>,
     explain: bool,
 ) -> Result<(Verdict, Option<Attestation>)> {
     let chain_id = wanted.network.chain_id.ok_or(Error::UnsupportedNetwork)?;
     let action_id = (wanted.kind != Kind::ResidenceUs).then_some(wanted.action_id);
-    let ask = Ask { network: wanted.network, kind: wanted.kind, action_id, snapshot: Snapshot::Latest };
+    let ask =
+        CheckRequest { network: wanted.network, kind: wanted.kind, action_id, snapshot: Snapshot::Latest };
     let verdict = checker::check(state, ask, wanted.recipient.into(), explain).await?;
     let Verdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Eip712).await?;
@@ -92,11 +93,12 @@ mod tests {
         let networks = Networks::default();
         let network = networks.named("optimism").unwrap();
         let recipient = EvmAddress([1; 20]);
-        let wanted = Wanted { network, kind: Kind::CleanHands, recipient, action_id: DEFAULT_ACTION };
+        let wanted =
+            AttestationRequest { network, kind: Kind::CleanHands, recipient, action_id: DEFAULT_ACTION };
         let hash = signing_hash(&wanted, 10, 1, 2);
         assert_ne!(hash, signing_hash(&wanted, 11, 1, 2));
         assert_ne!(hash, signing_hash(&wanted, 10, 1, 3));
-        let other = Wanted { recipient: EvmAddress([2; 20]), ..wanted };
+        let other = AttestationRequest { recipient: EvmAddress([2; 20]), ..wanted };
         assert_ne!(hash, signing_hash(&other, 10, 1, 2));
     }
 }

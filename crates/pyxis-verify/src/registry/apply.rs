@@ -13,7 +13,7 @@ use pyxis_store::proofs::{self, Ended, NewProof, ProofRow};
 use pyxis_store::{Executor, Tx, proof_issuers};
 
 use super::{Issuer, Outcome, Refusal, Signed};
-use crate::heights::{self, Heads};
+use crate::block_height::{self, NetworkHeads};
 use crate::network::Networks;
 use crate::state::State;
 
@@ -27,7 +27,7 @@ pub(crate) struct Register<'a> {
     pub(crate) tx: Tx,
     /// A network whose block was needed, and which was not asked for it.
     pub(super) lacking: Option<NetworkName>,
-    heads: Heads,
+    heads: NetworkHeads,
     clocks: Vec<ClockRow>,
     now: UnixMillis,
     networks: &'a Networks,
@@ -36,7 +36,7 @@ pub(crate) struct Register<'a> {
 impl<'a> Register<'a> {
     /// Asks these networks for their newest blocks, then takes hold of the registry.
     pub(crate) async fn open(state: &'a State, networks: &BTreeSet<NetworkName>) -> Result<Self, Refusal> {
-        let heads = heights::heads(state, networks).await?;
+        let heads = block_height::heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
         Ok(Self { tx, lacking: None, heads, clocks, now: state.now(), networks: state.networks() })
@@ -111,7 +111,7 @@ impl<'a> Register<'a> {
         if let Some(old) = open {
             proofs::end(&mut self.tx, old.id, height, Ended::Replaced).await?;
             if old.nullifier != said.nullifier {
-                self.let_go(&old).await?;
+                self.release_nullifier(&old).await?;
             }
         }
         let new = NewProof {
@@ -206,7 +206,7 @@ impl<'a> Register<'a> {
         let end =
             End { change: Change::Revoke, ended: Ended::Revoked, reason: Some(reason), outdated_before };
         self.leave(row, height, end, by).await?;
-        self.let_go(row).await?;
+        self.release_nullifier(row).await?;
         Ok(height)
     }
 
@@ -219,7 +219,7 @@ impl<'a> Register<'a> {
         by: &str,
     ) -> Result<(), Refusal> {
         let done = match outdated_before {
-            Some(before) => proofs::end_by_word(&mut self.tx, row.id, height, ended, before).await?,
+            Some(before) => proofs::end_signed(&mut self.tx, row.id, height, ended, before).await?,
             None => proofs::end(&mut self.tx, row.id, height, ended).await?,
         };
         if !done {
@@ -243,7 +243,7 @@ impl<'a> Register<'a> {
     }
 
     /// Frees the nullifier of a proof that just ended, unless another network's proof still needs it.
-    async fn let_go(&mut self, ended: &ProofRow) -> Result<(), Refusal> {
+    async fn release_nullifier(&mut self, ended: &ProofRow) -> Result<(), Refusal> {
         let mark = (ended.kind, ended.action_id, ended.nullifier);
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         if !open.iter().any(|row| row.subject == ended.subject) {

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use pyxis_core::clock::UnixMillis;
 use pyxis_http::client_ip::{Peer, client_ip};
-use pyxis_store::visits;
+use pyxis_store::anonymous_limits;
 
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -39,7 +39,7 @@ async fn check(state: &State, headers: &HeaderMap, peer: Option<Peer>) -> Result
     let client = client_ip(peer, headers, &admission.trusted_proxies).to_string();
     let (now, window) = (state.now(), i64::try_from(WINDOW.as_millis()).unwrap_or(i64::MAX));
     let start = UnixMillis(now.0 - now.0.rem_euclid(window));
-    if visits::admit(&state.store, &client, start, admission.per_minute.into()).await? {
+    if anonymous_limits::admit(&state.store, &client, start, admission.per_minute.into()).await? {
         return Ok(());
     }
     Err(Error::RateLimited { wait: start.plus(WINDOW).since(now).as_secs().try_into().unwrap_or(60) })

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use super::parameters::{self, Query};
-use crate::attestation::typed::{self, Wanted};
+use crate::attestation::typed::{self, AttestationRequest};
 use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -73,7 +73,7 @@ async fn ask_evm(state: &State, kind: &str, network: &str, query: &Query<'_>) ->
     let recipient = parameters::address(user)?;
     let action_id = parameters::action(action_id)?;
     let network = parameters::network(state.networks(), network, kind)?;
-    let wanted = Wanted { network, kind, recipient, action_id };
+    let wanted = AttestationRequest { network, kind, recipient, action_id };
     let explain = query.explain();
     let (verdict, attested) = typed::attest(state, &wanted, explain).await?;
     let mut shown = json!({ "isUnique": attested.is_some() });

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind};
 
+use crate::block_height::Snapshot;
 use crate::error::{Error, Result};
-use crate::heights::Snapshot;
 use crate::network::{Network, Networks};
 
 /// The parameters of a query.

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::answer;
 use super::parameters::{self, Query};
-use crate::checker::{self, Ask};
+use crate::block_height::Snapshot;
+use crate::checker::{self, CheckRequest};
 use crate::error::Result;
-use crate::heights::Snapshot;
 use crate::state::State;
 
 pub(super) async fn check(
@@ -23,7 +23,7 @@ async fn ask(state: &State, country: &str, network: &str, query: &Query<'_>) -> 
     let kind = parameters::country(country)?;
     let user = parameters::address(query.need("user", "user address")?)?;
     let network = parameters::network(state.networks(), network, kind)?;
-    let ask = Ask { network, kind, action_id: None, snapshot: Snapshot::Latest };
+    let ask = CheckRequest { network, kind, action_id: None, snapshot: Snapshot::Latest };
     let explain = query.explain();
     let verdict = checker::check(state, ask, user.into(), explain).await?;
     let mut shown = json!({ "result": verdict.is_valid() });

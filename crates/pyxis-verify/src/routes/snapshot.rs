@@ -14,17 +14,17 @@ use serde_json::Value;
 
 use super::answer;
 use super::parameters::{self, Query};
-use crate::checker::{self, Ask, Verdict};
+use crate::checker::{self, CheckRequest, Verdict};
 use crate::error::{Error, Result};
 use crate::state::State;
 
 #[derive(Serialize)]
-struct Shown<'a> {
-    score: Vec<Scored<'a>>,
+struct SnapshotResponse<'a> {
+    score: Vec<AddressScore<'a>>,
 }
 
 #[derive(Serialize)]
-struct Scored<'a> {
+struct AddressScore<'a> {
     address: &'a str,
     score: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ struct Scored<'a> {
 
 /// The body as the voting tool posts it: what else it holds is the tool's own.
 #[derive(Default, Deserialize)]
-struct Posted {
+struct ApiPostBody {
     #[serde(default)]
     options: Option<Options>,
     #[serde(default)]
@@ -51,7 +51,7 @@ struct Options {
 }
 
 /// What was asked, wherever it stood.
-struct Asked<'a> {
+struct VoteRequest<'a> {
     network: Option<&'a str>,
     snapshot: Option<&'a str>,
     /// As they were given: what is not a text is written as JSON.
@@ -97,7 +97,7 @@ pub(super) async fn residence_posted(
 async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
     let kind = kind?;
     let query = Query::read(query);
-    let asked = Asked {
+    let asked = VoteRequest {
         network: query.find("network"),
         snapshot: query.find("snapshot"),
         addresses: query.find("addresses").map(split).unwrap_or_default(),
@@ -114,14 +114,14 @@ async fn from_body(
     Raw(body): &Raw,
 ) -> Result<String> {
     let kind = kind?;
-    let posted: Posted =
+    let posted: ApiPostBody =
         serde_json::from_slice(body).map_err(|error| Error::InvalidBody(error.to_string()))?;
     let (network, snapshot) = (text(posted.network), text(posted.snapshot));
     let additional = posted.options.and_then(|options| options.additional_parameters);
     let (query, additional) = (Query::read(query), Query::read(additional.as_deref()));
     let addresses = posted.addresses.unwrap_or_default();
     let given = |address: &Value| address.as_str().map_or_else(|| address.to_string(), str::to_owned);
-    let asked = Asked {
+    let asked = VoteRequest {
         network: network.as_deref(),
         snapshot: snapshot.as_deref(),
         addresses: addresses.iter().map(|address| given(address).into()).collect(),
@@ -145,7 +145,7 @@ fn text(value: Option<Value>) -> Option<String> {
     }
 }
 
-async fn score(state: &State, kind: Kind, asked: &Asked<'_>) -> Result<String> {
+async fn score(state: &State, kind: Kind, asked: &VoteRequest<'_>) -> Result<String> {
     let network = asked.network.ok_or(Error::Missing("network"))?;
     let snapshot = asked.snapshot.ok_or(Error::Missing("snapshot"))?;
     if asked.addresses.is_empty() {
@@ -165,18 +165,18 @@ async fn score(state: &State, kind: Kind, asked: &Asked<'_>) -> Result<String> {
     let action_id = action_id.map(parameters::action).transpose()?;
     let snapshot = parameters::snapshot(snapshot)?;
     let network = parameters::chain(state.networks(), network, kind)?;
-    let ask = Ask { network, kind, action_id, snapshot };
+    let ask = CheckRequest { network, kind, action_id, snapshot };
     let verdicts = checker::check_many(state, ask, &subjects, asked.explain).await?;
     render(asked, &verdicts)
 }
 
-fn render(asked: &Asked<'_>, verdicts: &[Verdict]) -> Result<String> {
+fn render(asked: &VoteRequest<'_>, verdicts: &[Verdict]) -> Result<String> {
     let pairs = asked.addresses.iter().zip(verdicts);
-    let score = pairs.map(|(address, verdict)| Scored {
+    let score = pairs.map(|(address, verdict)| AddressScore {
         address,
         score: verdict.is_valid().into(),
         reason: asked.explain.then(|| verdict.reason()),
     });
-    let shown = Shown { score: score.collect() };
+    let shown = SnapshotResponse { score: score.collect() };
     serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::parameters::{self, Query};
 use super::{answer, json};
-use crate::checker::{self, Ask, Verdict};
+use crate::block_height::Snapshot;
+use crate::checker::{self, CheckRequest, Verdict};
 use crate::error::{Error, Result};
-use crate::heights::Snapshot;
 use crate::state::State;
 
 #[derive(Serialize)]
-struct Shown {
+struct CheckResponse {
     result: bool,
     #[serde(rename = "expirationDate", skip_serializing_if = "Option::is_none")]
     expiration_date: Option<i64>,
@@ -39,7 +39,7 @@ async fn ask(state: &State, kind: &str, network: &str, query: &Query<'_>) -> Res
     let user = parameters::address(user)?;
     let action_id = Some(parameters::action(action_id)?);
     let network = parameters::network(state.networks(), network, kind)?;
-    let ask = Ask { network, kind, action_id, snapshot: Snapshot::Latest };
+    let ask = CheckRequest { network, kind, action_id, snapshot: Snapshot::Latest };
     let explain = query.explain();
     Ok((checker::check(state, ask, user.into(), explain).await?, explain))
 }
@@ -50,6 +50,6 @@ fn body(verdict: Verdict, explain: bool) -> Result<String> {
         Verdict::Invalid(_) => None,
     };
     let reason = explain.then(|| verdict.reason());
-    let shown = Shown { result: verdict.is_valid(), expiration_date, reason };
+    let shown = CheckResponse { result: verdict.is_valid(), expiration_date, reason };
     serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
 }

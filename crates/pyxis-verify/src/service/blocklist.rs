@@ -9,8 +9,8 @@ use pyxis_store::proof_log::{self, Change, LogRow};
 use pyxis_store::{Tx, block_clocks};
 use serde_json::json;
 
-use super::{Error, Result, check_home, check_text, commit};
-use crate::heights;
+use super::{Error, Result, check_text, commit, require_first_workspace};
+use crate::block_height;
 use crate::network::Network;
 use crate::state::State;
 
@@ -19,7 +19,7 @@ const MOST: u32 = 1000;
 
 /// What blocking an address came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct BlockOutcome {
     /// On how many networks it is new.
     pub new: usize,
     /// Where it is not blocked, because the newest block is not known.
@@ -34,13 +34,13 @@ pub async fn block(
     subject: Subject,
     network: Option<&str>,
     reason: &str,
-) -> Result<Done> {
-    check_home(state, actor).await?;
+) -> Result<BlockOutcome> {
+    require_first_workspace(state, actor).await?;
     check_text("reason", reason)?;
     let networks = places(state, subject, network)?;
     let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let blocked = blocklist::of_subject(&mut change.tx, subject).await?;
-    let mut done = Done { new: 0, unreachable: Vec::new() };
+    let mut done = BlockOutcome { new: 0, unreachable: Vec::new() };
     for network in networks.iter().filter(|name| !blocked.iter().any(|row| row.network == ***name)) {
         let Ok(height) = change.next(network) else {
             done.unreachable.push((*network).clone());
@@ -71,7 +71,7 @@ pub async fn block(
 
 /// Lifts the block of an address on a network, or on every one.
 pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Option<&str>) -> Result<usize> {
-    check_home(state, actor).await?;
+    require_first_workspace(state, actor).await?;
     let mut networks = places(state, subject, network)?;
     let blocked = blocklist::of_subject(&state.store, subject).await?;
     networks.retain(|name| blocked.iter().any(|row| row.network == **name));
@@ -118,13 +118,13 @@ fn places<'a>(state: &'a State, subject: Subject, name: Option<&str>) -> Result<
 /// A change of the blocklist, with the clocks held.
 struct Held {
     tx: Tx,
-    heads: heights::Heads,
+    heads: block_height::NetworkHeads,
     clocks: Vec<block_clocks::ClockRow>,
 }
 
 impl Held {
     async fn begin(state: &State, networks: &BTreeSet<NetworkName>) -> Result<Self> {
-        let heads = heights::heads(state, networks).await?;
+        let heads = block_height::heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
         Ok(Self { tx, heads, clocks })

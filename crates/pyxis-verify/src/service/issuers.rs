@@ -5,7 +5,7 @@ use pyxis_core::proof::Kind;
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use serde_json::json;
 
-use super::{Error, Result, check_home, check_text, commit};
+use super::{Error, Result, check_text, commit, require_first_workspace};
 use crate::registry::Issuer;
 use crate::state::State;
 
@@ -17,7 +17,7 @@ pub async fn add(
     issuer: Issuer,
     name: &str,
 ) -> Result<(ProofIssuerRow, bool)> {
-    check_home(state, actor).await?;
+    require_first_workspace(state, actor).await?;
     check_text("name", name)?;
     let mut tx = state.store.begin().await?;
     let text = issuer.to_string();
@@ -41,7 +41,7 @@ pub async fn list(state: &State) -> Result<Vec<ProofIssuerRow>> {
 
 /// Takes an issuer off the list of a kind. Proofs that it registered stay until they expire or are revoked.
 pub async fn remove(state: &State, actor: &Actor, kind: Kind, issuer: Issuer) -> Result<()> {
-    check_home(state, actor).await?;
+    require_first_workspace(state, actor).await?;
     let mut tx = state.store.begin().await?;
     let issuer = issuer.to_string();
     if !proof_issuers::remove(&mut tx, kind, &issuer).await? {

@@ -7,13 +7,13 @@ use pyxis_core::proof::Kind;
 use tokio::time::Instant;
 
 use super::Result;
-use crate::heights::{self, Block};
+use crate::block_height::{self, ClockBlock};
 use crate::network::Network;
 use crate::state::State;
 
 /// How a network is.
 #[derive(Clone, Debug)]
-pub struct Standing<'a> {
+pub struct NetworkStatus<'a> {
     /// The network.
     pub network: &'a Network,
     /// The kinds that it has checks of.
@@ -21,19 +21,19 @@ pub struct Standing<'a> {
     /// Where its blocks are counted: `local` or `rpc`.
     pub clock: &'static str,
     /// Its newest block, and how long it took to learn it; or why it is not known.
-    pub head: Result<(Block, Duration), String>,
+    pub head: Result<(ClockBlock, Duration), String>,
 }
 
 /// Every network. They are asked side by side.
-pub async fn list(state: &State) -> Vec<Standing<'_>> {
+pub async fn list(state: &State) -> Vec<NetworkStatus<'_>> {
     let asked: Vec<_> = state.networks().iter().map(|network| standing(state, network)).collect();
     join_all(asked).await
 }
 
-async fn standing<'a>(state: &State, network: &'a Network) -> Standing<'a> {
+async fn standing<'a>(state: &State, network: &'a Network) -> NetworkStatus<'a> {
     let begun = Instant::now();
-    let head = heights::head(state, network).await;
-    Standing {
+    let head = block_height::head(state, network).await;
+    NetworkStatus {
         network,
         kinds: Kind::ALL.into_iter().filter(|kind| network.checks(*kind)).collect(),
         clock: network.clock().as_str(),

@@ -10,16 +10,16 @@ use pyxis_store::proof_log::{self, LogRow};
 use pyxis_store::proofs::{self, DayCount, Filter, ProofRow};
 use serde_json::json;
 
-use super::{Error, Result, check_home, check_text, commit};
-use crate::checker::{self, Ask, Verdict};
-use crate::heights::Snapshot;
+use super::{Error, Result, check_text, commit, require_first_workspace};
+use crate::block_height::Snapshot;
+use crate::checker::{self, CheckRequest, Verdict};
 use crate::network::Network;
 use crate::registry::Register;
 use crate::state::State;
 
 /// Which proof.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ProofKey {
     /// Where it counts.
     pub network: NetworkName,
     /// What was proved.
@@ -31,10 +31,10 @@ pub struct Place {
 }
 
 /// Revokes a proof, whoever issued it; in which block.
-pub async fn revoke(state: &State, actor: &Actor, place: &Place, reason: &str) -> Result<i64> {
-    check_home(state, actor).await?;
+pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str) -> Result<i64> {
+    require_first_workspace(state, actor).await?;
     check_text("reason", reason)?;
-    let Place { network, kind, subject, action_id } = place;
+    let ProofKey { network, kind, subject, action_id } = place;
     let mut register = Register::open(state, &BTreeSet::from([network.clone()])).await?;
     let open = proofs::open_of_subject(&mut register.tx, network, *kind, *subject, *action_id).await?;
     let row = open.ok_or(Error::NotFound("proof"))?;
@@ -68,7 +68,7 @@ pub async fn per_day(state: &State, since: UnixMillis) -> Result<Vec<DayCount>> 
 
 /// What one address holds somewhere.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct AddressReport {
     /// Where.
     pub network: NetworkName,
     /// Of what.
@@ -78,19 +78,23 @@ pub struct Checked {
 }
 
 /// Every kind on every network at once, for one address now.
-pub async fn check(state: &State, subject: Subject, action_id: ActionId) -> Vec<Checked> {
+pub async fn check(state: &State, subject: Subject, action_id: ActionId) -> Vec<AddressReport> {
     let fits = |network: &&Network| network.chain_id.is_some() == matches!(subject, Subject::Evm(_));
     let mut all = Vec::new();
     for network in state.networks().iter().filter(fits) {
         for kind in Kind::ALL.into_iter().filter(|kind| network.checks(*kind)) {
             let action_id = (kind != Kind::ResidenceUs).then_some(action_id);
-            all.push(check_one(state, Ask { network, kind, action_id, snapshot: Snapshot::Latest }, subject));
+            all.push(check_one(
+                state,
+                CheckRequest { network, kind, action_id, snapshot: Snapshot::Latest },
+                subject,
+            ));
         }
     }
     join_all(all).await
 }
 
-async fn check_one(state: &State, ask: Ask<'_>, subject: Subject) -> Checked {
+async fn check_one(state: &State, ask: CheckRequest<'_>, subject: Subject) -> AddressReport {
     let verdict = checker::check(state, ask, subject, true).await.map_err(|error| error.to_string());
-    Checked { network: ask.network.name.clone(), kind: ask.kind, verdict }
+    AddressReport { network: ask.network.name.clone(), kind: ask.kind, verdict }
 }

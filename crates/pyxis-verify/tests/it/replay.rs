@@ -21,8 +21,8 @@ use pyxis_core::proof::{
     DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
     Subject,
 };
-use pyxis_http::Managers;
-use pyxis_http::managers::Managing;
+use pyxis_http::ManagerAuth;
+use pyxis_http::managers::ManagerFuture;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -31,8 +31,8 @@ use pyxis_store::proofs::Filter;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::postgres::Database;
-use pyxis_verify::checker::{self, Ask};
-use pyxis_verify::heights::{self, Snapshot};
+use pyxis_verify::block_height::{self, Snapshot};
+use pyxis_verify::checker::{self, CheckRequest};
 use pyxis_verify::registry::{self, IssuerKey};
 use pyxis_verify::service::{blocklist, issuers, proofs};
 use pyxis_verify::{Config, Parts, State};
@@ -131,8 +131,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Nobody;
 
-impl Managers for Nobody {
-    fn manager<'a>(&'a self, _headers: &'a HeaderMap) -> Managing<'a> {
+impl ManagerAuth for Nobody {
+    fn manager<'a>(&'a self, _headers: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async { Err::<Actor, Response>(StatusCode::UNAUTHORIZED.into_response()) })
     }
 }
@@ -198,7 +198,7 @@ impl World {
         let clock = Arc::new(FixedClock::new(BEGIN));
         let (state, id) = verification(database, &clock, Config::default()).await;
         // Block 1 is now, not whenever the first step asks.
-        heights::start(&state).await.unwrap();
+        block_height::start(&state).await.unwrap();
         let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(id));
         for kind in [Kind::GovId, Kind::ResidenceUs] {
             issuers::add(&state, &actor, kind, key.issuer(), "Ours").await.unwrap();
@@ -257,7 +257,7 @@ impl World {
             Step::Strike { place, who } => {
                 let (kind, network) = (place.kind(), place.network());
                 let place_of =
-                    proofs::Place { network, kind, subject: subject(who), action_id: DEFAULT_ACTION };
+                    proofs::ProofKey { network, kind, subject: subject(who), action_id: DEFAULT_ACTION };
                 if proofs::revoke(&self.state, &self.actor, &place_of, "forged").await.is_ok() {
                     self.spoken.insert((place, who), self.clock.now().seconds() + 1);
                 }
@@ -302,7 +302,7 @@ impl World {
 
     async fn head(&self) -> i64 {
         let network = self.state.networks().named("optimism").unwrap();
-        heights::head(&self.state, network).await.unwrap().height
+        block_height::head(&self.state, network).await.unwrap().height
     }
 
     /// Who has a live proof at a height, by many at once and one by one.
@@ -312,7 +312,8 @@ impl World {
             let name = place.network();
             let network = self.state.networks().named(name.as_str()).unwrap();
             let action_id = (place != Place::Residence).then_some(DEFAULT_ACTION);
-            let ask = Ask { network, kind: place.kind(), action_id, snapshot: Snapshot::Block(height) };
+            let ask =
+                CheckRequest { network, kind: place.kind(), action_id, snapshot: Snapshot::Block(height) };
             let all: Vec<Subject> = (0..FEW).map(subject).collect();
             let many = checker::check_many(&self.state, ask, &all, false).await.unwrap();
             let told = checker::check_many(&self.state, ask, &all, true).await.unwrap();

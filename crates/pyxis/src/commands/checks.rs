@@ -7,8 +7,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::blocklist;
-use pyxis_verify::checker::{self, Ask, Verdict};
-use pyxis_verify::heights::Snapshot;
+use pyxis_verify::block_height::Snapshot;
+use pyxis_verify::checker::{self, CheckRequest, Verdict};
 use serde_json::json;
 
 use super::{open, out};
@@ -64,7 +64,8 @@ async fn check(
     let network = found.with_context(|| format!("{network} has no checks of this kind"))?;
     let snapshot = at.map_or(Snapshot::Latest, Snapshot::Block);
     let verdict =
-        checker::check(&app.verify, Ask { network, kind, action_id, snapshot }, subject, true).await?;
+        checker::check(&app.verify, CheckRequest { network, kind, action_id, snapshot }, subject, true)
+            .await?;
     let until = match verdict {
         Verdict::Valid(until) => until.map(UnixMillis::seconds),
         Verdict::Invalid(_) => None,

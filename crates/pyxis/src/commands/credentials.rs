@@ -7,7 +7,7 @@ use pyxis_core::auth::derived::Oauth1;
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, SigningKey};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
-use pyxis_gateway::{CredentialOptions, SecretValue, State};
+use pyxis_gateway::{ResolvedCredential, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
 /// Says on standard error what to be careful about.
 fn warn(state: &State, row: &CredentialRow) {
     for warning in credentials::warnings(state, row) {
-        out::aside(format_args!("warning: {warning}"));
+        out::notice(format_args!("warning: {warning}"));
     }
 }
 
@@ -138,7 +138,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         auth,
         allowed_hosts: allow_hosts,
         allow_http,
-        options: CredentialOptions::default(),
+        options: ResolvedCredential::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })
 }
@@ -199,7 +199,7 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
         auth: Some(Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })),
         allowed_hosts: Vec::new(),
         allow_http: false,
-        options: CredentialOptions::default(),
+        options: ResolvedCredential::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })
 }

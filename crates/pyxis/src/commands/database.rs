@@ -24,7 +24,7 @@ use crate::serve::default_base_url;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
-    let store = app::reach_store(&config)?;
+    let store = app::connect_store(&config)?;
     let before = store.schema_version().await?;
     store.migrate().await.context("cannot bring the database's schema up to date")?;
     let version = store.schema_version().await?;

@@ -1,7 +1,7 @@
 //! `pyxis stamps import`: resumable by a small file that says how far it got.
 
-mod note;
-mod place;
+mod locked_files;
+mod resume_point;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,15 +16,15 @@ use serde_json::json;
 
 use super::{NOTHING_TO_DO, open, out, workspace};
 use crate::cli::{Global, Import};
-use note::Note;
-use place::{Place, Rejects};
+use locked_files::{LockedFiles, Rejects};
+use resume_point::Note;
 
 pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let app = open(global).await?;
-    app.store.will_write_much().await?;
+    app.store.begin_bulk_load().await?;
     let workspace = workspace(&app, global).await?.id;
     let options = Options { workspace, threads: threads(wanted.threads) };
-    let place = Place::of(&wanted)?;
+    let place = LockedFiles::of(&wanted)?;
     let mut rejects = Rejects::open(&place.rejects)?;
     let note = Note::beside(&place, &rejects, workspace);
     let begun = match &note {
@@ -49,7 +49,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let source = place.source(begun.bytes)?;
     let books = &app.scoring.books;
     let done = import::import(books, &SystemClock, options, source, &mut rejects, begun, report).await;
-    app.store.has_written_much().await;
+    app.store.end_bulk_load().await;
     let done = done?;
     bar.finish_and_clear();
     if let Some(note) = &note {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use pyxis_core::proof::Kind;
-use pyxis_verify::service::networks::{self, Standing};
+use pyxis_verify::service::networks::{self, NetworkStatus};
 use serde_json::{Value, json};
 
 use super::{open, out};
@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, command: NetworkCommand) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(standing: &Standing<'_>) -> Value {
+fn shown(standing: &NetworkStatus<'_>) -> Value {
     let head = standing.head.as_ref().ok();
     json!({
         "name": standing.network.name.as_str(),

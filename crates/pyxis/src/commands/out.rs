@@ -15,7 +15,7 @@ pub(super) fn line(text: impl std::fmt::Display) {
 
 /// A line for the person at the terminal where standard output is not for people: to standard error, past
 /// the log. Nobody needs to be there to read it.
-pub(super) fn aside(text: impl std::fmt::Display) {
+pub(super) fn notice(text: impl std::fmt::Display) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 

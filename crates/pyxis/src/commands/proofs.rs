@@ -50,7 +50,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         }
         ProofsCommand::Revoke { address, what, network, reason } => {
             let What { kind, action_id } = what;
-            let place = proofs::Place { network, kind, subject: address, action_id };
+            let place = proofs::ProofKey { network, kind, subject: address, action_id };
             let height = proofs::revoke(state, actor, &place, &reason).await?;
             tell(global, &json!({ "status": "revoked", "height": height }), "revoked");
         }
@@ -82,7 +82,7 @@ fn tell(global: &Global, value: &Value, said: &str) {
 }
 
 /// A network on which the address goes on counting is a failure: the command is to be run again.
-fn blocked(global: &Global, address: Subject, done: &blocklist::Done) -> ExitCode {
+fn blocked(global: &Global, address: Subject, done: &blocklist::BlockOutcome) -> ExitCode {
     let unreachable: Vec<&str> = done.unreachable.iter().map(NetworkName::as_str).collect();
     let value = json!({ "address": address.to_string(), "networks": done.new, "unreachable": unreachable });
     if unreachable.is_empty() {

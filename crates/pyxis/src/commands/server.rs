@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         .transpose()?;
     if app.config.surfaces.verification {
         // Heights that somebody else counted are found out before anybody is answered by them.
-        pyxis_verify::heights::start(&app.verify).await?;
+        pyxis_verify::block_height::start(&app.verify).await?;
     }
     announce(global.json, &bound);
     if workspaces::list(&app.gateway).await?.is_empty()
@@ -40,7 +40,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
 fn welcome(as_json: bool, made: &First) {
     let told = format!("first start: sign in once at {}", made.owner_link.expose());
     // Where standard output is for a program, that expects the address and nothing else.
-    if as_json { out::aside(told) } else { out::line(told) }
+    if as_json { out::notice(told) } else { out::line(told) }
 }
 
 /// The first line of output: where the server listens.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use pyxis_core::hex;
-use pyxis_scoring::service::stamps::{self, Explored, Line, Standing, Which};
+use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, StampStatus};
 use serde_json::{Value, json};
 
 use super::{NOTHING_TO_DO, acting, out};
@@ -20,11 +20,11 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
         }
         ManageStamps::Revoke { digest, address, provider, reason } => {
             let which = if let Some(digest) = digest {
-                Which::Digest(stamps::read_digest(&digest)?)
+                StampFilter::Digest(stamps::read_digest(&digest)?)
             } else {
                 let named = address.zip(provider);
                 let (address, provider) = named.context("give --digest, or --address and --provider")?;
-                Which::Stored(address, provider)
+                StampFilter::Stored(address, provider)
             };
             let (digest, done) = stamps::revoke(state, &actor, which, reason).await?;
             let digest = format!("0x{}", hex::encode(&digest));
@@ -63,10 +63,12 @@ fn print(as_json: bool, found: &Explored) {
     }
 }
 
-fn shown(line: &Line) -> Value {
+fn shown(line: &StampLine) -> Value {
     let (holder, until) = match line.standing {
-        Standing::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
-        Standing::Counts | Standing::NoWeight | Standing::Expired | Standing::NotYetValid => (None, None),
+        StampStatus::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
+        StampStatus::Counts | StampStatus::NoWeight | StampStatus::Expired | StampStatus::NotYetValid => {
+            (None, None)
+        }
     };
     json!({
         "provider": line.stamp.provider,

@@ -9,7 +9,7 @@ use pyxis_core::grant::Surface;
 use pyxis_core::id::TxnId;
 use pyxis_core::mode::{ApprovalMode, ApprovalState};
 use pyxis_core::policy::Policy;
-use pyxis_gateway::approvals::decide::{GrantWish, Word, decide};
+use pyxis_gateway::approvals::decide::{GrantRequest, Word, decide};
 use pyxis_gateway::service::agents::{self, AgentPatch, Scope};
 use pyxis_gateway::service::credentials::{self, CredentialPatch};
 use pyxis_gateway::service::policies;
@@ -52,7 +52,7 @@ async fn sent(world: &World) -> usize {
 }
 
 /// A request that the owner approves, with what they wish besides; its transaction.
-async fn approved(world: &World, wish: Option<GrantWish>) -> TxnId {
+async fn approved(world: &World, wish: Option<GrantRequest>) -> TxnId {
     let (status, body) = world.ask("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED);
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
@@ -131,7 +131,7 @@ both_engines! {
 ///
 /// One thread runs everything, so that a task stands still exactly where it waits for the database.
 async fn a_grant_is_used_once(world: &World, waits: impl AsyncFn()) {
-    approved(world, Some(GrantWish { seconds: 900, agent_only: false, max_uses: Some(1) })).await;
+    approved(world, Some(GrantRequest { seconds: 900, agent_only: false, max_uses: Some(1) })).await;
     workers::send_all(&world.state).await.unwrap();
 
     let held = world.gate.hold();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pyxis_core::grant::Surface;
 use pyxis_core::mode::{ApprovalState, ForwardState};
-use pyxis_gateway::approvals::decide::{Approver, GrantWish, Word, decide};
+use pyxis_gateway::approvals::decide::{Approver, GrantRequest, Word, decide};
 use pyxis_gateway::{Error, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Page, grants};
@@ -143,7 +143,7 @@ both_engines! {
 
     async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(world: &World) {
         let one = world.approver(0, Surface::Dashboard);
-        let wish = GrantWish { seconds: 900, agent_only: false, max_uses: None };
+        let wish = GrantRequest { seconds: 900, agent_only: false, max_uses: None };
         for round in 0..ROUNDS / 5 {
             world.policy("{}").await;
             let txn = world.pause(round).await;

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pattern::{is_garbled, readings};
+use crate::pattern::{is_garbled, variants};
 
 /// The specification, word for word and without any index. Its patterns have no escapes.
 fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
     let target = target(url);
     let asked = if method == Method::Head { Method::Get } else { method };
     let protects = |list: &[String]| {
-        let paths = readings(target.path().as_bytes()).expect("few readings");
+        let paths = variants(target.path().as_bytes()).expect("few readings");
         let hit = |pattern: &&String| {
             paths.iter().any(|path| matches(pattern, true, &target, &String::from_utf8_lossy(path)))
         };
@@ -25,7 +25,7 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     if let Some(pattern) = protects(&policy.require_approval_urls) {
         return (Verdict::RequireApproval, Rule::RequireUrl, Some(pattern));
     }
-    let garbled = is_garbled(&readings(target.path().as_bytes()).expect("few readings"));
+    let garbled = is_garbled(&variants(target.path().as_bytes()).expect("few readings"));
     let mut protecting = policy.deny_urls.iter().chain(&policy.require_approval_urls);
     if garbled && protecting.any(|pattern| is_on_host(pattern, &target)) {
         return (Verdict::RequireApproval, Rule::RequireUrl, None);
@@ -45,7 +45,7 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
 
 /// Whether the host finds what may pass, however it reads the path.
 fn stays(policy: &Policy, target: &Target) -> bool {
-    let paths = readings(target.path().as_bytes()).expect("few readings");
+    let paths = variants(target.path().as_bytes()).expect("few readings");
     !is_garbled(&paths)
         && paths.iter().all(|path| {
             let path = String::from_utf8_lossy(path);
@@ -153,7 +153,7 @@ proptest! {
         method in prop::sample::select(Method::ALL),
         url in url(),
     ) {
-        prop_assume!(readings(target(&url).path().as_bytes()).is_ok());
+        prop_assume!(variants(target(&url).path().as_bytes()).is_ok());
         prop_assert_eq!(decide(&policy, method, &url), plainly(&policy, method, &url));
     }
 }

@@ -92,8 +92,8 @@ fn a_path_with_too_many_readings_is_treated_as_if_a_protecting_pattern_matched()
         .collect();
     let url = format!("https://api.example.com{hostile}");
     assert_eq!(
-        crate::pattern::readings(target(&url).path().as_bytes()),
-        Err(crate::pattern::TooManyReadings),
+        crate::pattern::variants(target(&url).path().as_bytes()),
+        Err(crate::pattern::TooManyVariants),
         "the example must be hostile enough"
     );
     let require = guarded("/never".to_owned());

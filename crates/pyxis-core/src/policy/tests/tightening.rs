@@ -7,7 +7,7 @@ const ROUTE: &str = "https://api.example.com/v1/users/7";
 
 fn kills(old: Option<&str>, new: &str) -> bool {
     let old = old.map(policy);
-    tightened(old.as_ref(), &policy(new)).kills(Method::Post, &target(ROUTE))
+    tightened(old.as_ref(), &policy(new)).revokes(Method::Post, &target(ROUTE))
 }
 
 #[test]

@@ -97,13 +97,13 @@ proptest! {
         entries in prop::collection::vec(("[!-~]{1,100}", any::<i64>(), any::<bool>(), any::<i64>()), 0..20),
         error in proptest::option::of(any::<String>()),
     ) {
-        let stamps = entries.into_iter().map(|(provider, score, dedup, expires_at)| Entry {
+        let stamps = entries.into_iter().map(|(provider, score, dedup, expires_at)| StampEntry {
             provider: name(&provider),
             score: Decimal::from_units(score),
             dedup,
             expires_at: UnixMillis(expires_at),
         });
-        let settled = Settled {
+        let settled = ScoreResult {
             score: Decimal::from_units(score),
             passing,
             expires_at: expires_at.map(UnixMillis),

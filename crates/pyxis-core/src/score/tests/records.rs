@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn record(settled: &Settled) -> String {
+fn record(settled: &ScoreResult) -> String {
     let computed_at = UnixMillis(day(1).0 + 250);
     Record { address: wallet(0xab), threshold: decimal("20"), computed_at, settled, error: None }.to_json()
 }

@@ -364,7 +364,7 @@ impl Sample {
             over,
         };
         render(&AccountPage {
-            shell: pyxis_dashboard::view::Shell { manager: false, ..self.shell() },
+            shell: pyxis_dashboard::view::Layout { manager: false, ..self.shell() },
             search: if some { self.search("/app/account") } else { Search::default() },
             passkeys: if some { passkeys } else { Vec::new() },
             tokens: if some { vec![token(false), token(true)] } else { Vec::new() },

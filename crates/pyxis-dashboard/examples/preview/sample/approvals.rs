@@ -7,7 +7,7 @@ use pyxis_dashboard::view::approvals::{
     StandalonePage, Vote,
 };
 use pyxis_dashboard::view::body::BodyView;
-use pyxis_dashboard::view::{Search, Shell};
+use pyxis_dashboard::view::{Layout, Search};
 
 use super::access::sorted;
 use super::{Rendered, Sample, render};
@@ -161,7 +161,7 @@ impl Sample {
     }
 
     fn inbox(self, pending: Vec<Card>, decided: Vec<Card>) -> InboxPage {
-        let shell = Shell { pending: pending.len() as u64, ..self.shell() };
+        let shell = Layout { pending: pending.len() as u64, ..self.shell() };
         let pages = (pending.len() > 1).then(|| Pages {
             summary: self.t("3 of 120 that wait"),
             start: Some("/app/inbox".to_owned()),

@@ -8,7 +8,7 @@ use pyxis_dashboard::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
     NewApiKeyPage,
 };
-use pyxis_dashboard::view::explorer::{ExplorerPage, Found, StampLine, Standing};
+use pyxis_dashboard::view::explorer::{ExplorerPage, ExplorerResult, StampRow, StampStatus};
 use pyxis_dashboard::view::scorers::{
     Freshness, NewScorerPage, Preview, Reach, ScorerForm, ScorerLine, ScorerPage, ScorersPage, WeightGroup,
     WeightRow,
@@ -363,15 +363,15 @@ impl Sample {
         ]
     }
 
-    fn stamp(self, n: usize) -> StampLine {
+    fn stamp(self, n: usize) -> StampRow {
         let standing = [
-            Standing::Counts,
-            Standing::Counts,
-            Standing::Deduplicated,
-            Standing::Weightless,
-            Standing::Expired,
+            StampStatus::Counts,
+            StampStatus::Counts,
+            StampStatus::Deduplicated,
+            StampStatus::Weightless,
+            StampStatus::Expired,
         ][n];
-        StampLine {
+        StampRow {
             name: self.t([
                 "HolonymGovIdProvider",
                 "githubContributionActivityGte#120",
@@ -408,14 +408,14 @@ impl Sample {
         }
     }
 
-    fn found(self, stamps: usize) -> Found {
+    fn found(self, stamps: usize) -> ExplorerResult {
         let decimal = |text: &str| text.parse::<Decimal>().expect("a decimal");
         let gives = vec![
             (self.t("HolonymGovIdProvider"), decimal("16.026")),
             (self.t("githubContributionActivityGte#120"), decimal("2.259")),
         ];
         let gives = if stamps == 0 { Vec::new() } else { gives };
-        Found {
+        ExplorerResult {
             address: self.t(ADDRESS),
             scorer: self.t("1"),
             scorer_name: self.t("Airdrop"),
@@ -432,7 +432,7 @@ impl Sample {
     }
 
     pub(super) fn explorer(self) -> Vec<Rendered> {
-        let page = |address: &str, problem: Option<&str>, found: Option<Found>, any: bool| {
+        let page = |address: &str, problem: Option<&str>, found: Option<ExplorerResult>, any: bool| {
             render(&ExplorerPage {
                 shell: self.shell(),
                 address: self.t(address),
@@ -442,7 +442,7 @@ impl Sample {
                 bring: self.bring(),
             })
         };
-        let passing = Found { passes: true, margin: self.t("It passes by 2.1."), ..self.found(2) };
+        let passing = ExplorerResult { passes: true, margin: self.t("It passes by 2.1."), ..self.found(2) };
         vec![
             ("/app/explorer", page("", None, None, true)),
             ("/app/explorer/unscored", page("", None, None, false)),

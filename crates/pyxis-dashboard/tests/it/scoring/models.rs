@@ -78,7 +78,7 @@ both_engines! {
             weight: None,
             added_at: "2026-01-02T03:04:05Z".to_owned(),
         };
-        let file = pyxis_testkit::onnx::stump(features::given(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
+        let file = pyxis_testkit::onnx::stump(features::feature_count(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
         let custom = Custom::new(&file, wanted).unwrap();
         let hash = custom.card.file_sha256.clone();
         let mut bundle = world.scoring.models.current().await.unwrap().bundle.clone();

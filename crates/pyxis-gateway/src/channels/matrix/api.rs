@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::state::State;
 
 /// Longest time for a call that does not wait for news.
@@ -116,7 +116,7 @@ impl Bot {
         state: &State,
         path: &str,
         body: &Value,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         self.call(state, Method::POST, path, Some(body), CALL).await
     }
 
@@ -125,7 +125,7 @@ impl Bot {
         state: &State,
         path: &str,
         body: &Value,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         self.call(state, Method::PUT, path, Some(body), CALL).await
     }
 
@@ -134,7 +134,7 @@ impl Bot {
         state: &State,
         path: &str,
         waits: Duration,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         self.call(state, Method::GET, path, None, CALL + waits).await
     }
 
@@ -143,7 +143,7 @@ impl Bot {
         &self,
         state: &State,
         path: &str,
-    ) -> Result<Option<T>, Trouble> {
+    ) -> Result<Option<T>, DeliveryError> {
         match self.exchange(state, Method::GET, path, None, CALL).await? {
             (StatusCode::NOT_FOUND, _) => Ok(None),
             (status, bytes) => read(status, &bytes).map(Some),
@@ -157,7 +157,7 @@ impl Bot {
         path: &str,
         body: Option<&Value>,
         limit: Duration,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         let (status, bytes) = self.exchange(state, method, path, body, limit).await?;
         read(status, &bytes)
     }
@@ -169,7 +169,7 @@ impl Bot {
         path: &str,
         body: Option<&Value>,
         limit: Duration,
-    ) -> Result<(StatusCode, Bytes), Trouble> {
+    ) -> Result<(StatusCode, Bytes), DeliveryError> {
         let request = self.request(method, path, body)?;
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
@@ -179,8 +179,8 @@ impl Bot {
         };
         match timeout(limit, answering).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Trouble::Failed(error.to_string())),
-            Err(_) => Err(Trouble::Failed("no answer in time".to_owned())),
+            Ok(Err(error)) => Err(DeliveryError::Failed(error.to_string())),
+            Err(_) => Err(DeliveryError::Failed("no answer in time".to_owned())),
         }
     }
 
@@ -189,12 +189,12 @@ impl Bot {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Request<pyxis_net::Body>, Trouble> {
+    ) -> Result<Request<pyxis_net::Body>, DeliveryError> {
         let url = format!("{}/_matrix/client/v3/{path}", self.config.homeserver);
-        let uri: Uri = url.parse().map_err(|_| Trouble::Refused("not an address".to_owned()))?;
+        let uri: Uri = url.parse().map_err(|_| DeliveryError::Refused("not an address".to_owned()))?;
         let authorization = HeaderValue::try_from(format!("Bearer {}", self.config.token.expose()));
-        let mut authorization =
-            authorization.map_err(|_| Trouble::Failed("the token cannot stand in a header".to_owned()))?;
+        let mut authorization = authorization
+            .map_err(|_| DeliveryError::Failed("the token cannot stand in a header".to_owned()))?;
         authorization.set_sensitive(true);
         let body = body.map_or_else(pyxis_net::body::empty, |body| pyxis_net::body::full(body.to_string()));
         let mut request = Request::new(body);
@@ -206,15 +206,15 @@ impl Bot {
     }
 }
 
-fn read<T: DeserializeOwned>(status: StatusCode, bytes: &[u8]) -> Result<T, Trouble> {
+fn read<T: DeserializeOwned>(status: StatusCode, bytes: &[u8]) -> Result<T, DeliveryError> {
     if status.is_success() {
-        let odd = |_| Trouble::Failed("the answer is not one of a homeserver".to_owned());
+        let odd = |_| DeliveryError::Failed("the answer is not one of a homeserver".to_owned());
         return serde_json::from_slice(bytes).map_err(odd);
     }
     Err(judge(status, bytes))
 }
 
-fn judge(status: StatusCode, bytes: &[u8]) -> Trouble {
+fn judge(status: StatusCode, bytes: &[u8]) -> DeliveryError {
     let refusal: Refusal = serde_json::from_slice(bytes).unwrap_or(Refusal {
         errcode: String::new(),
         error: String::new(),
@@ -223,9 +223,11 @@ fn judge(status: StatusCode, bytes: &[u8]) -> Trouble {
     let words = format!("{} {}: {}", status.as_u16(), refusal.errcode, refusal.error);
     match status {
         StatusCode::TOO_MANY_REQUESTS => {
-            Trouble::Later(refusal.retry_after_ms.map_or(LIMITED, Duration::from_millis))
+            DeliveryError::Later(refusal.retry_after_ms.map_or(LIMITED, Duration::from_millis))
         }
-        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Trouble::Refused(words),
-        _ => Trouble::Failed(words),
+        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => {
+            DeliveryError::Refused(words)
+        }
+        _ => DeliveryError::Failed(words),
     }
 }

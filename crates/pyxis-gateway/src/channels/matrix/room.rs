@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{Bot, api};
 use crate::channels::moves;
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::error::Error;
 use crate::state::State;
 
@@ -34,20 +34,20 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
-            return Err(Trouble::Refused("it is not in the room".to_owned()));
+            return Err(DeliveryError::Refused("it is not in the room".to_owned()));
         }
         if let Some(to) = bot.replacement(state, &id).await? {
-            return Err(Trouble::Moved(to.room));
+            return Err(DeliveryError::Moved(to.room));
         }
         bot.is_encrypted(state, &id).await
     };
     match timeout(PATIENCE, looking).await {
         Ok(Ok(true)) => Some(ENCRYPTED.to_owned()),
-        Ok(Err(Trouble::Refused(why))) => {
+        Ok(Err(DeliveryError::Refused(why))) => {
             Some(format!("the bot cannot work in the room: invite it there first ({why})"))
         }
-        Ok(Err(trouble @ Trouble::Moved(_))) => Some(trouble.to_string()),
-        Ok(Ok(false) | Err(Trouble::Failed(_) | Trouble::Later(_))) | Err(_) => None,
+        Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
+        Ok(Ok(false) | Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
     }
 }
 
@@ -82,7 +82,7 @@ struct Rooms {
 impl Bot {
     /// The room that the room's own state says has taken its place. Only who may change the state of a room can say so:
     /// a message that looks alike is no state.
-    async fn replacement(&self, state: &State, room: &str) -> Result<Option<Replacement>, Trouble> {
+    async fn replacement(&self, state: &State, room: &str) -> Result<Option<Replacement>, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.tombstone", api::segment(room));
         let found: Option<Tombstone> = self.find(state, &path).await?;
         let named =
@@ -92,7 +92,7 @@ impl Bot {
     }
 
     /// The last of the rooms that took the place of one another, which the bot has joined when this returns.
-    pub(super) async fn successor(&self, state: &State, room: &str) -> Result<Option<String>, Trouble> {
+    pub(super) async fn successor(&self, state: &State, room: &str) -> Result<Option<String>, DeliveryError> {
         let mut seen = vec![room.to_owned()];
         while let Some(to) = self.replacement(state, &seen[seen.len() - 1]).await? {
             if seen.contains(&to.room) || seen.len() > MOVES {
@@ -105,7 +105,7 @@ impl Bot {
             let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
             if let Err(trouble) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
                 return Err(match trouble {
-                    Trouble::Refused(why) => Trouble::Refused(format!(
+                    DeliveryError::Refused(why) => DeliveryError::Refused(format!(
                         "the room was upgraded to {}, where the bot cannot go: invite it there ({why})",
                         to.room
                     )),
@@ -118,13 +118,13 @@ impl Bot {
     }
 
     /// True unless the homeserver says that the bot is not in the room.
-    async fn is_in(&self, state: &State, room: &str) -> Result<bool, Trouble> {
+    async fn is_in(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
         let found: Option<Rooms> = self.find(state, "joined_rooms").await?;
         Ok(found.is_none_or(|found| found.joined_rooms.iter().any(|joined| joined == room)))
     }
 
     /// Changes the settings that name a room, by its id or by an alias, where that was upgraded.
-    pub(super) async fn follow(&self, state: &State, room: &str) -> Result<Option<Trouble>, Error> {
+    pub(super) async fn follow(&self, state: &State, room: &str) -> Result<Option<DeliveryError>, Error> {
         let to = match self.successor(state, room).await {
             Ok(Some(to)) => to,
             Ok(None) => return Ok(None),
@@ -141,18 +141,20 @@ impl Bot {
     }
 
     /// Whether a room that the bot is in is encrypted.
-    pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, Trouble> {
+    pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.encryption", api::segment(room));
         Ok(self.find::<Value>(state, &path).await?.is_some())
     }
 
     /// The id of a room, which may be called by an alias.
-    pub(super) async fn resolve(&self, state: &State, room: &str) -> Result<String, Trouble> {
+    pub(super) async fn resolve(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
         if !room.starts_with('#') {
             return Ok(room.to_owned());
         }
         let path = format!("directory/room/{}", api::segment(room));
         let found: Option<Resolved> = self.find(state, &path).await?;
-        found.map(|found| found.room_id).ok_or_else(|| Trouble::Refused("no room has this alias".to_owned()))
+        found
+            .map(|found| found.room_id)
+            .ok_or_else(|| DeliveryError::Refused("no room has this alias".to_owned()))
     }
 }

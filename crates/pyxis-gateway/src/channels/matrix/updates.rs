@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::api::{self, Earlier, Event, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::Result;
 use crate::state::State;
@@ -45,7 +45,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
                 Ok(me) => break me.user_id,
                 Err(trouble) => {
                     tracing::warn!(?trouble, "the matrix bot cannot sign in yet");
-                    reader::wait_out(&trouble).await;
+                    reader::back_off(&trouble).await;
                 }
             }
         };
@@ -54,7 +54,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");
-                    reader::wait_out(&trouble).await;
+                    reader::back_off(&trouble).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "what somebody did could not be handled; it is taken again");
@@ -63,11 +63,11 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    Box::pin(reader::until_told(&state, LEASE, stop, reading)).await;
+    Box::pin(reader::poll_loop(&state, LEASE, stop, reading)).await;
 }
 
 /// One look, if this node is the one that reads.
-async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<Trouble>> {
+async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryError>> {
     if !reader::is_ours(state, LEASE, POLL + SLACK).await? {
         return Ok(None);
     }
@@ -138,7 +138,7 @@ async fn missed(
     room: &str,
     since: &str,
     timeline: &Timeline,
-) -> std::result::Result<Vec<Event>, Trouble> {
+) -> std::result::Result<Vec<Event>, DeliveryError> {
     let mut missed = Vec::new();
     let mut from = timeline.prev_batch.clone().filter(|_| timeline.limited);
     for _ in 0..PAGES {
@@ -153,7 +153,7 @@ async fn missed(
         let page: Earlier = match bot.get(state, &path, Duration::ZERO).await {
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
-            Err(Trouble::Refused(why)) => {
+            Err(DeliveryError::Refused(why)) => {
                 tracing::warn!(room, why, "earlier events of a matrix room cannot be read");
                 return Ok(missed);
             }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::state::State;
 
 /// Longest time for a call that does not wait for updates.
@@ -115,7 +115,7 @@ impl Bot {
         state: &State,
         method: &str,
         body: &Value,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         self.call_for(state, method, body, CALL).await
     }
 
@@ -126,7 +126,7 @@ impl Bot {
         method: &str,
         body: &Value,
         limit: Duration,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryError> {
         let request = self.request(method, body)?;
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
@@ -135,18 +135,18 @@ impl Bot {
         };
         let bytes = match timeout(limit, answering).await {
             Ok(Ok(bytes)) => bytes,
-            Ok(Err(error)) => return Err(Trouble::Failed(error.to_string())),
-            Err(_) => return Err(Trouble::Failed("no answer in time".to_owned())),
+            Ok(Err(error)) => return Err(DeliveryError::Failed(error.to_string())),
+            Err(_) => return Err(DeliveryError::Failed("no answer in time".to_owned())),
         };
         let answer: Answer<T> = serde_json::from_slice(&bytes)
-            .map_err(|_| Trouble::Failed("the answer is not one of the Bot API".to_owned()))?;
+            .map_err(|_| DeliveryError::Failed("the answer is not one of the Bot API".to_owned()))?;
         judge(answer)
     }
 
-    fn request(&self, method: &str, body: &Value) -> Result<Request<pyxis_net::Body>, Trouble> {
+    fn request(&self, method: &str, body: &Value) -> Result<Request<pyxis_net::Body>, DeliveryError> {
         let url = format!("{}/bot{}/{method}", self.config.api_base, self.config.token.expose());
         let uri: Uri =
-            url.parse().map_err(|_| Trouble::Failed("the token cannot stand in a URL".to_owned()))?;
+            url.parse().map_err(|_| DeliveryError::Failed("the token cannot stand in a URL".to_owned()))?;
         let mut request = Request::new(pyxis_net::body::full(body.to_string()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;
@@ -155,16 +155,16 @@ impl Bot {
     }
 }
 
-fn judge<T>(answer: Answer<T>) -> Result<T, Trouble> {
+fn judge<T>(answer: Answer<T>) -> Result<T, DeliveryError> {
     match (answer.ok, answer.result, answer.error_code) {
         (true, Some(result), _) => Ok(result),
         (false, ..) if let Some(to) = answer.parameters.migrate_to_chat_id => {
-            Err(Trouble::Moved(to.to_string()))
+            Err(DeliveryError::Moved(to.to_string()))
         }
         (_, _, Some(429)) => {
-            Err(Trouble::Later(answer.parameters.retry_after.map_or(LIMITED, Duration::from_secs)))
+            Err(DeliveryError::Later(answer.parameters.retry_after.map_or(LIMITED, Duration::from_secs)))
         }
-        (_, _, Some(400 | 403 | 404)) => Err(Trouble::Refused(answer.description)),
-        _ => Err(Trouble::Failed(answer.description)),
+        (_, _, Some(400 | 403 | 404)) => Err(DeliveryError::Refused(answer.description)),
+        _ => Err(DeliveryError::Failed(answer.description)),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::state::State;
 
 /// Longest time to wait for an answer.
@@ -26,10 +26,10 @@ pub async fn sign_in(state: &State) -> Option<String> {
 pub async fn examine(state: &State, chat: &str) -> Option<String> {
     let bot = Bot::of(state)?;
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
-        Ok(Err(Trouble::Refused(why))) => {
+        Ok(Err(DeliveryError::Refused(why))) => {
             Some(format!("the bot cannot write there: add it to the group, or name another chat ({why})"))
         }
-        Ok(Err(trouble @ Trouble::Moved(_))) => Some(trouble.to_string()),
-        Ok(Ok(_) | Err(Trouble::Failed(_) | Trouble::Later(_))) | Err(_) => None,
+        Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
+        Ok(Ok(_) | Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
     }
 }

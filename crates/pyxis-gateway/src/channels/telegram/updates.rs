@@ -14,7 +14,7 @@ use super::Bot;
 use super::api::{Callback, Incoming, Update};
 use crate::announce::chats::nonce_hash;
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::Trouble;
+use crate::channels::outbox::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -43,7 +43,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             if bot.config.webhook_secret.is_none() {
                 break;
             }
-            reader::wait_out(&trouble).await;
+            reader::back_off(&trouble).await;
         }
         if bot.config.webhook_secret.is_some() {
             return;
@@ -53,7 +53,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
                     tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
-                    reader::wait_out(&trouble).await;
+                    reader::back_off(&trouble).await;
                     drop(introduce(&state, &bot).await);
                 }
                 Err(error) => {
@@ -63,11 +63,11 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    Box::pin(reader::until_told(&state, LEASE, stop, reading)).await;
+    Box::pin(reader::poll_loop(&state, LEASE, stop, reading)).await;
 }
 
 /// Says how updates should come; the Bot API refuses polling while a webhook is set.
-async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), Trouble> {
+async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), DeliveryError> {
     let (method, body) = match &bot.config.webhook_secret {
         None => ("deleteWebhook", json!({})),
         Some(secret) => (
@@ -83,7 +83,7 @@ async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), Trouble>
 }
 
 /// One poll, if this node is the one that polls.
-async fn round(state: &State, bot: &Bot) -> Result<Option<Trouble>> {
+async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let poll = bot.config.poll;
     if !reader::is_ours(state, LEASE, poll + SLACK + SLACK).await? {
         return Ok(None);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// One transfer of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct Transfer {
     /// `None`: nobody, as at genesis.
     pub(super) from: Option<EvmAddress>,
     /// `None`: a contract was made.
@@ -21,11 +21,11 @@ pub(super) struct Entry {
 }
 
 /// The entries of a page; what failed on the chain is none.
-pub(super) type Page = Vec<Option<Entry>>;
+pub(super) type Page = Vec<Option<Transfer>>;
 
 /// What an answer means.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PageVerdict {
     /// Entries, perhaps none.
     Page(Page),
     /// Nothing now: too much was asked at once, or the list is not whole yet.
@@ -46,27 +46,27 @@ struct Envelope {
 }
 
 /// Reads an answer to a list in which `kind` moves. A list counts only if the indexer says that it is all there is.
-pub(super) fn read(body: &[u8], kind: Kind) -> Verdict {
+pub(super) fn read(body: &[u8], kind: Kind) -> PageVerdict {
     let Ok(Envelope { status, message, result }) = serde_json::from_slice(body) else {
-        return Verdict::Strange;
+        return PageVerdict::Strange;
     };
     let (status, message) = (text(&status), text(&message));
     let words = message.clone().unwrap_or_default();
     match result {
         Value::Array(lines) if lines.is_empty() && says_nothing(status.as_deref(), &words) => {
-            Verdict::Page(Vec::new())
+            PageVerdict::Page(Vec::new())
         }
-        Value::Array(_) if !is_whole(status.as_deref(), &words) => Verdict::Later(words),
+        Value::Array(_) if !is_whole(status.as_deref(), &words) => PageVerdict::Later(words),
         Value::Array(lines) => {
             let entries = lines.iter().map(|line| entry(line, kind)).collect::<Option<Page>>();
-            entries.map_or(Verdict::Strange, Verdict::Page)
+            entries.map_or(PageVerdict::Strange, PageVerdict::Page)
         }
-        Value::String(said) if says_nothing(status.as_deref(), &said) => Verdict::Page(Vec::new()),
+        Value::String(said) if says_nothing(status.as_deref(), &said) => PageVerdict::Page(Vec::new()),
         Value::String(said) => refusal(said),
         // Blockscout: no result where there is nothing.
-        Value::Null if says_nothing(status.as_deref(), &words) => Verdict::Page(Vec::new()),
+        Value::Null if says_nothing(status.as_deref(), &words) => PageVerdict::Page(Vec::new()),
         Value::Null if message.is_some() => refusal(words),
-        _ => Verdict::Strange,
+        _ => PageVerdict::Strange,
     }
 }
 
@@ -100,7 +100,7 @@ fn is_notice(lower: &str) -> bool {
 }
 
 /// A refusal in words.
-fn refusal(words: String) -> Verdict {
+fn refusal(words: String) -> PageVerdict {
     const PASSING: [&str; 12] = [
         "rate limit",
         "try again",
@@ -118,9 +118,9 @@ fn refusal(words: String) -> Verdict {
     let lower = words.to_ascii_lowercase();
     // Without words the cause is not known.
     if lower == "notok" || PASSING.iter().any(|passing| lower.contains(passing)) {
-        Verdict::Later(words)
+        PageVerdict::Later(words)
     } else {
-        Verdict::Never(words)
+        PageVerdict::Never(words)
     }
 }
 
@@ -149,7 +149,7 @@ impl End {
 }
 
 /// An entry; the outer `None` is not of this API. One that moves between nobody is left out.
-fn entry(line: &Value, kind: Kind) -> Option<Option<Entry>> {
+fn entry(line: &Value, kind: Kind) -> Option<Option<Transfer>> {
     let fields =
         line.as_object().filter(|fields| fields.contains_key("from") || fields.contains_key("to"))?;
     let field = |name: &str| fields.get(name).unwrap_or(&Value::Null);
@@ -166,7 +166,7 @@ fn entry(line: &Value, kind: Kind) -> Option<Option<Entry>> {
     let input = text(field("input")).unwrap_or_default();
     let value = text(field("value")).unwrap_or_default();
     let called = kind == Kind::Native && !input.is_empty() && input != "0x";
-    Some(Some(Entry {
+    Some(Some(Transfer {
         from,
         to,
         kind: if called { Kind::Call } else { kind },
@@ -183,9 +183,9 @@ mod tests {
     const LINE: &str = r#"{"blockNumber":"1","timeStamp":"1700000000","from":"0x00000000000000000000000000000000000000aa",
         "to":"0x00000000000000000000000000000000000000bb","value":"1500000000000000000","isError":"0","input":"0x"}"#;
 
-    fn one(line: &str, kind: Kind) -> Option<Entry> {
+    fn one(line: &str, kind: Kind) -> Option<Transfer> {
         match read(format!(r#"{{"status":"1","message":"OK","result":[{line}]}}"#).as_bytes(), kind) {
-            Verdict::Page(page) => page[0],
+            PageVerdict::Page(page) => page[0],
             other => panic!("{other:?}"),
         }
     }
@@ -249,14 +249,14 @@ mod tests {
                 {
                     let text = format!(r#"{{"status":{status},"message":"{message}","result":{list}}}"#);
                     let said = read(text.as_bytes(), Kind::Internal);
-                    assert_eq!(said, Verdict::Later(message.to_owned()), "{text}");
+                    assert_eq!(said, PageVerdict::Later(message.to_owned()), "{text}");
                 }
             }
             for (status, message) in [("2", "OK"), ("0", "OK"), ("0", "NOTOK"), ("1", "NOTOK"), ("2", "")] {
                 let text = format!(r#"{{"status":"{status}","message":"{message}","result":{list}}}"#);
                 assert_eq!(
                     read(text.as_bytes(), Kind::Internal),
-                    Verdict::Later(message.to_owned()),
+                    PageVerdict::Later(message.to_owned()),
                     "{text}"
                 );
             }
@@ -267,7 +267,7 @@ mod tests {
             format!(r#"{{"status":"0","message":"NOTOK","result":"{notice}"}}"#),
             format!(r#"{{"status":"2","message":"{notice}","result":null}}"#),
         ] {
-            assert!(matches!(read(text.as_bytes(), Kind::Internal), Verdict::Later(_)), "{text}");
+            assert!(matches!(read(text.as_bytes(), Kind::Internal), PageVerdict::Later(_)), "{text}");
         }
         for text in [
             r#"{"status":"1","message":"OK","result":[]}"#,
@@ -279,26 +279,30 @@ mod tests {
             r#"{"status":"0","message":"No token transfers found","result":[]}"#,
             r#"{"status":"0","message":"NOTOK","result":"No transactions found"}"#,
         ] {
-            assert_eq!(read(text.as_bytes(), Kind::Internal), Verdict::Page(Vec::new()), "{text}");
+            assert_eq!(read(text.as_bytes(), Kind::Internal), PageVerdict::Page(Vec::new()), "{text}");
         }
     }
 
     #[test]
     fn nothing_is_an_empty_page_and_refusals_are_told_apart() {
-        let empty = Verdict::Page(Vec::new());
+        let empty = PageVerdict::Page(Vec::new());
         let of = |text: &str| read(text.as_bytes(), Kind::Native);
         assert_eq!(of(r#"{"status":"0","message":"No transactions found","result":[]}"#), empty);
         assert_eq!(of(r#"{"status":"0","message":"No transactions found","result":null}"#), empty);
         let window = of(r#"{"status":"0","message":"Result window is too large","result":null}"#);
-        assert_eq!(window, Verdict::Never("Result window is too large".to_owned()), "entries are missing");
+        assert_eq!(
+            window,
+            PageVerdict::Never("Result window is too large".to_owned()),
+            "entries are missing"
+        );
         let all = of(r#"{"status":"0","message":"NOTOK","result":null}"#);
-        assert_eq!(all, Verdict::Later("NOTOK".to_owned()));
+        assert_eq!(all, PageVerdict::Later("NOTOK".to_owned()));
         let later = of(r#"{"status":"0","message":"NOTOK","result":"Max rate limit reached"}"#);
-        assert_eq!(later, Verdict::Later("Max rate limit reached".to_owned()));
+        assert_eq!(later, PageVerdict::Later("Max rate limit reached".to_owned()));
         let never = of(r#"{"status":"0","message":"NOTOK","result":"Invalid API Key"}"#);
-        assert_eq!(never, Verdict::Never("Invalid API Key".to_owned()));
+        assert_eq!(never, PageVerdict::Never("Invalid API Key".to_owned()));
         for strange in ["", "<html>", "[]", r#"{"result":7}"#, r#"{"result":[{"from":"x"}]}"#] {
-            assert_eq!(of(strange), Verdict::Strange, "{strange}");
+            assert_eq!(of(strange), PageVerdict::Strange, "{strange}");
         }
     }
 }

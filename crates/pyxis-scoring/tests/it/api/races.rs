@@ -7,11 +7,11 @@ use http::{Method, StatusCode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{Entropy, SeededEntropy};
 use pyxis_core::id::ScorerId;
-use pyxis_core::score::Settled;
+use pyxis_core::score::ScoreResult;
 use pyxis_scoring::Config;
 use pyxis_scoring::credential::parse_and_verify;
 use pyxis_scoring::engine::{Batch, Outcome, Place, ingest_many, preview, score};
-use pyxis_store::holders;
+use pyxis_store::addresses;
 use serde_json::Value;
 
 use super::world::{Node, World, both_engines, day, request, revocation, score_path, send, shown, wallet};
@@ -272,7 +272,7 @@ async fn an_import_locks_no_nullifier_before_it_has_all_addresses() {
         world.verify(wallet(number), "A", "n:1", 9).await;
     }
     let mut other = world.state.store.begin().await.unwrap();
-    assert!(holders::lock(&mut other, world.workspace, wallet(2)).await.unwrap());
+    assert!(addresses::lock(&mut other, world.workspace, wallet(2)).await.unwrap());
     let block = [1, 2].map(|number| (number, world.credential(wallet(number), "B", "n:1", 9)));
     let importing = tokio::spawn(import(world.state.clone(), batch(&world, block.into())));
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' \
@@ -318,8 +318,8 @@ async fn settled_matches(world: &World, scorer: ScorerId, round: i32, accounts: 
     }
 }
 
-fn stamps(settled: &Settled) -> Value {
-    let stamp = |entry: &pyxis_core::score::Entry| {
+fn stamps(settled: &ScoreResult) -> Value {
+    let stamp = |entry: &pyxis_core::score::StampEntry| {
         let shown = serde_json::json!({
             "score": entry.score.to_string(), "dedup": entry.dedup, "expiration_date": shown(entry.expires_at),
         });

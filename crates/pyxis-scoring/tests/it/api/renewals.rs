@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::credential::parse_and_verify;
 use pyxis_scoring::engine::{Batch, Outcome, ingest_many};
 use pyxis_store::stamps::NewStamp;
-use pyxis_store::{holders, stamps};
+use pyxis_store::{addresses, stamps};
 
 use super::world::{START, World, both_engines, day, revocation, score_path, shown, wallet};
 
@@ -119,7 +119,7 @@ both_engines! {
     async fn an_address_with_very_many_nullifiers_has_a_score(world: &World) {
         let scorer = world.scorer("1", &[("S0", "1.5"), ("S512", "2"), ("A", "1")]).await;
         let mut tx = world.state.store.begin().await.unwrap();
-        holders::ensure(&mut tx, world.workspace, wallet(1), START).await.unwrap();
+        addresses::ensure(&mut tx, world.workspace, wallet(1), START).await.unwrap();
         for number in 0..513_u16 {
             let mut digest = [0; 32];
             digest[..2].copy_from_slice(&number.to_be_bytes());

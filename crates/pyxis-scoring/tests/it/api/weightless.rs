@@ -1,6 +1,6 @@
 //! Stamps that count for nothing, and how that is told.
 
-use pyxis_scoring::service::stamps::{Standing, show};
+use pyxis_scoring::service::stamps::{StampStatus, show};
 
 use super::world::{World, both_engines, score_path, wallet};
 
@@ -19,7 +19,7 @@ both_engines! {
         let explored = show(&world.state, world.workspace, Some(scorer), wallet(1)).await.unwrap();
         let lines = explored.stamps.iter();
         let standings: Vec<_> = lines.map(|line| (line.stamp.provider.as_str(), line.standing)).collect();
-        let expected = [("A", Standing::Counts), ("None", Standing::NoWeight), ("Zero", Standing::NoWeight)];
+        let expected = [("A", StampStatus::Counts), ("None", StampStatus::NoWeight), ("Zero", StampStatus::NoWeight)];
         assert_eq!(standings, expected);
     }
 }

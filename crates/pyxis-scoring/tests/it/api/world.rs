@@ -16,10 +16,10 @@ use pyxis_core::id::{ApiKeyId, NodeId, ScorerId, WorkspaceId};
 use pyxis_core::mode::ApprovalMode;
 use pyxis_core::score::Weights;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::{Managers, Managing};
+use pyxis_http::{ManagerAuth, ManagerFuture};
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
-use pyxis_scoring::{Config, Ledger, Parts, State};
+use pyxis_scoring::{Config, Parts, SpentLog, State};
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -104,8 +104,8 @@ pub(crate) struct World {
 /// Nobody manages here.
 struct Nobody;
 
-impl Managers for Nobody {
-    fn manager<'a>(&'a self, _: &'a HeaderMap) -> Managing<'a> {
+impl ManagerAuth for Nobody {
+    fn manager<'a>(&'a self, _: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async { Err(axum::response::Response::new(Body::empty())) })
     }
 }
@@ -159,7 +159,7 @@ impl World {
         let store = Store::open(&OpenOptions::new(url)).unwrap();
         let state = state(store, &self.keyring, &self.clock, config);
         let node = NodeId::new(START, &OsEntropy);
-        state.note_in(Ledger::new(node, tempfile::tempfile().unwrap()).unwrap());
+        state.note_in(SpentLog::new(node, tempfile::tempfile().unwrap()).unwrap());
         Node { router: pyxis_scoring::router(state.clone()), state }
     }
 

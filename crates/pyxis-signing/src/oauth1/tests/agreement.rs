@@ -25,8 +25,10 @@ fn thousands_of_requests_are_signed_as_oauthlib_signs_them() {
             without_token: WithoutToken::Omit,
             token_secret: secret(text(&case, "ts")),
         };
-        let stamp =
-            Stamp { timestamp: text(&case, "at").parse().unwrap(), nonce: text(&case, "nonce").to_owned() };
+        let stamp = NonceAndTimestamp {
+            timestamp: text(&case, "at").parse().unwrap(),
+            nonce: text(&case, "nonce").to_owned(),
+        };
         let form = case["form"].as_str().map(str::as_bytes);
         let url = target(text(&case, "url"));
         let header = authorization(&tokens, text(&case, "m"), &url, form, &stamp).unwrap();

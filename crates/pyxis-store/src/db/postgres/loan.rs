@@ -13,14 +13,14 @@ use crate::StoreError;
 const GRACE: Duration = Duration::from_millis(100);
 
 /// Dropped before [`Loan::give_back`], it ends what still runs on the connection.
-pub(super) struct Loan {
+pub(super) struct PooledConnection {
     /// `None` once the connection has gone back to the pool.
     client: Option<Object>,
     tls: MakeRustlsConnect,
     closing: &'static str,
 }
 
-impl Loan {
+impl PooledConnection {
     /// `closing` is what ends the work on the connection: `ROLLBACK`, or nothing.
     pub(super) const fn new(client: Object, tls: MakeRustlsConnect, closing: &'static str) -> Self {
         Self { client: Some(client), tls, closing }
@@ -43,7 +43,7 @@ impl Loan {
     }
 }
 
-impl Drop for Loan {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         match tokio::runtime::Handle::try_current() {

@@ -19,22 +19,22 @@ use crate::error::Busy;
 pub(super) const LANES: usize = 4;
 
 /// A fixed number of connections, dialled when first needed and again when they broke.
-pub(super) struct Shared {
+pub(super) struct PipelinedPool {
     pool: Pool,
     tls: MakeRustlsConnect,
-    lanes: [Lane; LANES],
+    lanes: [PipelinedConnection; LANES],
     patience: Duration,
     next: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Lane {
+struct PipelinedConnection {
     client: Mutex<Option<Arc<Object>>>,
     /// Held while dialling, so that only one caller does.
     dialling: tokio::sync::Mutex<()>,
 }
 
-impl Shared {
+impl PipelinedPool {
     /// `pool` is for these connections alone.
     pub(super) fn new(pool: Pool, tls: MakeRustlsConnect, patience: Duration) -> Self {
         Self { pool, tls, lanes: Default::default(), patience, next: AtomicUsize::new(0) }
@@ -103,7 +103,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-impl Lane {
+impl PipelinedConnection {
     fn live(&self) -> Option<Arc<Object>> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.as_ref().filter(|client| !client.is_closed()).map(Arc::clone)

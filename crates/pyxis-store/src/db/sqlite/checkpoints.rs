@@ -31,15 +31,15 @@ const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 /// How long the log may become.
 #[derive(Clone)]
-pub(crate) struct Length(Arc<AtomicI32>);
+pub(crate) struct WalLimits(Arc<AtomicI32>);
 
-impl Default for Length {
+impl Default for WalLimits {
     fn default() -> Self {
         Self(Arc::new(AtomicI32::new(PAGES)))
     }
 }
 
-impl Length {
+impl WalLimits {
     /// From the next commit on.
     pub(crate) fn allow_many(&self) {
         self.0.store(MANY, Ordering::Relaxed);
@@ -62,17 +62,17 @@ impl Length {
 }
 
 /// A checkpoint that runs, with what it works with.
-type Running = JoinHandle<(Mover, Result<(), StoreError>)>;
+type Running = JoinHandle<(CheckpointWorker, Result<(), StoreError>)>;
 
 /// The checkpoints of one writer.
 pub(crate) struct Checkpoints {
     /// For the thread, while none runs; without it the writer does everything.
-    mover: Option<Mover>,
+    mover: Option<CheckpointWorker>,
     /// Pages in the log after the last commit.
     pages: Arc<AtomicI32>,
     /// Pages that the last one left there.
     left: i32,
-    length: Length,
+    length: WalLimits,
     running: Option<Running>,
     works: Arc<AtomicBool>,
 }
@@ -82,9 +82,9 @@ impl Checkpoints {
     /// may not be on the disk: then nothing may be written any more.
     pub(crate) fn of(
         writer: &mut Connection,
-        mover: Mover,
+        mover: CheckpointWorker,
         works: Arc<AtomicBool>,
-        length: Length,
+        length: WalLimits,
     ) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
@@ -172,12 +172,12 @@ impl Checkpoints {
 }
 
 /// A connection that moves pages, and what makes them durable where they are then.
-pub(crate) struct Mover {
+pub(crate) struct CheckpointWorker {
     connection: Connection,
     sync: ToDisk,
 }
 
-impl Mover {
+impl CheckpointWorker {
     /// Of the database at `path`, with a connection of its own.
     pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, StoreError> {
         let file = OpenOptions::new().write(true).open(path).map_err(StoreError::unavailable)?;
@@ -191,7 +191,7 @@ impl Mover {
     }
 
     /// Moves what is in the log, and what came meanwhile, until little is left or it does not become less.
-    fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &Length) -> Result<(), StoreError> {
+    fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &WalLimits) -> Result<(), StoreError> {
         let mut before = i32::MAX;
         loop {
             let moved = checkpoint(&self.connection, PASSIVE, works)?.moved;
@@ -259,7 +259,7 @@ mod tests {
 
     use super::super::readers::thread_has_nothing_to_do;
     use super::super::{connect, create_private};
-    use super::{Checkpoints, KEPT, Length, MANY, Mover, PAGES};
+    use super::{CheckpointWorker, Checkpoints, KEPT, MANY, PAGES, WalLimits};
     use crate::db::{Executor, sql};
     use crate::{DatabaseUrl, OpenOptions, Store};
 
@@ -270,10 +270,10 @@ mod tests {
         create_private(&path).unwrap();
         let mut writer = connect(&path).unwrap();
         let broken = Box::new(|| Err(std::io::Error::other("the disk is broken")));
-        let mover = Mover::by(connect(&path).unwrap(), broken);
+        let mover = CheckpointWorker::by(connect(&path).unwrap(), broken);
         let works = Arc::new(AtomicBool::new(true));
         let mut checkpoints =
-            Checkpoints::of(&mut writer, mover, Arc::clone(&works), Length::default()).unwrap();
+            Checkpoints::of(&mut writer, mover, Arc::clone(&works), WalLimits::default()).unwrap();
         let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
         writer.execute_batch(write).unwrap();
         checkpoints.after_commit(&writer, &super::Readers::default());
@@ -308,7 +308,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("px.db");
         let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-        store.will_write_much().await.unwrap();
+        store.begin_bulk_load().await.unwrap();
         store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
         let mut longest = 0;
         for turn in 0..200_i64 {
@@ -335,13 +335,13 @@ mod tests {
         reader.execute_batch("BEGIN").unwrap();
         assert_eq!(seen(), 1);
         for _ in 0..2 {
-            import.has_written_much().await;
+            import.end_bulk_load().await;
             assert!(log_pages(&path) > 0);
             write().await;
         }
         assert_eq!(seen(), 1);
         reader.execute_batch("COMMIT").unwrap();
-        import.has_written_much().await;
+        import.end_bulk_load().await;
         assert_eq!(log_pages(&path), 0);
         write().await;
         assert_eq!(server.optional(sql(rows)).await.unwrap(), Some((4_i64,)));
@@ -354,7 +354,7 @@ mod tests {
         let path = directory.path().join("px.db");
         let [import, server] =
             [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
-        import.will_write_much().await.unwrap();
+        import.begin_bulk_load().await.unwrap();
         import.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
         for turn in 0..200_i64 {
             import.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();

@@ -23,24 +23,24 @@ pub(crate) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 pub(crate) type ToDisk = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
 /// The thread that syncs.
-pub(crate) struct Durable {
+pub(crate) struct WalSync {
     committed: Sender<Vec<Answer>>,
     thread: JoinHandle<()>,
     works: Arc<AtomicBool>,
 }
 
-impl Durable {
+impl WalSync {
     /// For the writer of the database at `path`, which has its log open.
-    pub(crate) fn of(writer: &Connection, path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(writer: &Connection, path: &Path) -> Result<Self, StoreError> {
         // As SQLite names it: beside the file itself, not beside a link to it.
         let file = writer.path().map_or_else(|| path.canonicalize(), |file| Ok(PathBuf::from(file)));
         let mut name = file.map_err(StoreError::unavailable)?.into_os_string();
         name.push("-wal");
         let log: File = OpenOptions::new().write(true).open(name).map_err(StoreError::unavailable)?;
-        Self::by(Box::new(move || log.sync_data()))
+        Self::with_sync(Box::new(move || log.sync_data()))
     }
 
-    pub(crate) fn by(sync: ToDisk) -> Result<Self, StoreError> {
+    pub(crate) fn with_sync(sync: ToDisk) -> Result<Self, StoreError> {
         let (committed, queue) = channel();
         let works = Arc::new(AtomicBool::new(true));
         let told = Arc::clone(&works);
@@ -52,14 +52,14 @@ impl Durable {
     }
 
     /// Answers when everything that is committed by now is durable.
-    pub(crate) fn then(&self, answers: Vec<Answer>) {
+    pub(crate) fn on_synced(&self, answers: Vec<Answer>) {
         if let Err(refused) = self.committed.send(answers) {
             refused.0.into_iter().for_each(|answer| answer(Err(StoreError::unavailable(Closed))));
         }
     }
 
     /// Whether commits can still be made durable.
-    pub(crate) fn works(&self) -> Arc<AtomicBool> {
+    pub(crate) fn health_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.works)
     }
 

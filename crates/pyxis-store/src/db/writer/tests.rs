@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use super::super::sqlite::checkpoints::{Length, Mover};
+use super::super::sqlite::checkpoints::{CheckpointWorker, WalLimits};
 use super::*;
 use crate::PATIENCE;
 
@@ -15,12 +15,13 @@ fn writer() -> (Writer, Sender<std::io::Result<()>>) {
 fn writer_with(patience: Duration) -> (Writer, Sender<std::io::Result<()>>) {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
-    let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let mover = CheckpointWorker::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
     let (disk, words) = channel();
     let words = Mutex::new(words);
     let sync = move || words.lock().unwrap().recv().unwrap();
-    let durable = Durable::by(Box::new(sync)).unwrap();
-    let checkpoints = Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
+    let durable = WalSync::with_sync(Box::new(sync)).unwrap();
+    let checkpoints =
+        Checkpoints::of(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
     (Writer::start(connection, Arc::default(), checkpoints, durable, patience).unwrap(), disk)
 }
 
@@ -142,9 +143,10 @@ fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
         transactions.push(begun);
     }
     drop(jobs);
-    let mover = Mover::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
-    let durable = Durable::by(Box::new(|| Ok(()))).unwrap();
-    let checkpoints = Checkpoints::of(&mut connection, mover, durable.works(), Length::default()).unwrap();
+    let mover = CheckpointWorker::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let durable = WalSync::with_sync(Box::new(|| Ok(()))).unwrap();
+    let checkpoints =
+        Checkpoints::of(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
     serve(connection, Arc::default(), checkpoints, durable, Queue::new(incoming, PATIENCE));
     assert!(works.iter_mut().all(|answer| matches!(answer.try_recv(), Ok(Err(StoreError::Unavailable(_))))));
     assert!(

@@ -8,7 +8,7 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::scores::NewScore;
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{holders, scorers, stamps};
+use pyxis_store::{addresses, scorers, stamps};
 
 use super::{NOW, World, at};
 
@@ -74,7 +74,7 @@ pub(crate) fn new_stamp(holder: u8, provider: &str, with: &str) -> NewStamp {
 
 pub(crate) async fn add_stamp(world: &World, new: &NewStamp) -> StampRow {
     let mut tx = world.store.begin().await.unwrap();
-    holders::ensure(&mut tx, world.ws, new.address, NOW).await.unwrap();
+    addresses::ensure(&mut tx, world.ws, new.address, NOW).await.unwrap();
     stamps::insert(&mut tx, world.ws, new).await.unwrap();
     tx.commit().await.unwrap();
     stamps::find(&world.store, world.ws, new.address, &new.provider).await.unwrap().unwrap()

@@ -4,7 +4,7 @@ use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_evm::{Chain, Node};
 use pyxis_store::block_clocks::{self, ClockRow};
 use pyxis_store::{Store, StoreError};
-use pyxis_verify::heights;
+use pyxis_verify::block_height;
 use pyxis_verify::network::Network;
 
 use super::Finding;
@@ -39,7 +39,7 @@ fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -
     };
     let sources = network.sources().join(" and ");
     let clock = clocks.iter().find(|clock| clock.network == network.name);
-    let told = match clock.map(|clock| heights::counted(clock, SystemClock.now())) {
+    let told = match clock.map(|clock| block_height::counted(clock, SystemClock.now())) {
         Some(block) => format!("{sources}, block {} counted here", block.height),
         None => format!("{sources}, nobody has asked about a block yet"),
     };

@@ -11,7 +11,7 @@ use pyxis_models::calibration::Curve;
 use pyxis_models::chain::Model;
 use pyxis_models::custom::{self, Custom, Wanted};
 use pyxis_models::features;
-use pyxis_models::peers::Peers;
+use pyxis_models::peers::PeerIndex;
 use pyxis_models::{MOST_CUSTOM_BYTES, dataset};
 use pyxis_store::{activity, models};
 use serde_json::json;
@@ -71,7 +71,7 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
         let labels = data::labels(labels)?;
         let graph = data::graph(app, &wanted.activity).await?;
         custom = tokio::task::spawn_blocking(move || {
-            let rows = dataset::rows(&graph, &Peers::of(&graph), &labels);
+            let rows = dataset::rows(&graph, &PeerIndex::of(&graph), &labels);
             custom.judge(&rows).map(|()| custom)
         })
         .await??;
@@ -136,7 +136,7 @@ pub(super) async fn remove(app: &App, model: Model) -> Result<bool> {
 
 pub(super) async fn features(app: &App, as_json: bool, wanted: &FeaturesOf) -> Result<()> {
     let model = wanted.model;
-    let names = (0..features::given(model)).map(features::name);
+    let names = (0..features::feature_count(model)).map(features::name);
     if let Some((addresses, path)) = wanted.addresses.as_ref().zip(wanted.out.as_ref()) {
         return write(app, model, addresses, path, &names.collect::<Vec<_>>()).await;
     }

@@ -12,7 +12,7 @@ use pyxis_models::chain::Model;
 use pyxis_models::dataset;
 use pyxis_models::graph::Graph;
 use pyxis_models::metrics::{self, Quality};
-use pyxis_models::peers::Peers;
+use pyxis_models::peers::PeerIndex;
 use pyxis_models::plot;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ pub(super) fn as_is(
     labels: &[(EvmAddress, bool)],
     bundle: &Bundle,
 ) -> Result<Vec<(String, Quality)>> {
-    let rows = dataset::rows(graph, &Peers::of(graph), labels);
+    let rows = dataset::rows(graph, &PeerIndex::of(graph), labels);
     let mut scores: Vec<Scores> = Vec::with_capacity(rows.len());
     for row in &rows {
         scores.push(row.features.as_ref().map(|found| bundle.scores(found)).transpose()?.unwrap_or_default());

@@ -15,7 +15,7 @@ use pyxis_models::chain::Model;
 use pyxis_models::reading;
 use pyxis_scoring::State;
 use pyxis_scoring::address::{self, WrongAddress};
-use pyxis_scoring::models::{self, Held};
+use pyxis_scoring::models::{self, ActiveModels};
 use pyxis_store::activity;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -123,7 +123,7 @@ pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
 /// What the models say of each, in order; computed on all cores.
 async fn scores(
     app: &App,
-    held: &Arc<Held>,
+    held: &Arc<ActiveModels>,
     addresses: &[EvmAddress],
     bar: &ProgressBar,
 ) -> Result<Vec<Scores>> {
@@ -142,7 +142,7 @@ async fn scores(
 /// The same where activity is asked for, some addresses at a time. One that cannot be scored ends it all.
 async fn asked(
     app: &App,
-    held: &Arc<Held>,
+    held: &Arc<ActiveModels>,
     addresses: &[EvmAddress],
     bar: &ProgressBar,
 ) -> Result<Vec<Scores>> {
@@ -161,7 +161,7 @@ async fn asked(
     }
 }
 
-async fn one(state: &State, held: &Held, address: EvmAddress) -> Result<Scores> {
+async fn one(state: &State, held: &ActiveModels, address: EvmAddress) -> Result<Scores> {
     let Some(source) = state.activity() else { return Ok(Scores::default()) };
     let found = source.look(address, SystemClock.now()).await?;
     Ok(found.map(|found| held.bundle.scores(&found)).transpose()?.unwrap_or_default())

@@ -15,7 +15,7 @@ use pyxis_scoring::engine::{self, Place};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::issuers;
 use pyxis_scoring::service::scorers::{self, ScorerInput};
-use pyxis_scoring::service::stamps::{self, Standing};
+use pyxis_scoring::service::stamps::{self, StampStatus};
 
 use super::{keep, out};
 use crate::app::App;
@@ -89,7 +89,7 @@ fn address(last: u8) -> EvmAddress {
 
 async fn has_samples(state: &State, actor: &Actor, scorer: ScorerId, address: EvmAddress) -> Result<bool> {
     let found = stamps::show(state, actor.workspace, Some(scorer), address).await?;
-    Ok(found.stamps.iter().any(|line| line.standing != Standing::Expired))
+    Ok(found.stamps.iter().any(|line| line.standing != StampStatus::Expired))
 }
 
 /// Issues every sample with a new key, takes it in as a holder's application would, and scores it.

@@ -34,7 +34,7 @@ async fn take_in(stage: &Stage) {
 fn busy(model: Model) -> File {
     let wanted = if model == Model::Aggregate { "wallet_out_transfers" } else { "out_transfers" };
     let place = (0..features::ALL).find(|place| features::name(*place) == wanted).unwrap();
-    stump(features::given(model), i64::try_from(place).unwrap(), 3.0, 0.25, 0.875)
+    stump(features::feature_count(model), i64::try_from(place).unwrap(), 3.0, 0.25, 0.875)
 }
 
 async fn served(stage: &Stage, number: u8, query: &str) -> Value {

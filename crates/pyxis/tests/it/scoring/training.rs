@@ -65,7 +65,7 @@ both_engines! {
         assert_eq!(card["features_sha256"], json!(features::names_digest()));
         // A model of the user's own stays.
         let onnx = app.directory().join("own.onnx");
-        std::fs::write(&onnx, stump(features::given(Model::Base), 0, 10.0, 0.25, 0.75).bytes()).unwrap();
+        std::fs::write(&onnx, stump(features::feature_count(Model::Base), 0, 10.0, 0.25, 0.75).bytes()).unwrap();
         app.cli_json(&["models", "add", onnx.to_str().unwrap(), "--model", "base"]).await;
         let trained = app.cli_json(&train).await;
         assert_eq!(trained["fingerprint"], written["fingerprint"], "the same data and seed");

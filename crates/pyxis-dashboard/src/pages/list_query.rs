@@ -1,0 +1,190 @@
+//! What the query of a list asks for: words to find, pages, orders and a file.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+
+use crate::view::Search;
+
+/// Lines on one page.
+const PAGE: usize = 50;
+
+/// Which list of its page a list is. The same words narrow all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    First,
+    Second,
+    Third,
+}
+
+impl Place {
+    /// The parameter with its page, from 1.
+    const fn page(self) -> &'static str {
+        match self {
+            Self::First => "page",
+            Self::Second => "second",
+            Self::Third => "third",
+        }
+    }
+
+    /// The parameter with its order.
+    pub(super) const fn sort(self) -> &'static str {
+        match self {
+            Self::First => "sort",
+            Self::Second => "second_sort",
+            Self::Third => "third_sort",
+        }
+    }
+}
+
+/// The query of a page with up to three lists.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListQuery {
+    /// Text to find.
+    pub(crate) q: String,
+    page: String,
+    second: String,
+    third: String,
+    sort: String,
+    second_sort: String,
+    third_sort: String,
+    /// The list that is wanted as a file.
+    pub(super) export: String,
+    /// What else the page was asked for, to stand in every link of its lists.
+    #[serde(skip)]
+    also: Vec<(&'static str, String)>,
+}
+
+impl ListQuery {
+    /// Whether any of `texts` contains what is looked for, whatever its case.
+    pub(crate) fn fits<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> bool {
+        let wanted = self.q.trim().to_lowercase();
+        wanted.is_empty() || texts.into_iter().any(|text| text.to_lowercase().contains(&wanted))
+    }
+
+    /// The same, with one more parameter in every link.
+    pub(super) fn also(mut self, name: &'static str, value: &str) -> Self {
+        self.also.push((name, value.to_owned()));
+        self
+    }
+
+    /// The order that is asked for.
+    pub(super) fn sort_of(&self, place: Place) -> &str {
+        match place {
+            Place::First => &self.sort,
+            Place::Second => &self.second_sort,
+            Place::Third => &self.third_sort,
+        }
+    }
+
+    fn page_of(&self, place: Place) -> &str {
+        match place {
+            Place::First => &self.page,
+            Place::Second => &self.second,
+            Place::Third => &self.third,
+        }
+    }
+
+    /// What a new search keeps: everything but words and pages.
+    fn kept(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let also = self.also.iter().map(|(name, value)| (*name, value.as_str()));
+        let places = [Place::First, Place::Second, Place::Third];
+        also.chain(places.map(|place| (place.sort(), self.sort_of(place))))
+    }
+
+    /// A link to the same with one parameter changed; it keeps its pages.
+    pub(super) fn link(&self, path: &str, changed: &'static str, value: &str) -> String {
+        let places = [Place::First, Place::Second, Place::Third];
+        let pages = places.map(|place| (place.page(), self.page_of(place)));
+        let all = std::iter::once(("q", self.q.trim())).chain(self.kept()).chain(pages);
+        link(path, all.map(|(name, old)| (name, if name == changed { value } else { old })))
+    }
+
+    /// A link to everything that is found, as a file.
+    pub(super) fn file_link(&self, path: &str, list: &'static str) -> String {
+        let all = std::iter::once(("q", self.q.trim())).chain(self.kept());
+        link(path, all.chain([("export", list)]))
+    }
+}
+
+/// `path` with those of the parameters that say something.
+pub(super) fn link<'a>(path: &str, query: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+    let said = query.into_iter().filter(|(_, value)| !value.is_empty());
+    let query: Vec<_> = said
+        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
+        .collect();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+}
+
+/// The lines of the page that was asked for, and what the page shows around them.
+pub(super) fn search<T>(path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
+    search_at(Place::First, path, find, found)
+}
+
+/// The same for any list of a page.
+pub(super) fn search_at<T>(place: Place, path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
+    let total = found.len();
+    let last = total.div_ceil(PAGE).max(1);
+    let page = find.page_of(place).parse::<usize>().unwrap_or(1).clamp(1, last);
+    let to = |number: usize| find.link(path, place.page(), &number.to_string());
+    let shown: Vec<T> = found.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
+    let kept = find.kept().filter(|(_, value)| !value.is_empty());
+    let search = Search {
+        path: path.to_owned(),
+        q: find.q.trim().to_owned(),
+        kept: kept.map(|(name, value)| (name, value.to_owned())).collect(),
+        all: link(path, find.kept()),
+        summary: format!("{} of {total}", shown.len()),
+        before: (page > 1).then(|| to(page - 1)),
+        next: (page < last).then(|| to(page + 1)),
+        ..Search::default()
+    };
+    (shown, search)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(q: &str, page: &str) -> ListQuery {
+        ListQuery { q: q.to_owned(), page: page.to_owned(), ..ListQuery::default() }
+    }
+
+    #[test]
+    fn a_long_list_is_cut_into_pages_that_link_to_each_other() {
+        let all: Vec<usize> = (0..120).collect();
+        let (shown, search) = search("/app/people", &asked("a b", "2"), all.clone());
+        assert_eq!(shown, (50..100).collect::<Vec<_>>());
+        assert_eq!(search.summary, "50 of 120");
+        assert_eq!(search.before.as_deref(), Some("/app/people?q=a%20b&page=1"));
+        assert_eq!(search.next.as_deref(), Some("/app/people?q=a%20b&page=3"));
+        for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
+            assert!(super::search("/app/people", &asked("", nonsense), all.clone()).1.next.is_some());
+        }
+        let (_, below) = search_at(Place::Second, "/app/policies", &ListQuery::default(), all.clone());
+        assert_eq!(below.next.as_deref(), Some("/app/policies?second=2"));
+        let third = ListQuery { third: "3".to_owned(), ..ListQuery::default() };
+        let (_, last) = search_at(Place::Third, "/app/policies", &third, all.clone());
+        assert_eq!(last.before.as_deref(), Some("/app/policies?third=2"));
+        let (last, search) = super::search("/app/people", &asked("", "9"), all);
+        assert_eq!((last.len(), search.next), (20, None));
+    }
+
+    #[test]
+    fn a_link_keeps_what_it_does_not_change_and_a_new_search_keeps_the_orders() {
+        let find =
+            ListQuery { second: "2".into(), sort: "-name".into(), ..asked(" a ", "3") }.also("range", "7d");
+        let (_, search) = search_at(Place::Second, "/x", &find, vec![(); 101]);
+        assert_eq!(search.next.as_deref(), Some("/x?q=a&range=7d&sort=%2Dname&page=3&second=3"));
+        assert_eq!(search.kept, [("range", "7d".to_owned()), ("sort", "-name".to_owned())]);
+        assert_eq!(search.all, "/x?range=7d&sort=%2Dname");
+        assert_eq!(find.file_link("/x", "grants"), "/x?q=a&range=7d&sort=%2Dname&export=grants");
+    }
+
+    #[test]
+    fn what_is_looked_for_is_found_whatever_its_case() {
+        assert!(asked(" ANA ", "").fits(["bo", "ana@example.com"]));
+        assert!(asked("", "").fits([]));
+        assert!(!asked("x", "").fits(["bo"]));
+    }
+}

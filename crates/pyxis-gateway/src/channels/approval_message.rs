@@ -1,0 +1,339 @@
+//! What a chat message says about an approval, whatever the platform.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyxis_core::brand::{Accent, DEFAULT_NAME, SECURED_BY};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::mode::ApprovalState;
+use pyxis_core::policy::Policy;
+use pyxis_core::preview::{preview, visible};
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
+use pyxis_store::chat_messages::ChatMessageRow;
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
+
+use super::payload;
+use crate::announce::chats::nonce;
+use crate::approvals::coverage::RecentRequests;
+use crate::approvals::view::{self, ApprovalView};
+use crate::approvals::viewer_status;
+use crate::brand::{self, Brand};
+use crate::error::Result;
+use crate::state::State;
+use crate::voters;
+
+/// Longest single-line field, in characters.
+const LINE: usize = 700;
+/// Room for headers, marks and ends of lines included, in UTF-16 units as platforms count.
+const HEADERS: usize = 500;
+
+/// One message.
+#[derive(Clone, Debug)]
+pub(crate) struct ApprovalMessage {
+    /// How the transaction stands.
+    pub(crate) state: ApprovalState,
+    /// What its buttons carry.
+    pub(crate) nonce: String,
+    /// Where a person decides with all before their eyes.
+    pub(crate) url: String,
+    /// Where a person approves.
+    pub(crate) place: Place,
+    /// Whether an approval can open a grant.
+    pub(crate) grantable: bool,
+    /// The colour of the first line, where a platform has colours.
+    accent: Option<Accent>,
+    /// Where the platform itself can fetch the logo, if there is one and it can.
+    pub(crate) logo: Option<String>,
+    lines: Vec<String>,
+}
+
+/// Where a person approves. Everything can be denied in the chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the chat, by a button or a reaction.
+    Chat,
+    /// On the page that shows everything: the message does not, or it warns.
+    Page,
+    /// There, in a passkey ceremony.
+    Ceremony,
+}
+
+/// What the cards of one round have in common, looked up once for each workspace.
+#[derive(Default)]
+pub(crate) struct Common {
+    recent: Mutex<HashMap<WorkspaceId, Arc<RecentRequests>>>,
+}
+
+impl Common {
+    async fn recent(&self, state: &State, workspace: WorkspaceId) -> Result<Arc<RecentRequests>> {
+        let mut known = self.recent.lock().await;
+        if let Some(recent) = known.get(&workspace) {
+            return Ok(Arc::clone(recent));
+        }
+        let recent = Arc::new(RecentRequests::load(state, workspace).await?);
+        known.insert(workspace, Arc::clone(&recent));
+        Ok(recent)
+    }
+}
+
+impl ApprovalMessage {
+    /// The message as it should be now; `None` when there is nothing to tell any more.
+    pub(crate) async fn of(state: &State, message: &ChatMessageRow, common: &Common) -> Result<Option<Self>> {
+        let Some(seen) = seen(state, message).await? else { return Ok(None) };
+        let brand = brand::get(state, message.workspace_id).await?;
+        let row = &seen.row;
+        let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
+        let (passkey, needed) = (
+            viewer_status::passkey_required(row, policy.as_ref()),
+            viewer_status::needed(row, policy.as_ref()),
+        );
+        let url = page(state, row);
+        let (mut lines, enough) = asked(&seen, &brand);
+        let place = match (passkey, enough) {
+            (true, _) => Place::Ceremony,
+            (false, true) => Place::Chat,
+            (false, false) => Place::Page,
+        };
+        let grantable = !passkey && viewer_status::grantable(row, needed);
+        if row.state == ApprovalState::Pending {
+            lines.extend(tally(state, &seen, policy.as_ref(), needed).await?);
+            if grantable {
+                let recent = common.recent(state, row.workspace_id).await?;
+                lines.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
+            }
+            lines.push(format!("Until {}", time_of_day(row.expires_at)));
+            let way = match place {
+                Place::Chat => "Everything about it",
+                Place::Page => "Read it all and approve there",
+                Place::Ceremony => "Approve with your passkey",
+            };
+            lines.push(format!("{way}: {url}"));
+        } else {
+            lines.extend(ending(&seen));
+        }
+        lines.push(SECURED_BY.to_owned());
+        Ok(Some(Self {
+            state: row.state,
+            nonce: nonce(state, message.id),
+            logo: (brand.has_logo && brand::is_public(state))
+                .then(|| brand::logo_url(state, message.workspace_id)),
+            accent: brand.accent.as_deref().and_then(Accent::parse),
+            url,
+            place,
+            grantable,
+            lines,
+        }))
+    }
+
+    /// The text, line by line.
+    pub(crate) fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    /// The same with the first line in the colour of the brand; `None` where the brand has none.
+    pub(crate) fn html(&self) -> Option<String> {
+        let accent = self.accent?;
+        let mut lines = self.lines.iter().map(|line| escaped(line));
+        let first = lines.next().unwrap_or_default();
+        let first = format!(
+            "<span data-mx-bg-color=\"{accent}\" data-mx-color=\"{}\"> {first} </span>",
+            accent.text_on()
+        );
+        Some(std::iter::once(first).chain(lines).collect::<Vec<_>>().join("<br>"))
+    }
+
+    /// Differs whenever the message says something else.
+    pub(crate) fn version(&self) -> String {
+        hex::encode(&Sha256::digest(self.text())[..8])
+    }
+}
+
+/// Where a transaction must be read before it is approved, if it waits and a message does not show enough of
+/// it: also whoever has an old button, or types a reaction, approves nothing unseen.
+pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
+    let seen = seen(state, message).await?.filter(|seen| seen.row.state == ApprovalState::Pending);
+    Ok(seen.filter(|seen| !content(seen).1).map(|seen| page(state, &seen.row)))
+}
+
+/// What a message is about; `None` when it is gone.
+async fn seen(state: &State, message: &ChatMessageRow) -> Result<Option<ApprovalView>> {
+    match view::one(state, message.workspace_id, message.txn_id).await {
+        Err(crate::Error::NotFound(_)) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn page(state: &State, row: &ApprovalRow) -> String {
+    format!("{}/approve/{}", state.config.base_url, row.txn_id)
+}
+
+/// Who asks for what, and whether that is enough to approve by.
+fn asked(seen: &ApprovalView, brand: &Brand) -> (Vec<String>, bool) {
+    let row = &seen.row;
+    let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
+    let wish = match row.kind {
+        ApprovalKind::Forward => "to use",
+        ApprovalKind::Sign => "a signature of",
+    };
+    let mut lines = vec![
+        format!("{} · {}", one_line(name), headline(row.state)),
+        format!("{} wants {wish} {}", one_line(&row.agent_name), one_line(&row.credential_name)),
+        format!("{} {}", row.method, one_line(&seen.target)),
+    ];
+    if let Some(reason) = &row.reason {
+        lines.push(format!("Reason: “{}”", one_line(reason)));
+    }
+    let (mut told, enough) = content(seen);
+    lines.append(&mut told);
+    (lines, enough)
+}
+
+/// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
+fn content(seen: &ApprovalView) -> (Vec<String>, bool) {
+    let (lines, whole) = match seen.row.kind {
+        ApprovalKind::Sign => seen.signing.as_ref().map_or((Vec::new(), false), payload::told),
+        ApprovalKind::Forward => forwarded(seen),
+    };
+    (lines, whole && seen.exposes.is_empty() && seen.row.reason.as_deref().is_none_or(fits))
+}
+
+/// Headers and body of a request, and whether the message shows all of it, its address included.
+fn forwarded(seen: &ApprovalView) -> (Vec<String>, bool) {
+    let Some(body) = seen.body.as_deref() else { return (Vec::new(), false) };
+    let (mut lines, all_headers) = headers(seen);
+    let shown = preview(body);
+    let all_body = body.is_empty() || shown.as_ref().is_some_and(|shown| shown.as_bytes() == body);
+    match &shown {
+        Some(text) => {
+            lines.push("Body:".to_owned());
+            lines.extend(text.lines().map(|line| format!("{}{line}", payload::MARK)));
+        }
+        None if body.is_empty() => {}
+        None => lines.push(format!("Body: not shown here, {} bytes", body.len())),
+    }
+    (lines, all_headers && all_body && one_line(&seen.target) == seen.target)
+}
+
+/// The headers that say something, all or none, and whether they are shown as they are.
+fn headers(seen: &ApprovalView) -> (Vec<String>, bool) {
+    let headers = seen.telling_headers();
+    if headers.is_empty() {
+        return (Vec::new(), true);
+    }
+    let texts: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let marked = |text: &String| format!("{}{}", payload::MARK, one_line(text));
+    let mut lines = vec!["Headers:".to_owned()];
+    lines.extend(texts.iter().map(marked));
+    if lines.join("\n").encode_utf16().count() > HEADERS {
+        return (vec![format!("Headers: not shown here, {} of them", texts.len())], false);
+    }
+    let whole = texts.iter().all(|text| one_line(text) == *text);
+    (lines, whole)
+}
+
+/// How many have approved, where several must: those whose word would count now.
+async fn tally(
+    state: &State,
+    seen: &ApprovalView,
+    policy: Option<&Policy>,
+    needed: u32,
+) -> Result<Option<String>> {
+    if needed <= 1 {
+        return Ok(None);
+    }
+    let mut tx = state.store.begin().await?;
+    let given = voters::counted(&mut tx, &seen.row, policy, &seen.votes).await?.len();
+    Ok(Some(format!("Approvals: {given} of {needed}")))
+}
+
+/// How it ended.
+fn ending(seen: &ApprovalView) -> Vec<String> {
+    let row = &seen.row;
+    match row.state {
+        ApprovalState::Pending => Vec::new(),
+        ApprovalState::Approved | ApprovalState::Denied => {
+            let by = row.decided_by_email.as_deref().unwrap_or("somebody");
+            let at = row.decided_at.unwrap_or(row.expires_at);
+            let decided = format!("{} by {} at {}", headline(row.state), one_line(by), time_of_day(at));
+            let reason = row.deny_reason.as_ref().map(|reason| format!("Reason: “{}”", one_line(reason)));
+            std::iter::once(decided).chain(reason).collect()
+        }
+        ApprovalState::Expired if row.withdrawn => vec!["The agent withdrew it.".to_owned()],
+        ApprovalState::Expired => vec!["Nobody decided in time.".to_owned()],
+    }
+}
+
+fn grant_line(lately: &str) -> String {
+    format!("A grant of 30 min: {}", one_line(lately))
+}
+
+/// Text as HTML that says the same, blanks included.
+fn escaped(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out.replace("  ", "&nbsp; ")
+}
+
+fn headline(state: ApprovalState) -> &'static str {
+    match state {
+        ApprovalState::Pending => "Approval needed",
+        ApprovalState::Approved => "Approved",
+        ApprovalState::Denied => "Denied",
+        ApprovalState::Expired => "Expired",
+    }
+}
+
+/// A character of others within a line.
+pub(super) fn flat(c: char) -> char {
+    if c.is_whitespace() { ' ' } else { visible(c) }
+}
+
+/// Whether [`one_line`] cuts nothing off.
+fn fits(text: &str) -> bool {
+    text.chars().nth(LINE).is_none()
+}
+
+/// Text of others on one line, with signs that cannot be seen made visible, and not too long.
+fn one_line(text: &str) -> String {
+    let mut line: String = text.chars().take(LINE).map(flat).collect();
+    if !fits(text) {
+        line.push('…');
+    }
+    line
+}
+
+/// `14:30 UTC`.
+fn time_of_day(at: UnixMillis) -> String {
+    let text = at.to_rfc3339();
+    format!("{} UTC", text.get(11..16).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_is_no_markup() {
+        let escaped = escaped("<b onclick='x'>  \"&amp;\"</b>");
+        assert_eq!(escaped, "&lt;b onclick=&#39;x&#39;&gt;&nbsp; &quot;&amp;amp;&quot;&lt;/b&gt;");
+    }
+
+    #[test]
+    fn text_of_others_stays_on_its_line_and_ends_somewhere() {
+        assert_eq!(one_line("a\nSecured by\u{202e} me"), "a Secured by\u{fffd} me");
+        assert_eq!(one_line(&"é".repeat(LINE + 1)).chars().count(), LINE + 1);
+        assert_eq!(time_of_day(UnixMillis(1_767_225_600_000)), "00:00 UTC");
+    }
+}

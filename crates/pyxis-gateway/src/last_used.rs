@@ -1,0 +1,39 @@
+//! Last-use times, gathered in memory and written now and then: they must not cost a request a write.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{AgentId, CredentialId};
+use pyxis_store::{Store, StoreError, agents, credentials};
+
+/// What was used since the last write.
+#[derive(Default)]
+pub(crate) struct LastUsedBuffer(Mutex<PendingUses>);
+
+#[derive(Default)]
+struct PendingUses {
+    agents: HashMap<AgentId, UnixMillis>,
+    credentials: HashMap<CredentialId, UnixMillis>,
+}
+
+impl LastUsedBuffer {
+    /// Notes a use.
+    pub(crate) fn note(&self, agent: AgentId, credential: CredentialId, now: UnixMillis) {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used.agents.insert(agent, now);
+        used.credentials.insert(credential, now);
+    }
+
+    /// Writes what was noted.
+    pub(crate) async fn write(&self, store: &Store) -> Result<(), StoreError> {
+        let used = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if !used.agents.is_empty() {
+            agents::touch_used(store, &used.agents.into_iter().collect::<Vec<_>>()).await?;
+        }
+        if !used.credentials.is_empty() {
+            credentials::touch_used(store, &used.credentials.into_iter().collect::<Vec<_>>()).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! What an indexer knows of a wallet, beside what was imported of it.
+//!
+//! An indexer is asked for whole chains: of these it knows better, and of every other chain the import does.
+//! Of what was imported there are numbers and no transfers, so the numbers of all chains together are put
+//! together from those of its parts. Counts, sums and extremes are then exact but for counterparties and days
+//! that two parts have in common, which count twice; means are weighted by what they are means of.
+
+use super::scope::{self, Event, PARTIES};
+use super::{Features, SCOPE, chains, index_of, to_float, wallet};
+use crate::chain::{Chain, Scope};
+use crate::graph::Node;
+
+type Numbers = [f32; SCOPE];
+
+const OUT: usize = index_of(&scope::NAMES, "out_transfers");
+const IN: usize = index_of(&scope::NAMES, "in_transfers");
+const OUT_PARTIES: usize = index_of(&scope::NAMES, "out_parties");
+const IN_PARTIES: usize = index_of(&scope::NAMES, "in_parties");
+const REPEAT: usize = index_of(&scope::NAMES, "repeat_share");
+const NFT: usize = index_of(&scope::NAMES, "nft_share");
+const AGE: usize = index_of(&scope::NAMES, "age_days");
+const SPAN: usize = index_of(&scope::NAMES, "span_days");
+const ACTIVE: usize = index_of(&scope::NAMES, "active_days");
+const BURST: usize = index_of(&scope::NAMES, "burst_share");
+const FUNDER: usize = index_of(&scope::NAMES, "funder_popularity");
+const BRIDGED: usize = SCOPE + index_of(&wallet::NAMES, "first_bridge_age_days");
+const PEERS: usize = SCOPE + index_of(&wallet::NAMES, "peers");
+
+// How the numbers of several parts become one; all others are means over transfers.
+const SUMS: [usize; 6] =
+    [OUT, IN, OUT_PARTIES, IN_PARTIES, PARTIES, index_of(&scope::NAMES, "mutual_parties")];
+const MOST: [usize; 3] =
+    [AGE, index_of(&scope::NAMES, "out_popularity_max"), index_of(&scope::NAMES, "in_popularity_max")];
+const LEAST: [usize; 2] =
+    [index_of(&scope::NAMES, "out_popularity_min"), index_of(&scope::NAMES, "in_popularity_min")];
+/// Means over those sent to.
+const OF_OUT: [usize; 3] = [
+    index_of(&scope::NAMES, "out_popularity_mean"),
+    index_of(&scope::NAMES, "out_quiet_share"),
+    index_of(&scope::NAMES, "out_hub_share"),
+];
+/// Means over those received from.
+const OF_IN: [usize; 3] = [
+    index_of(&scope::NAMES, "in_popularity_mean"),
+    index_of(&scope::NAMES, "in_quiet_share"),
+    index_of(&scope::NAMES, "in_hub_share"),
+];
+
+impl Features {
+    /// Whether a first bridging is known.
+    pub fn bridged(&self) -> bool {
+        !self.wallet[BRIDGED].is_nan()
+    }
+
+    /// Whether the wallet's company is known: whom else it deals with, and who came together with it.
+    pub fn knows_company(&self) -> bool {
+        !self.wallet[PEERS].is_nan()
+    }
+
+    /// The features of a wallet whose transfers on the chains that were asked are these, and of which `self`
+    /// was imported; `None` where there is too little in every scope.
+    pub fn beside(
+        &self,
+        events: &[Event],
+        popularity: &impl Fn(Node) -> f32,
+        latest: Option<u32>,
+        is_asked: &impl Fn(Chain) -> bool,
+    ) -> Option<Self> {
+        let found = Self::of_events(events, popularity, latest, self.bridged());
+        let found = found.map_or_else(Vec::new, |found| found.scopes);
+        let asked = |scope: Scope| matches!(scope, Scope::Chain(chain) if is_asked(chain));
+        let others: Vec<(Scope, Numbers)> =
+            self.scopes.iter().filter(|(scope, _)| *scope != Scope::Nft && !asked(*scope)).copied().collect();
+        let nfts_on_asked: f32 = self
+            .scopes
+            .iter()
+            .filter(|(scope, numbers)| asked(*scope) && transfers(numbers) > 0.0)
+            .map(|(_, numbers)| numbers[NFT] * transfers(numbers))
+            .sum();
+        let nfts = nfts(of_nfts(&found), of_nfts(&self.scopes), nfts_on_asked);
+        let mut wallet = self.wallet.clone();
+        if !events.is_empty() {
+            let own = scope::measure(events, popularity, latest);
+            let parts: Vec<&Numbers> =
+                std::iter::once(&own).chain(others.iter().map(|(_, numbers)| numbers)).collect();
+            wallet[..SCOPE].copy_from_slice(&together(&parts));
+            let more = others.iter().filter(|(_, numbers)| transfers(numbers) > 0.0).count();
+            wallet[SCOPE] = to_float(chains(events)) + super::count(more);
+        }
+        let mut scopes: Vec<(Scope, Numbers)> =
+            found.into_iter().filter(|(scope, _)| asked(*scope)).collect();
+        scopes.extend(others);
+        scopes.extend(nfts.map(|numbers| (Scope::Nft, numbers)));
+        scopes.sort_by_key(|(scope, _)| *scope);
+        (!scopes.is_empty()).then_some(Self { wallet, scopes })
+    }
+}
+
+fn of_nfts(scopes: &[(Scope, Numbers)]) -> Option<&Numbers> {
+    scopes.iter().find(|(scope, _)| *scope == Scope::Nft).map(|(_, numbers)| numbers)
+}
+
+/// One-of-a-kind tokens on every chain: those that were imported of chains that were asked are among those found,
+/// too.
+fn nfts(found: Option<&Numbers>, local: Option<&Numbers>, on_asked: f32) -> Option<Numbers> {
+    let Some(local) = local else { return found.copied() };
+    // Counts went through shares.
+    let elsewhere = transfers(local) - on_asked > 0.5;
+    match found {
+        None => elsewhere.then_some(*local),
+        Some(found) if !elsewhere => Some(*found),
+        Some(found) if on_asked < 0.5 => Some(together(&[found, local])),
+        // They overlap, and nobody knows where: whoever saw more.
+        Some(found) if transfers(local) > transfers(found) => Some(*local),
+        Some(found) => Some(*found),
+    }
+}
+
+fn transfers(numbers: &Numbers) -> f32 {
+    numbers[OUT] + numbers[IN]
+}
+
+/// The numbers of several parts of a wallet's activity together.
+fn together(parts: &[&Numbers]) -> Numbers {
+    let parts: Vec<&Numbers> = parts.iter().copied().filter(|part| transfers(part) > 0.0).collect();
+    let known = |place: usize| parts.iter().map(move |part| part[place]).filter(|number| !number.is_nan());
+    let most = |place: usize| known(place).fold(f32::NAN, f32::max);
+    let least = |place: usize| known(place).fold(f32::NAN, f32::min);
+    let sum = |place: usize| known(place).sum::<f32>();
+    let mean = |place: usize, weight: &dyn Fn(&Numbers) -> f32| {
+        let (mut sum, mut whole) = (0.0, 0.0);
+        for part in parts.iter().copied().filter(|part| !part[place].is_nan()) {
+            sum += part[place] * weight(part);
+            whole += weight(part);
+        }
+        if whole > 0.0 { sum / whole } else { f32::NAN }
+    };
+    let all: f32 = parts.iter().map(|part| transfers(part)).sum();
+    let mut numbers = [f32::NAN; SCOPE];
+    for (place, number) in numbers.iter_mut().enumerate() {
+        *number = if SUMS.contains(&place) {
+            sum(place)
+        } else if MOST.contains(&place) {
+            most(place)
+        } else if LEAST.contains(&place) {
+            least(place)
+        } else if OF_OUT.contains(&place) {
+            mean(place, &|part| part[OUT_PARTIES])
+        } else if OF_IN.contains(&place) {
+            mean(place, &|part| part[IN_PARTIES])
+        } else {
+            mean(place, &transfers)
+        };
+    }
+    numbers[REPEAT] = if all > 0.0 { (all - numbers[PARTIES]).max(0.0) / all } else { f32::NAN };
+    // Ages are counted from now; the newest transfer is as old as the age is longer than the span.
+    let newest = parts.iter().map(|part| part[AGE] - part[SPAN]).filter(|days| !days.is_nan());
+    numbers[SPAN] = numbers[AGE] - newest.fold(f32::NAN, f32::min);
+    let days = if known(ACTIVE).next().is_some() { sum(ACTIVE) } else { f32::NAN };
+    numbers[ACTIVE] = days.min(numbers[SPAN].floor() + 2.0);
+    let busiest = parts.iter().map(|part| part[BURST] * transfers(part)).filter(|count| !count.is_nan());
+    numbers[BURST] = busiest.fold(f32::NAN, f32::max) / all;
+    let funded = parts.iter().filter(|part| !part[FUNDER].is_nan() && !part[AGE].is_nan());
+    let first = funded.max_by(|one, other| one[AGE].total_cmp(&other[AGE]));
+    numbers[FUNDER] = first.map_or(f32::NAN, |part| part[FUNDER]);
+    numbers
+}

@@ -1,0 +1,155 @@
+//! The typed data that a credential brings along, of which those of one issuer are all the same: it is read
+//! and checked once.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use pyxis_signing::eip712::{DOMAIN, Data, Types, Word, words};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::eip712;
+use super::json::{self, Node, Object};
+use super::rejection::{Rejection, shortened};
+
+pub(super) const PRIMARY: &str = "Document";
+const DOMAIN_NAME: &str = "VerifiableCredential";
+
+/// Forms that are remembered on each thread, and the longest, in bytes.
+const KEPT: usize = 8;
+const LONGEST: usize = 8 * 1024;
+
+/// Typed data that was checked: types, and the hash of its domain.
+pub(super) struct TypedDataForm {
+    types: Types,
+    domain: Word,
+}
+
+impl TypedDataForm {
+    /// Reads `proof.eip712Domain`.
+    pub(super) fn read(data: &Object<'_>) -> Result<Self, Rejection> {
+        let place = |rejection: Rejection| rejection.within("proof.eip712Domain");
+        data.only(&["domain", "primaryType", "types"]).map_err(place)?;
+        let domain = data.object("domain").map_err(place)?;
+        check_domain(domain)?;
+        if data.text("primaryType").map_err(place)? != PRIMARY {
+            return Err(Rejection::InvalidTypedData { reason: "primaryType is not Document" });
+        }
+        let types = eip712::types(data.object("types").map_err(place)?)?;
+        check_texts(&types)?;
+        types.check_use(PRIMARY)?;
+        let domain = eip712::hash_struct(&types, DOMAIN, domain)
+            .map_err(|rejection| place(rejection.within("domain")))?;
+        Ok(Self { types, domain })
+    }
+
+    /// The hash of `document` that its issuer signs.
+    pub(super) fn signing_hash(&self, document: &Object<'_>) -> Result<Word, Rejection> {
+        let message = eip712::hash_struct(&self.types, PRIMARY, document)?;
+        Ok(words::signing_hash(self.domain, message))
+    }
+}
+
+thread_local! {
+    /// As they stand in credentials whose signatures were good, the newest at the end.
+    static MET: RefCell<Vec<(Box<str>, Rc<TypedDataForm>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reads a credential. Its typed data is not read if it was met before.
+pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
+    // What is wrong with a text, and where, is told by the reader that reads all of it.
+    json::parse_except(text, ["proof", "eip712Domain"], |raw| met(raw).is_some())
+        .map_or_else(|| json::parse(text), Ok)
+}
+
+/// The form of a credential: what [`parse`] has for its typed data.
+pub(super) fn of(data: &Node<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
+    match data {
+        Node::Object(data) => TypedDataForm::read(data).map(Rc::new),
+        Node::Unread(raw) => {
+            met(raw).map_or_else(|| TypedDataForm::read(&json::parse(raw)?).map(Rc::new), Ok)
+        }
+        _ => Err(Rejection::form("proof.eip712Domain", "an object")),
+    }
+}
+
+fn met(raw: &str) -> Option<Rc<TypedDataForm>> {
+    MET.with_borrow(|met| met.iter().find(|(text, _)| **text == *raw).map(|(_, form)| Rc::clone(form)))
+}
+
+/// Remembers the form of a credential that its issuer signed.
+pub(super) fn remember(credential: &str, form: Rc<TypedDataForm>) {
+    let Ok(Credential { proof: Proof { data } }) = serde_json::from_str(credential) else { return };
+    if data.get().len() <= LONGEST {
+        MET.with_borrow_mut(|met| {
+            if met.len() == KEPT {
+                met.remove(0);
+            }
+            met.push((data.get().into(), form));
+        });
+    }
+}
+
+#[derive(Deserialize)]
+struct Credential<'a> {
+    #[serde(borrow)]
+    proof: Proof<'a>,
+}
+
+#[derive(Deserialize)]
+struct Proof<'a> {
+    #[serde(borrow, rename = "eip712Domain")]
+    data: &'a RawValue,
+}
+
+/// A signature for another purpose must not pass as one on a credential.
+fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
+    let is_positive =
+        |value: &Node<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
+    let expected = |name: &str, value: &Node<'_>| match name {
+        "name" if value.as_text() == Some(DOMAIN_NAME) => None,
+        "name" => Some("must be VerifiableCredential"),
+        "version" if value.as_text().is_some() => None,
+        "version" => Some("must be a text"),
+        "chainId" if is_positive(value) => None,
+        "chainId" => Some("must be an integer above 0"),
+        _ => Some("must be absent"),
+    };
+    let mut differences: Vec<String> = domain
+        .iter()
+        .filter_map(|(name, value)| expected(name, value).map(|what| format!("{} {what}", shortened(name))))
+        .collect();
+    if domain.get("name").is_none() {
+        differences.push("name must be VerifiableCredential".to_owned());
+    }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Rejection::WrongDomain { difference: differences.join(", ") })
+}
+
+/// What is read as text must be signed as text. As `bytes` or `address`, two spellings share a hash.
+fn check_texts(types: &Types) -> Result<(), Rejection> {
+    let subject = types.member_type(PRIMARY, "credentialSubject");
+    let proof = types.member_type(PRIMARY, "proof");
+    let fields = [
+        (Some(PRIMARY), &["issuer", "issuanceDate", "expirationDate"][..], "string"),
+        (Some(PRIMARY), &["type", "@context"], "string[]"),
+        (subject, &["id", "provider", "hash"], "string"),
+        (subject, &["nullifiers"], "string[]"),
+        (proof, &["type", "proofPurpose", "verificationMethod", "created"], "string"),
+    ];
+    for (owner, members, expected) in fields {
+        let written = |member: &&str| owner.and_then(|owner| types.member_type(owner, member));
+        // One that is not there at all is found when the document is compared with its types.
+        if members.iter().filter_map(written).any(|written| written != expected) {
+            return Err(Rejection::InvalidTypedData {
+                reason: "a text of the credential is not signed as string",
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! What processes that are gone reserved and did not spend.
+
+use std::fs::File;
+
+use pyxis_core::id::NodeId;
+use pyxis_store::{Store, usage};
+
+use super::spent_log;
+use crate::error::{Error, Result};
+
+/// Gives back what a node that is certainly gone reserved and did not spend, by its [`Ledger`](ledger::Ledger). Where
+/// that tells nothing, since it is of another run of the machine, windows stay as strict as they are until they end.
+pub async fn release_unspent(store: &Store, node: NodeId, ledger: &File) -> Result<()> {
+    let spent = spent_log::read(ledger).map_err(|error| Error::Internal(error.into()))?;
+    let Some(spent) = spent else { return Ok(()) };
+    for slot in usage::slots_of(store, node).await? {
+        let spent = usize::try_from(slot).ok().and_then(|slot| spent.get(slot));
+        let Some(spent) = spent.and_then(|spent| i64::try_from(*spent).ok()) else { continue };
+        let mut tx = store.begin().await?;
+        usage::give_back(&mut tx, node, slot, spent).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}

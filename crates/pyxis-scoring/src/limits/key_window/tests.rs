@@ -1,0 +1,522 @@
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyxis_core::entropy::SeededEntropy;
+use pyxis_core::id::NodeId;
+
+use super::super::spent_log as ledger;
+use super::*;
+
+const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+const FAR: i64 = 100_000;
+/// The clock of these tests stands here until one of them moves it.
+static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// The window of a key, as the database has it.
+#[derive(Default)]
+struct Window {
+    admitted: i64,
+    /// What is reserved, by node and slot.
+    reserved: HashMap<(NodeId, i64), i64>,
+    statements: usize,
+}
+
+/// What the database says of a step.
+#[derive(Debug)]
+enum Said {
+    Counted(Waiting, Result<Counted, StoreError>),
+    Reserved(i64, Result<Option<i64>, StoreError>),
+    GaveBack(Result<(), StoreError>),
+}
+
+impl Window {
+    /// Carries out a step of a lane, if it is one for the database.
+    fn carry_out(&mut self, lane: &KeyWindow, step: Step) -> Option<Said> {
+        let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
+        let said = match step {
+            Step::Count(waiting) => {
+                let admitted = waiting.len().min(limit - self.admitted).max(0);
+                self.admitted += admitted;
+                Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
+            }
+            Step::Reserve { slot, requests, within } => {
+                let fits = self.admitted + requests <= within;
+                assert!(within + AMPLE * requests <= limit, "it leaves room for others");
+                assert_eq!(slot.is_some(), requests > 0);
+                if let (Some(slot), true) = (slot, fits) {
+                    self.admitted += requests;
+                    *self.reserved.entry((node.unwrap(), slot)).or_default() += requests;
+                }
+                Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
+            }
+            Step::GiveBack { slot, spent } => {
+                self.give_back(node.unwrap(), slot, spent);
+                Said::GaveBack(Ok(()))
+            }
+            Step::Rest(_) | Step::End => return None,
+        };
+        self.statements += 1;
+        Some(said)
+    }
+
+    fn give_back(&mut self, node: NodeId, slot: i64, spent: i64) {
+        self.admitted -= self.reserved.remove(&(node, slot)).map_or(0, |requests| (requests - spent).max(0));
+    }
+
+    /// Works for a lane until it rests, and says until when; `None` if it ended.
+    fn work(&mut self, lane: &mut KeyWindow, at: Instant) -> Option<Instant> {
+        loop {
+            match lane.next(at) {
+                Step::Rest(until) => return Some(until),
+                Step::End => return None,
+                step => self.carry_out(lane, step).unwrap().tell(lane),
+            }
+        }
+    }
+}
+
+impl Said {
+    /// The same where the statement failed; whether it was carried out is not asked.
+    fn failed(self, error: &StoreError) -> Self {
+        match self {
+            Self::Counted(waiting, _) => Self::Counted(waiting, Err(error.clone())),
+            Self::Reserved(requests, _) => Self::Reserved(requests, Err(error.clone())),
+            Self::GaveBack(_) => Self::GaveBack(Err(error.clone())),
+        }
+    }
+
+    fn tell(self, lane: &mut KeyWindow) {
+        match self {
+            Self::Counted(waiting, counted) => waiting.tell(&lane.counted(counted)),
+            Self::Reserved(requests, reserved) => lane.reserved(requests, &reserved),
+            Self::GaveBack(gave_back) => lane.gave_back(&gave_back),
+        }
+    }
+}
+
+/// An error after which nobody knows.
+fn unclear() -> StoreError {
+    StoreError::Unavailable(Arc::new(std::io::Error::other("the connection broke")))
+}
+
+/// What a new process notes, and the file.
+fn ledger() -> (Arc<SpentLog>, File) {
+    static PROCESSES: AtomicU64 = AtomicU64::new(0);
+    let entropy = SeededEntropy::new(PROCESSES.fetch_add(1, Ordering::Relaxed));
+    let file = tempfile::tempfile().unwrap();
+    let ledger = SpentLog::new(NodeId::new(NOW, &entropy), file.try_clone().unwrap()).unwrap();
+    (Arc::new(ledger), file)
+}
+
+fn lane_of(limit: i64) -> KeyWindow {
+    KeyWindow::new(limit, Some(ledger().0), *AT)
+}
+
+fn enter(lane: &mut KeyWindow) -> Admission {
+    lane.enter(NOW, *AT)
+}
+
+fn waits(lane: &mut KeyWindow) -> bool {
+    matches!(enter(lane), Admission::Pending(_))
+}
+
+/// The number of a request, once the database has done what there was to do.
+fn number(lane: &mut KeyWindow, window: &mut Window, at: Instant) -> Option<i64> {
+    let place = lane.enter(NOW, at);
+    window.work(lane, at);
+    match place {
+        Admission::Admitted(number) => Some(number),
+        Admission::Pending(mut answer) => answer.try_recv().unwrap().unwrap(),
+    }
+}
+
+/// A lane that has let so many in, one after the other.
+fn used(requests: i64) -> (KeyWindow, Window) {
+    let (mut lane, mut window) = (lane_of(FAR), Window::default());
+    for expected in 1..=requests {
+        assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
+    }
+    (lane, window)
+}
+
+#[test]
+fn ten_thousand_requests_one_after_the_other_are_a_few_dozen_statements() {
+    let (_, window) = used(10_000);
+    assert!(window.statements < 50, "{}", window.statements);
+}
+
+#[test]
+fn under_load_nobody_waits_while_the_next_block_is_reserved() {
+    let (mut lane, mut window) = used(30_000);
+    for _ in 0..10 {
+        let reserving = loop {
+            match lane.next(*AT) {
+                Step::Rest(_) => assert!(!waits(&mut lane)),
+                step => break window.carry_out(&lane, step).unwrap(),
+            }
+        };
+        assert!(matches!(reserving, Said::Reserved(..)));
+        for _ in 0..lane.block() / 2 - 1 {
+            assert!(!waits(&mut lane), "half a block is left for that long");
+        }
+        reserving.tell(&mut lane);
+    }
+}
+
+#[test]
+fn two_processes_that_share_a_window_leave_each_other_room() {
+    let mut window = Window::default();
+    let mut lanes = [(); 2].map(|()| lane_of(FAR));
+    for expected in 0..35_000 {
+        for lane in &mut lanes {
+            assert!(number(lane, &mut window, *AT).is_some(), "{expected}");
+        }
+    }
+    // As many as one process needs for each of two blocks, not for each request.
+    assert!(window.statements < 150, "{}", window.statements);
+}
+
+#[test]
+fn a_request_that_comes_alone_is_one_statement_and_reserves_nothing() {
+    let (mut lane, mut window) = (lane_of(FAR), Window::default());
+    assert!(waits(&mut lane));
+    let rest = window.work(&mut lane, *AT);
+    assert_eq!(rest, Some(*AT + LIFE));
+    assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+    assert_eq!((window.admitted, window.statements), (1, 1));
+}
+
+#[test]
+fn no_more_is_reserved_than_a_tenth_of_what_is_left_nor_than_half_of_what_was_let_in() {
+    for limit in [FAR, 10 * FAR] {
+        let (mut lane, mut window) = (lane_of(limit), Window::default());
+        for requests in 1..70_000 {
+            number(&mut lane, &mut window, *AT);
+            let reserved = window.admitted - requests;
+            let most = BLOCK.min(requests / 2).min((limit - requests) / 10);
+            assert!(reserved <= most, "{reserved} after {requests} of {limit}");
+        }
+    }
+}
+
+#[test]
+fn near_the_limit_every_request_waits_for_its_count() {
+    let (mut lane, mut window) = (lane_of((AMPLE + 1) * LEAST), Window::default());
+    for expected in 1..=10 {
+        assert!(waits(&mut lane));
+        assert_eq!(window.work(&mut lane, *AT), None, "nothing is kept");
+        assert_eq!(window.admitted, expected);
+    }
+}
+
+#[test]
+fn what_is_reserved_goes_back_at_once_when_the_limit_comes_near() {
+    let (mut lane, mut window) = used(1000);
+    assert!(window.admitted > 1000);
+    // Somebody else uses the window up to where a block does not fit any more.
+    window.admitted = FAR - AMPLE * LEAST;
+    let others = window.admitted - lane.unspent;
+    assert_eq!(window.work(&mut lane, *AT + LIFE / 2), Some(*AT + LIFE), "a block lives as long as this");
+    assert!(!waits(&mut lane));
+    lane.entered = *AT + LIFE / 2;
+    assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+    assert_eq!(window.admitted, others + 1);
+}
+
+#[test]
+fn what_is_reserved_goes_back_when_no_request_comes_any_more() {
+    let (mut lane, mut window) = used(1000);
+    let mut at = *AT;
+    while let Some(until) = window.work(&mut lane, at) {
+        assert!(at < *AT + 2 * LIFE);
+        at = until;
+    }
+    assert_eq!(window.admitted, 1000);
+}
+
+#[test]
+fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_comes() {
+    let (mut lane, mut window) = used(1000);
+    assert!(window.admitted > 1000);
+    lane.close();
+    assert!(!waits(&mut lane), "it is not given back yet");
+    let step = lane.next(*AT);
+    assert!(matches!(step, Step::GiveBack { slot: 0, .. }));
+    let gave_back = window.carry_out(&lane, step).unwrap();
+    assert_eq!(window.admitted, 1001);
+    assert!(waits(&mut lane));
+    gave_back.tell(&mut lane);
+    assert_eq!(window.work(&mut lane, *AT), None);
+    assert_eq!(window.admitted, 1002);
+}
+
+#[test]
+fn the_worker_is_woken_by_who_waits_by_what_is_low_and_by_the_close() {
+    let (mut lane, mut window) = used(1000);
+    let wake = lane.wake();
+    let is_woken = || std::pin::pin!(wake.notified()).as_mut().enable();
+    while is_woken() {}
+    while !lane.is_low() {
+        assert!(!is_woken());
+        assert!(!waits(&mut lane));
+    }
+    assert!(is_woken());
+    window.work(&mut lane, *AT);
+    while !waits(&mut lane) {}
+    assert!(is_woken() && !is_woken());
+    lane.close();
+    assert!(is_woken());
+}
+
+#[test]
+fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
+    let (mut lane, mut window) = used(500);
+    window.admitted += 70;
+    // Known to this lane with its next statement; until then it goes on as if it were alone.
+    window.work(&mut lane, *AT + LIFE - Duration::from_millis(1));
+    assert_eq!(number(&mut lane, &mut window, *AT + LIFE / 2), Some(501));
+    window.work(&mut lane, *AT + LIFE);
+    assert_eq!(number(&mut lane, &mut window, *AT + LIFE), Some(572));
+    lane.close();
+    window.work(&mut lane, *AT + LIFE);
+    assert_eq!(window.admitted, 572);
+    assert_eq!(number(&mut lane_of(FAR), &mut window, *AT), Some(573));
+}
+
+#[test]
+fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
+    let mut lane = lane_of(5);
+    let [mut one, mut two, mut three] = [(); 3].map(|()| match enter(&mut lane) {
+        Admission::Pending(answer) => answer,
+        Admission::Admitted(number) => panic!("nothing is known yet, and yet {number}"),
+    });
+    let mut window = Window { admitted: 3, ..Window::default() };
+    window.work(&mut lane, *AT);
+    let told = [&mut one, &mut two, &mut three].map(|answer| answer.try_recv().unwrap().unwrap());
+    assert_eq!(told, [Some(4), Some(5), None]);
+
+    let (mut lane, _) = used(100);
+    assert!(lane.unspent > 1);
+    lane.waiting.0.push(oneshot::channel().0);
+    assert!(waits(&mut lane));
+}
+
+#[test]
+fn giving_back_is_tried_again_after_a_while_whether_it_happened_or_not() {
+    for (error, happened) in [(StoreError::Aborted, false), (unclear(), false), (unclear(), true)] {
+        let (mut lane, mut window) = used(1000);
+        lane.close();
+        let step = lane.next(*AT);
+        if happened {
+            window.carry_out(&lane, step);
+        }
+        Said::GaveBack(Err(error)).tell(&mut lane);
+        assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
+        assert!(
+            matches!(lane.enter(NOW, *AT + LIFE), Admission::Pending(_)),
+            "what may be given back lets nobody in"
+        );
+        assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+        assert_eq!(window.admitted, 1001);
+    }
+}
+
+#[test]
+fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
+    for happened in [false, true] {
+        let (mut lane, mut window) = used(1000);
+        let held = window.admitted - 1000;
+        while !lane.is_low() {
+            assert!(!waits(&mut lane));
+        }
+        let step = lane.next(*AT);
+        let Step::Reserve { requests, .. } = step else { panic!("{step:?}") };
+        if happened {
+            window.carry_out(&lane, step);
+        }
+        Said::Reserved(requests, Err(unclear())).tell(&mut lane);
+        assert_eq!(window.admitted, 1000 + held + if happened { requests } else { 0 });
+        lane.close();
+        window.work(&mut lane, *AT + LIFE);
+        assert_eq!(window.admitted, lane.admitted);
+    }
+}
+
+#[test]
+fn without_a_place_to_note_it_nothing_is_reserved() {
+    let (mut lane, mut window) = (KeyWindow::new(FAR, None, *AT), Window::default());
+    for expected in 1..=100 {
+        assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
+        assert_eq!(window.admitted, expected);
+    }
+    assert_eq!(window.work(&mut lane, *AT), None);
+}
+
+#[test]
+fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() {
+    let mut lane = lane_of(FAR);
+    let Admission::Pending(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
+    let step = lane.next(*AT);
+    Window::default().carry_out(&lane, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
+    assert!(answer.try_recv().unwrap().is_err());
+    assert!(matches!(lane.next(*AT), Step::End));
+
+    let (mut lane, window) = used(1000);
+    let held = window.admitted - 1000;
+    Said::Reserved(BLOCK, Err(StoreError::Aborted)).tell(&mut lane);
+    assert_eq!((0..held).filter(|_| waits(&mut lane)).count(), 0, "what was reserved before is good");
+    assert!(waits(&mut lane));
+}
+
+#[test]
+fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
+    let mut lane = lane_of(10);
+    let Admission::Pending(mut first) = enter(&mut lane) else { panic!("nothing is reserved") };
+    let Step::Count(waiting) = lane.next(*AT) else { panic!("one waits") };
+    let Admission::Pending(mut second) = enter(&mut lane) else { panic!("nobody overtakes") };
+    assert_eq!(
+        lane.also_failed(&Ok(())).len(),
+        0,
+        "after a statement that went well, the next one is theirs"
+    );
+    let failed: Result<Counted, StoreError> = Err(unclear());
+    let others = lane.also_failed(&failed);
+    let failed = lane.counted(failed);
+    waiting.tell(&failed);
+    others.tell(&failed);
+    assert!(first.try_recv().unwrap().is_err() && second.try_recv().unwrap().is_err());
+}
+
+#[test]
+fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in() {
+    let mut lane = lane_of(10);
+    let later = NOW.plus(Duration::from_secs(5));
+    drop((lane.enter(later, *AT), lane.enter(NOW, *AT)));
+    assert_eq!(lane.latest(), later);
+}
+
+/// One process among others.
+struct Process {
+    ledger: Arc<SpentLog>,
+    file: File,
+    lane: KeyWindow,
+    answers: Vec<oneshot::Receiver<Answer>>,
+    /// What the database said and the process has not heard yet.
+    said: Option<Said>,
+}
+
+impl Process {
+    fn new(limit: i64, at: Instant) -> Self {
+        let (ledger, file) = ledger();
+        let lane = KeyWindow::new(limit, Some(Arc::clone(&ledger)), at);
+        Self { ledger, file, lane, answers: Vec::new(), said: None }
+    }
+
+    /// Gives back what it had reserved when it was killed, as the next one does.
+    fn bury(&self, window: &mut Window) {
+        let spent = ledger::read(&self.file).unwrap().unwrap();
+        for (slot, spent) in (0..).zip(spent) {
+            window.give_back(self.ledger.node(), slot, i64::try_from(spent).unwrap());
+        }
+    }
+
+    /// How many of those who waited were let in.
+    fn let_in(&mut self) -> i64 {
+        let mut let_in = 0;
+        self.answers.retain_mut(|answer| match answer.try_recv() {
+            Ok(outcome) => {
+                let_in += i64::from(matches!(outcome, Ok(Some(_))));
+                false
+            }
+            Err(error) => error == oneshot::error::TryRecvError::Empty,
+        });
+        let_in
+    }
+}
+
+/// Three processes use up a window, in an order that `seed` chooses. What was let in, what is counted in the
+/// end, and how many may be counted that heard of no answer: those who waited when a process was killed, or when nobody
+/// knew what the database did.
+fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
+    let mut random = seed;
+    let mut random = move |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut at = *AT;
+    let mut window = Window::default();
+    let mut processes = [(); 3].map(|()| Process::new(limit, at));
+    let (mut let_in, mut excess) = (0, 0);
+    for _ in 0..2_000 {
+        at += Duration::from_millis(random(40) * random(40) / 8);
+        let process = &mut processes[usize::try_from(random(3)).unwrap()];
+        match random(if kills { 100 } else { 90 }) {
+            0..40 => {
+                for _ in 0..random(120) {
+                    match process.lane.enter(NOW, at) {
+                        Admission::Admitted(number) => {
+                            assert!(number <= limit);
+                            let_in += 1;
+                        }
+                        Admission::Pending(answer) => process.answers.push(answer),
+                    }
+                }
+            }
+            40..65 if process.said.is_none() => match process.lane.next(at) {
+                Step::End => process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at),
+                step => process.said = window.carry_out(&process.lane, step),
+            },
+            40..90 => {
+                if let Some(said) = process.said.take() {
+                    said.tell(&mut process.lane);
+                }
+            }
+            90..97 => {
+                if let Some(said) = process.said.take() {
+                    excess += i64::try_from(process.answers.len()).unwrap();
+                    said.failed(&unclear()).tell(&mut process.lane);
+                }
+            }
+            _ => {
+                let_in += process.let_in();
+                excess += i64::try_from(process.answers.len()).unwrap();
+                process.bury(&mut window);
+                *process = Process::new(limit, at);
+            }
+        }
+        let_in += process.let_in();
+        assert!(let_in <= window.admitted && window.admitted <= limit, "{let_in}, {}", window.admitted);
+    }
+    for process in &mut processes {
+        if let Some(said) = process.said.take() {
+            said.tell(&mut process.lane);
+        }
+        process.lane.close();
+        at += LIFE;
+        assert_eq!(window.work(&mut process.lane, at), None);
+        let_in += process.let_in();
+    }
+    (let_in, window.admitted, excess)
+}
+
+#[test]
+fn however_processes_take_turns_exactly_the_limit_is_let_in() {
+    for seed in 0..15 {
+        let (let_in, counted, _) = use_up(28_000, seed, false);
+        assert_eq!((let_in, counted), (28_000, 28_000), "{seed}");
+        let (let_in, counted, _) = use_up(200_000, seed, false);
+        assert_eq!(let_in, counted, "{seed}");
+    }
+}
+
+#[test]
+fn whoever_dies_and_whatever_fails_exactly_what_was_let_in_is_counted_and_those_who_heard_nothing() {
+    for seed in 0..15 {
+        for limit in [28_000, 200_000] {
+            let (let_in, counted, excess) = use_up(limit, seed, true);
+            assert!(let_in <= counted && counted <= let_in + excess, "{seed}: {let_in}, {counted}, {excess}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Many Stamps of addresses that never had one, as imports bring them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+
+use super::{NewStamp, Packed};
+use crate::db::{Bind, Value, sql};
+use crate::{Engine, Executor, StoreError, Tx};
+
+/// Stamps of addresses that are not known yet, nearly as they will stand in the tables: made before the transaction
+/// begins, in which everybody else has to wait.
+pub struct BulkInsert {
+    holders: Vec<(EvmAddress, Vec<Value>)>,
+    stamps: Vec<PreparedRows>,
+}
+
+/// A Stamp to which nothing but its number is missing.
+struct PreparedRows {
+    address: EvmAddress,
+    columns: Vec<Value>,
+    packed: Packed,
+}
+
+impl BulkInsert {
+    /// Each address and name once and each digest once. None of the addresses may be known when they are stored, which
+    /// [`Self::leave_out`] sees to; of digests nothing else makes sure.
+    pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
+        // In their order, in which everybody locks them.
+        let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
+        let holder = |address: EvmAddress| (address, vec![workspace.bind(), address.bind(), now.bind()]);
+        Self {
+            holders: addresses.into_iter().map(holder).collect(),
+            stamps: new.into_iter().map(|stamp| PreparedRows::of(workspace, stamp)).collect(),
+        }
+    }
+
+    /// Takes the Stamps of addresses away that are known.
+    pub fn leave_out(&mut self, addresses: &HashSet<EvmAddress>) {
+        self.holders.retain(|(address, _)| !addresses.contains(address));
+        self.stamps.retain(|stamp| !addresses.contains(&stamp.address));
+    }
+}
+
+impl PreparedRows {
+    fn of(workspace: WorkspaceId, stamp: NewStamp) -> Self {
+        Self {
+            address: stamp.address,
+            packed: Packed::of(&stamp.credential),
+            columns: vec![
+                workspace.bind(),
+                stamp.address.bind(),
+                stamp.provider.bind(),
+                stamp.issuer.bind(),
+                stamp.issued_at.bind(),
+                stamp.expires_at.bind(),
+                stamp.digest.bind(),
+                stamp.nullifiers.bind(),
+                stamp.received_at.bind(),
+            ],
+        }
+    }
+}
+
+/// Stores them, and makes their addresses known: a few statements for all of them. Their nullifiers are not noted.
+pub async fn insert_many(tx: &mut Tx, many: BulkInsert) -> Result<(), StoreError> {
+    let addresses = many.holders.len() as u64;
+    let added = tx
+        .execute_each(
+            "INSERT INTO holders (workspace_id, address, since_at) VALUES ($1, $2, $3)".into(),
+            many.holders.into_iter().map(|(_, row)| row).collect(),
+        )
+        .await?;
+    debug_assert_eq!(added, addresses, "a holder was known");
+    let numbers = numbers(tx, many.stamps.len()).await?;
+    let (mut stamps, mut credentials) = (Vec::new(), Vec::new());
+    for (id, PreparedRows { mut columns, packed, .. }) in numbers.into_iter().zip(many.stamps) {
+        columns.push(id.bind());
+        stamps.push(columns);
+        credentials.push(vec![id.bind(), packed.bind()]);
+    }
+    tx.execute_each(
+        "INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, \
+         nullifiers, received_at, id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+            .into(),
+        stamps,
+    )
+    .await?;
+    tx.execute_each(
+        "INSERT INTO stamp_credentials (stamp_id, credential, packed) VALUES ($1, '', $2)".into(),
+        credentials,
+    )
+    .await?;
+    Ok(())
+}
+
+/// Numbers for new Stamps, as the engine would give them.
+async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, StoreError> {
+    let count = i64::try_from(count).map_err(StoreError::unavailable)?;
+    if tx.engine() == Engine::Postgres {
+        let next = sql("SELECT nextval(pg_get_serial_sequence('stamps', 'id')) FROM generate_series(1, $1)");
+        let numbers: Vec<(i64,)> = tx.all(next.bind(count)).await?;
+        return Ok(numbers.into_iter().map(|(number,)| number).collect());
+    }
+    // Nobody else writes meanwhile, and a row with a number counts as one that was given.
+    let last: Option<(i64,)> =
+        tx.optional(sql("SELECT seq FROM sqlite_sequence WHERE name = 'stamps'")).await?;
+    let last = last.map_or(0, |(last,)| last);
+    Ok((last + 1..=last + count).collect())
+}

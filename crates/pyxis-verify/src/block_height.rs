@@ -1,0 +1,206 @@
+//! Which block it is, and how an answer about a block is made to stand for ever.
+//!
+//! Nodes say it, or a clock here. An answer about a block seals it: what is registered afterwards happens in a
+//! later block, even within the second.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::proof::NetworkName;
+use pyxis_evm::Chain;
+use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
+
+use crate::clocks::LocalClock;
+use crate::error::{Error, Result};
+use crate::network::Network;
+use crate::state::State;
+
+pub use crate::clocks::{ClockBlock, counted};
+
+/// Which state a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshot {
+    /// The present one.
+    Latest,
+    /// That of a block.
+    Block(i64),
+}
+
+async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> {
+    if let Some(found) = state.clocks.of(network) {
+        return Ok(found);
+    }
+    start(state).await?;
+    state.clocks.of(network).ok_or(Error::UnsupportedNetwork)
+}
+
+/// Starts the clocks of networks that were never asked about before. Heights that were counted here mean nothing
+/// to nodes, nor the other way round: a network whose clock was used keeps its kind.
+pub async fn start(state: &State) -> Result<()> {
+    let now = state.now();
+    let clock = |network: &Network| ClockRow {
+        network: network.name.clone(),
+        genesis_at: now,
+        block_ms: network.block_ms,
+        sealed_height: 0,
+        kind: Some(network.clock()),
+    };
+    let wanted: Vec<ClockRow> = state.networks().iter().map(clock).collect();
+    block_clocks::ensure(&state.store, &wanted).await?;
+    let rows = block_clocks::list(&state.store).await?;
+    for row in &rows {
+        let network = state.networks().named(row.network.as_str());
+        if let Some(network) = network.filter(|network| row.kind != Some(network.clock()))
+            && !block_clocks::settle(&state.store, &network.name, network.clock()).await?
+        {
+            return Err(other_clock(network));
+        }
+    }
+    state.clocks.start(&rows);
+    Ok(())
+}
+
+fn other_clock(network: &Network) -> Error {
+    let (before, now, mend) = match network.clock() {
+        ClockKind::Rpc => ("here", "by its nodes", "take rpc out of its settings again"),
+        ClockKind::Local => ("by its nodes", "here", "put rpc into its settings again"),
+    };
+    Error::OtherClock(format!(
+        "networks.{}: its blocks were counted {before} until now, and its settings have them counted {now}. What \
+         was answered about old heights would change. Either {mend}, or start with a new database and import \
+         the proofs again",
+        network.name
+    ))
+}
+
+/// The newest block of a network: as its nodes say, or counted here.
+pub async fn head(state: &State, network: &Network) -> Result<ClockBlock> {
+    match state.chains.of(&network.name) {
+        Some(chain) => Ok(chain.head(state.now()).await?.into()),
+        None => Ok(local(state, &network.name).await?.head(state.now())),
+    }
+}
+
+/// The block before one, on a network with nodes.
+pub(crate) async fn before(state: &State, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
+    let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
+    match (state.chains.of(&network.name), number) {
+        (Some(chain), Some(number)) => Ok(chain.block(number, network.confirmations).await?.into()),
+        _ => Err(Error::InvalidSnapshot),
+    }
+}
+
+impl From<pyxis_evm::Block> for ClockBlock {
+    fn from(block: pyxis_evm::Block) -> Self {
+        let height = i64::try_from(block.number).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(block.timestamp).unwrap_or(i64::MAX / 1000);
+        Self { height, at: UnixMillis(seconds.saturating_mul(1000)) }
+    }
+}
+
+/// The block that a question is about; `height` of the present state is `i64::MAX`. A block is sealed
+/// before the caller looks at it. A height above the head is refused.
+pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<ClockBlock> {
+    let Snapshot::Block(height) = snapshot else {
+        return Ok(ClockBlock { height: i64::MAX, at: state.now() });
+    };
+    let local = local(state, &network.name).await?;
+    let block = match state.chains.of(&network.name) {
+        Some(chain) => mined(state, (network, chain), height).await?,
+        None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
+        None => local.block(height),
+    };
+    if height > local.sealed() {
+        let sealed = block_clocks::seal(&state.store, &network.name, height).await?;
+        local.note_sealed(sealed.ok_or(Error::UnsupportedNetwork)?);
+    }
+    Ok(block)
+}
+
+/// A block of a network with nodes.
+async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64) -> Result<ClockBlock> {
+    let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
+    if chain.known_head().is_none_or(|head| number > head.number) {
+        // It may have been mined since somebody last looked, and the node that is asked first may be behind.
+        let head = chain.newest(state.now()).await?;
+        let head = if number > head.number { chain.highest(state.now()).await? } else { head };
+        if number > head.number {
+            return Err(Error::InvalidSnapshot);
+        }
+    }
+    Ok(chain.block(number, network.confirmations).await?.into())
+}
+
+/// The heads of some networks, for a change that will hold the clocks. `None`: its head is not known, and it
+/// cannot be written to.
+pub(crate) struct NetworkHeads(BTreeMap<NetworkName, Option<(i64, ClockKind)>>);
+
+/// The heads of these networks now. They are asked side by side, and no other is: a node that hangs holds up
+/// what happens on its own network only.
+pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
+    ready(state).await?;
+    let known = networks.iter().filter_map(|name| state.networks().named(name.as_str()));
+    let asked: Vec<_> = known.map(|network| fetch_head(state, network)).collect();
+    join_all(asked).await.into_iter().collect::<Result<_>>().map(NetworkHeads)
+}
+
+/// The head of a network, and who counted it.
+async fn fetch_head(state: &State, network: &Network) -> Result<(NetworkName, Option<(i64, ClockKind)>)> {
+    let head = match head(state, network).await {
+        Ok(block) => Some((block.height, network.clock())),
+        Err(error @ (Error::Unavailable(_) | Error::Behind(_))) => {
+            let error = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(error, network = %network.name, "the newest block is not known");
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    Ok((network.name.clone(), head))
+}
+
+/// Makes sure that the clocks run.
+async fn ready(state: &State) -> Result<()> {
+    if state.clocks.is_empty() { start(state).await } else { Ok(()) }
+}
+
+impl NetworkHeads {
+    /// Whether a network was asked, whatever came of it.
+    pub(crate) fn asked(&self, network: &NetworkName) -> bool {
+        self.0.contains_key(network)
+    }
+
+    /// The block in which a change happens: the newest, or the one behind the last that was answered for.
+    pub(crate) fn next(&self, clocks: &[ClockRow], network: &NetworkName) -> Option<i64> {
+        let (head, kind) = (*self.0.get(network)?)?;
+        // Somebody with other settings may have used the clock since.
+        let clock = clocks.iter().find(|clock| clock.network == *network && clock.kind == Some(kind))?;
+        Some(head.max(clock.sealed_height + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_happens_behind_the_last_block_that_was_answered_for() {
+        let network: NetworkName = "optimism".parse().unwrap();
+        let dead: NetworkName = "gnosis".parse().unwrap();
+        let of_kind =
+            |kind| NetworkHeads(BTreeMap::from([(network.clone(), Some((7, kind))), (dead.clone(), None)]));
+        let heads = of_kind(ClockKind::Local);
+        let clock = |sealed_height| {
+            let (network, kind) = (network.clone(), Some(ClockKind::Local));
+            [ClockRow { network, genesis_at: UnixMillis(0), block_ms: 1, sealed_height, kind }]
+        };
+        assert_eq!(heads.next(&clock(3), &network), Some(7));
+        assert_eq!(heads.next(&clock(7), &network), Some(8));
+        assert_eq!(heads.next(&clock(9), &network), Some(10));
+        assert_eq!(heads.next(&clock(9), &dead), None);
+        assert_eq!(heads.next(&clock(9), &"other".parse().unwrap()), None);
+        assert_eq!(of_kind(ClockKind::Rpc).next(&clock(3), &network), None);
+        assert!(heads.asked(&dead) && !heads.asked(&"other".parse().unwrap()));
+    }
+}

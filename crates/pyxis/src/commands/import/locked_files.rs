@@ -1,0 +1,138 @@
+//! The files of an import, each of which it has for itself.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::cli::Import;
+
+/// What is read, and where to write what is rejected.
+pub(super) struct LockedFiles {
+    /// `None`: standard input, which cannot be resumed.
+    pub(super) file: Option<(PathBuf, File)>,
+    pub(super) rejects: PathBuf,
+}
+
+impl LockedFiles {
+    pub(super) fn of(wanted: &Import) -> Result<Self> {
+        let path = (wanted.file != Path::new("-")).then(|| wanted.file.clone());
+        let beside = || beside(path.as_deref().unwrap_or(Path::new("stamps")), ".rejects.jsonl");
+        let rejects = wanted.rejects.clone().unwrap_or_else(beside);
+        let source = path.as_deref().unwrap_or(Path::new("/dev/stdin"));
+        ensure!(
+            !is_same(&rejects, source),
+            "{} is what is to be imported: name another file with --rejects",
+            rejects.display()
+        );
+        let open = |path: PathBuf| -> Result<_> {
+            let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            keep_for_itself(&file, &path)?;
+            Ok((path, file))
+        };
+        Ok(Self { file: path.map(open).transpose()?, rejects })
+    }
+
+    pub(super) fn source(&self, from: u64) -> Result<Box<dyn BufRead + Send>> {
+        let Some((_, file)) = &self.file else { return Ok(Box::new(BufReader::new(io::stdin()))) };
+        let mut file = file.try_clone()?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.file.as_ref().and_then(|(_, file)| file.metadata().ok()).map_or(0, |file| file.len())
+    }
+}
+
+/// The path of a file whose name has another end.
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let file =
+        |path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
+    file(one).is_some_and(|one| file(other) == Some(one))
+}
+
+/// Locks a file while it is open: a second import of it would write the same note, and the same rejects.
+fn keep_for_itself(file: &File, path: &Path) -> Result<()> {
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another import that has not ended uses {}", path.display())
+        }
+        // Not every file system has locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(%error, file = %path.display(), "cannot be locked: let no other import use it");
+            Ok(())
+        }
+    }
+}
+
+/// Where the lines go that were refused, and why.
+pub(super) struct Rejects {
+    path: PathBuf,
+    file: File,
+    /// Bytes that were there.
+    pub(super) length: u64,
+    /// Bytes that are there now.
+    pub(super) written: Arc<AtomicU64>,
+}
+
+impl Rejects {
+    /// Opens the file as it is, or a new one.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let context = || format!("cannot write {}", path.display());
+        let file =
+            File::options().create(true).write(true).truncate(false).open(path).with_context(context)?;
+        keep_for_itself(&file, path)?;
+        let (path, length) = (path.canonicalize()?, file.metadata()?.len());
+        Ok(Self { path, file, length, written: Arc::default() })
+    }
+
+    /// The name by which it is known again.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Cuts it to where the import stands; it is never made longer.
+    pub(super) fn cut(&mut self, keep: u64) -> Result<()> {
+        if self.length > keep {
+            self.file.set_len(keep).with_context(|| format!("cannot write {}", self.path.display()))?;
+        }
+        self.file.seek(SeekFrom::End(0))?;
+        self.written.store(keep, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes it if nothing was refused.
+    pub(super) fn forget_empty(&self) {
+        if self.file.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Write for Rejects {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let length = self.file.write(buffer)?;
+        self.written.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

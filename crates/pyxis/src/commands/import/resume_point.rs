@@ -1,0 +1,120 @@
+//! How far an import got, in a small file beside the one that is imported.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use pyxis_core::digest::sha256_hex;
+use pyxis_core::id::WorkspaceId;
+use pyxis_scoring::import::Progress;
+use pyxis_store::{Store, stamps};
+use serde::{Deserialize, Serialize};
+
+use super::locked_files::{LockedFiles, Rejects, beside};
+
+/// Bytes at either end of what was read by which another file of the same name is told.
+const MARK: u64 = 1024;
+
+/// The file of an import that can be gone on with.
+pub(super) struct Note<'a> {
+    path: PathBuf,
+    /// What is imported.
+    file: &'a File,
+    workspace: WorkspaceId,
+    /// The rejects file, and its length when the import began.
+    rejects: (String, u64),
+}
+
+/// What stands in it. What is missing in those of earlier versions never fits.
+#[derive(Deserialize, Serialize)]
+struct Checkpoint {
+    progress: Progress,
+    /// What was read by then ([`mark`]).
+    #[serde(default)]
+    mark: String,
+    /// Where the Stamps went.
+    workspace: Option<WorkspaceId>,
+    /// Where the rejects went.
+    #[serde(default)]
+    rejects: String,
+    /// Length of the rejects file by then.
+    rejects_bytes: u64,
+}
+
+impl<'a> Note<'a> {
+    /// `None` for standard input.
+    pub(super) fn beside(place: &'a LockedFiles, rejects: &Rejects, workspace: WorkspaceId) -> Option<Self> {
+        let (path, file) = place.file.as_ref()?;
+        let path = beside(path, ".import.json");
+        Some(Self { path, file, workspace, rejects: (rejects.name(), rejects.length) })
+    }
+
+    /// How far an earlier run got, and the length of its rejects, where this one can go on from there.
+    pub(super) async fn left(&self, store: &Store) -> Result<Option<(Progress, u64)>> {
+        if !self.path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read(&self.path)?;
+        let damaged = || format!("{} is damaged; --restart begins anew", self.path.display());
+        let left: Checkpoint = serde_json::from_slice(&text).with_context(damaged)?;
+        let note = self.path.display();
+        if let Some(why) = self.obstacle(&left, store).await {
+            tracing::warn!(%note, "{why}; the file is read from its beginning");
+            return Ok(None);
+        }
+        tracing::warn!(
+            line = left.progress.lines,
+            "going on with an interrupted import; --restart begins anew"
+        );
+        Ok(Some((left.progress, left.rejects_bytes)))
+    }
+
+    /// Why an import does not go on where another was interrupted.
+    async fn obstacle(&self, left: &Checkpoint, store: &Store) -> Option<&'static str> {
+        let (rejects, length) = &self.rejects;
+        if !mark(self.file, left.progress.bytes).is_ok_and(|found| found == left.mark) {
+            return Some("this is not the file whose import was interrupted");
+        }
+        if left.workspace != Some(self.workspace) {
+            return Some("the import that was interrupted was into another workspace");
+        }
+        if left.rejects != *rejects || left.rejects_bytes > *length {
+            return Some("the import that was interrupted wrote another rejects file");
+        }
+        // The database may be another one with the same workspace, or this one as a backup had it.
+        let stored = match &left.progress.last {
+            Some(digest) => stamps::find_by_digest(store, self.workspace, digest).await.ok().flatten(),
+            None => None,
+        };
+        stored.is_none().then_some("what the import that was interrupted stored last is not in this database")
+    }
+
+    /// Replaces the note in one step, so that it is never half written.
+    pub(super) fn keep(&self, progress: &Progress, rejects_bytes: u64) -> Result<()> {
+        let new = self.path.with_extension("json.new");
+        let mark = mark(self.file, progress.bytes)?;
+        let (rejects, workspace) = (self.rejects.0.clone(), Some(self.workspace));
+        let checkpoint = Checkpoint { progress: *progress, mark, workspace, rejects, rejects_bytes };
+        fs::write(&new, serde_json::to_vec(&checkpoint)?)?;
+        fs::rename(new, &self.path)?;
+        Ok(())
+    }
+
+    pub(super) fn forget(&self) {
+        // It was never written for an empty file.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A hash of the first and the last bytes of so many at the beginning of a file: cheap for any length, and another
+/// file hardly has the same credentials at both ends. An error where the file is shorter.
+fn mark(file: &File, bytes: u64) -> io::Result<String> {
+    let mut ends = vec![0; usize::try_from(2 * MARK.min(bytes)).map_err(io::Error::other)?];
+    let half = ends.len() / 2;
+    let (first, last) = ends.split_at_mut(half);
+    file.read_exact_at(first, 0)?;
+    file.read_exact_at(last, bytes - MARK.min(bytes))?;
+    Ok(sha256_hex(&ends))
+}
