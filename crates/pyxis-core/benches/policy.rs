@@ -3,7 +3,7 @@
 //! `cargo bench -p pyxis-core --bench policy`
 
 use divan::{Bencher, black_box};
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{CompiledPolicy, Method, Policy, evaluate};
 use pyxis_core::target::Target;
 

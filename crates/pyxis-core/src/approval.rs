@@ -1,10 +1,10 @@
 //! The approval state machine (Spec 3, States and transitions).
 
-use crate::mode::ApprovalState;
+use crate::approval_mode::ApprovalState;
 
 /// What can happen to an approval transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
+pub enum ApprovalEvent {
     /// The last vote that `min_approvals` needs has been given, by eligible people, with the passkey
     /// ceremony where the policy wants one.
     QuorumReached,
@@ -16,7 +16,7 @@ pub enum Event {
     Withdrawn,
 }
 
-impl Event {
+impl ApprovalEvent {
     /// Every event.
     pub const ALL: &'static [Self] = &[Self::QuorumReached, Self::Denied, Self::WindowEnded, Self::Withdrawn];
 }
@@ -28,17 +28,19 @@ pub struct Illegal {
     /// The final state.
     pub state: ApprovalState,
     /// What was attempted.
-    pub event: Event,
+    pub event: ApprovalEvent,
 }
 
 /// The state after `event`.
 ///
 /// Only a pending transaction changes; the store repeats that condition in its compare-and-set.
-pub const fn next(state: ApprovalState, event: Event) -> Result<ApprovalState, Illegal> {
+pub const fn next(state: ApprovalState, event: ApprovalEvent) -> Result<ApprovalState, Illegal> {
     match (state, event) {
-        (ApprovalState::Pending, Event::QuorumReached) => Ok(ApprovalState::Approved),
-        (ApprovalState::Pending, Event::Denied) => Ok(ApprovalState::Denied),
-        (ApprovalState::Pending, Event::WindowEnded | Event::Withdrawn) => Ok(ApprovalState::Expired),
+        (ApprovalState::Pending, ApprovalEvent::QuorumReached) => Ok(ApprovalState::Approved),
+        (ApprovalState::Pending, ApprovalEvent::Denied) => Ok(ApprovalState::Denied),
+        (ApprovalState::Pending, ApprovalEvent::WindowEnded | ApprovalEvent::Withdrawn) => {
+            Ok(ApprovalState::Expired)
+        }
         (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, _) => {
             Err(Illegal { state, event })
         }
@@ -54,16 +56,16 @@ mod tests {
     #[test]
     fn a_pending_request_goes_where_the_table_says() {
         let after = |event| next(ApprovalState::Pending, event);
-        assert_eq!(after(Event::QuorumReached), Ok(ApprovalState::Approved));
-        assert_eq!(after(Event::Denied), Ok(ApprovalState::Denied));
-        assert_eq!(after(Event::WindowEnded), Ok(ApprovalState::Expired));
-        assert_eq!(after(Event::Withdrawn), Ok(ApprovalState::Expired));
+        assert_eq!(after(ApprovalEvent::QuorumReached), Ok(ApprovalState::Approved));
+        assert_eq!(after(ApprovalEvent::Denied), Ok(ApprovalState::Denied));
+        assert_eq!(after(ApprovalEvent::WindowEnded), Ok(ApprovalState::Expired));
+        assert_eq!(after(ApprovalEvent::Withdrawn), Ok(ApprovalState::Expired));
     }
 
     #[test]
     fn a_decided_or_expired_request_never_changes() {
         for state in ApprovalState::ALL.iter().copied().filter(|state| *state != ApprovalState::Pending) {
-            for event in Event::ALL.iter().copied() {
+            for event in ApprovalEvent::ALL.iter().copied() {
                 assert_eq!(next(state, event), Err(Illegal { state, event }));
             }
         }
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn an_illegal_event_is_explained() {
-        let error = next(ApprovalState::Denied, Event::QuorumReached).unwrap_err();
+        let error = next(ApprovalState::Denied, ApprovalEvent::QuorumReached).unwrap_err();
         assert_eq!(error.to_string(), "the request is already denied; QuorumReached changes nothing");
     }
 }

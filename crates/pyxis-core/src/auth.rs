@@ -47,7 +47,7 @@ pub enum Auth {
     /// A client certificate. The secret has `certificate` (a chain) and `private_key`, both PEM.
     Mtls {},
     /// A key that signs payloads (`POST /sign`) and is never attached to a request.
-    SigningKey(SigningKey),
+    SigningKey(TokenSigningKey),
 }
 
 /// Where an AWS signature holds.
@@ -98,7 +98,7 @@ impl Auth {
 /// What is known of a signing key. The public parts are worked out from the secret, whatever is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SigningKey {
+pub struct TokenSigningKey {
     /// What it signs with.
     pub algorithm: KeyAlgorithm,
     /// The public key, in hexadecimal digits.

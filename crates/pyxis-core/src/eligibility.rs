@@ -1,6 +1,6 @@
 //! Who may decide about a credential's requests (Spec 3, Approver eligibility).
 
-use crate::mode::Role;
+use crate::approval_mode::Role;
 
 /// Whether this person may approve or deny requests of a credential.
 ///

@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::mode::Role;
+use crate::approval_mode::Role;
 use crate::policy::{Decision, Policy, Rule, Verdict};
 
 /// Where an approval with a grant is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Surface {
+pub enum DecisionSurface {
     /// The dashboard's inbox: managers only.
     Dashboard,
     /// The page behind an approval link.
@@ -19,7 +19,7 @@ pub enum Surface {
     Chat,
 }
 
-impl Surface {
+impl DecisionSurface {
     /// Every surface.
     pub const ALL: &'static [Self] = &[Self::Dashboard, Self::Standalone, Self::Api, Self::Chat];
 
@@ -80,7 +80,7 @@ pub fn grant_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool
 
 /// Checks the length asked for a grant. `role` is that of a person who is eligible to approve.
 pub fn check_duration(
-    surface: Surface,
+    surface: DecisionSurface,
     role: Role,
     asked: Duration,
     min_approvals: u32,
@@ -100,12 +100,14 @@ pub fn check_duration(
 }
 
 /// `None` where this role cannot open a grant.
-fn allowed_seconds(surface: Surface, role: Role) -> Option<RangeInclusive<u64>> {
+fn allowed_seconds(surface: DecisionSurface, role: Role) -> Option<RangeInclusive<u64>> {
     match (surface, role.is_manager()) {
-        (Surface::Dashboard, true) => Some(MIN_SECS..=MAX_DASHBOARD_SECS),
-        (Surface::Dashboard, false) => None,
-        (Surface::Api, true) => Some(MIN_SECS..=MAX_SECS),
-        (Surface::Api, false) | (Surface::Standalone | Surface::Chat, _) => Some(FIXED_SECS..=FIXED_SECS),
+        (DecisionSurface::Dashboard, true) => Some(MIN_SECS..=MAX_DASHBOARD_SECS),
+        (DecisionSurface::Dashboard, false) => None,
+        (DecisionSurface::Api, true) => Some(MIN_SECS..=MAX_SECS),
+        (DecisionSurface::Api, false) | (DecisionSurface::Standalone | DecisionSurface::Chat, _) => {
+            Some(FIXED_SECS..=FIXED_SECS)
+        }
     }
 }
 
@@ -117,7 +119,7 @@ mod tests {
 
     const MANAGERS: [Role; 2] = [Role::Owner, Role::Admin];
 
-    fn check(surface: Surface, role: Role, seconds: u64) -> Result<(), DurationError> {
+    fn check(surface: DecisionSurface, role: Role, seconds: u64) -> Result<(), DurationError> {
         check_duration(surface, role, Duration::from_secs(seconds), 1)
     }
 
@@ -125,10 +127,10 @@ mod tests {
     fn managers_grant_15_minutes_to_4_hours_from_the_dashboard() {
         let refused = Err(DurationError::OutOfRange { min: 900, max: 14_400 });
         for role in MANAGERS {
-            assert_eq!(check(Surface::Dashboard, role, 900), Ok(()));
-            assert_eq!(check(Surface::Dashboard, role, 14_400), Ok(()));
-            assert_eq!(check(Surface::Dashboard, role, 899), refused);
-            assert_eq!(check(Surface::Dashboard, role, 14_401), refused);
+            assert_eq!(check(DecisionSurface::Dashboard, role, 900), Ok(()));
+            assert_eq!(check(DecisionSurface::Dashboard, role, 14_400), Ok(()));
+            assert_eq!(check(DecisionSurface::Dashboard, role, 899), refused);
+            assert_eq!(check(DecisionSurface::Dashboard, role, 14_401), refused);
         }
     }
 
@@ -136,15 +138,15 @@ mod tests {
     fn managers_grant_up_to_24_hours_by_api() {
         let refused = Err(DurationError::OutOfRange { min: 900, max: 86_400 });
         for role in MANAGERS {
-            assert_eq!(check(Surface::Api, role, 86_400), Ok(()));
-            assert_eq!(check(Surface::Api, role, 86_401), refused);
-            assert_eq!(check(Surface::Api, role, 0), refused);
+            assert_eq!(check(DecisionSurface::Api, role, 86_400), Ok(()));
+            assert_eq!(check(DecisionSurface::Api, role, 86_401), refused);
+            assert_eq!(check(DecisionSurface::Api, role, 0), refused);
         }
     }
 
     #[test]
     fn chat_and_the_standalone_page_grant_exactly_30_minutes() {
-        for surface in [Surface::Chat, Surface::Standalone] {
+        for surface in [DecisionSurface::Chat, DecisionSurface::Standalone] {
             for role in Role::ALL {
                 assert_eq!(check(surface, *role, 1_800), Ok(()));
                 for seconds in [900, 1_799, 1_801, 14_400] {
@@ -159,14 +161,17 @@ mod tests {
 
     #[test]
     fn a_member_grants_30_minutes_by_api_and_nothing_from_the_dashboard() {
-        assert_eq!(check(Surface::Api, Role::Member, 1_800), Ok(()));
-        assert_eq!(check(Surface::Api, Role::Member, 900), Err(DurationError::Exactly { seconds: 1_800 }));
-        assert_eq!(check(Surface::Dashboard, Role::Member, 1_800), Err(DurationError::ManagersOnly));
+        assert_eq!(check(DecisionSurface::Api, Role::Member, 1_800), Ok(()));
+        assert_eq!(
+            check(DecisionSurface::Api, Role::Member, 900),
+            Err(DurationError::Exactly { seconds: 1_800 })
+        );
+        assert_eq!(check(DecisionSurface::Dashboard, Role::Member, 1_800), Err(DurationError::ManagersOnly));
     }
 
     #[test]
     fn no_grant_where_more_than_one_approver_is_needed() {
-        for surface in Surface::ALL {
+        for surface in DecisionSurface::ALL {
             for role in Role::ALL {
                 let result = check_duration(*surface, *role, Duration::from_mins(30), 2);
                 assert_eq!(result, Err(DurationError::SeveralApprovers));

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod address;
 pub mod approval;
+pub mod approval_mode;
 pub mod auth;
 pub mod brand;
 pub mod catalogue;
@@ -24,7 +25,6 @@ pub mod headers;
 pub mod hex;
 pub mod hosts;
 pub mod id;
-pub mod mode;
 pub mod pattern;
 pub mod policy;
 pub mod presets;
@@ -37,3 +37,6 @@ pub mod sui;
 pub mod target;
 pub mod webhook;
 pub mod window;
+
+/// Source of an internal error, whatever its type.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -13,7 +13,7 @@ pub use method::Method;
 pub use operations::Operations;
 pub use tightening::{PolicyTightening, tightened};
 
-use crate::mode::ApprovalMode;
+use crate::approval_mode::ApprovalMode;
 use crate::target::Target;
 
 /// What happens to a request.

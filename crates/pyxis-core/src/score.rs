@@ -8,7 +8,7 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-pub use record::Record;
+pub use record::ScoreRecord;
 pub use stored::{DamagedRecord, stored_to_json};
 
 use crate::address::EvmAddress;
@@ -108,7 +108,7 @@ pub struct ScoreResult {
 /// A nullifier is the address's own if it claimed it, if nobody did, or if the claim has ended. One that
 /// is not deduplicates every Stamp that carries it, and such a Stamp claims nothing.
 #[must_use]
-pub fn settle(input: &Input<'_>) -> ScoreResult {
+pub fn compute(input: &Input<'_>) -> ScoreResult {
     let held: HashMap<&Nullifier, &Claim> =
         input.claims.iter().map(|claim| (&claim.nullifier, claim)).collect();
     let mut settled = ScoreResult {

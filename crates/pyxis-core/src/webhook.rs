@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::address::EvmAddress;
+use crate::approval_mode::{ApprovalState, Channel, wire_enum};
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 use crate::hex;
 use crate::id::{ScorerId, TxnId};
-use crate::mode::{ApprovalState, Channel, wire_enum};
 use crate::secret::SecretString;
 
 wire_enum!(
@@ -105,7 +105,7 @@ pub struct Requested<'a> {
 
 /// `approval.decided`.
 #[derive(Clone, Debug)]
-pub struct Decided<'a> {
+pub struct ApprovalDecided<'a> {
     /// The transaction.
     pub txn: TxnId,
     /// Approved or denied.
@@ -205,7 +205,7 @@ pub enum Payload<'a> {
     /// A request paused.
     Requested(Requested<'a>),
     /// It was decided.
-    Decided(Decided<'a>),
+    Decided(ApprovalDecided<'a>),
     /// Nobody decided.
     Expired(TxnId),
 }
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn decisions_and_expiries_are_told_with_exactly_their_fields() {
-        let decided = Payload::Decided(Decided {
+        let decided = Payload::Decided(ApprovalDecided {
             txn: txn(),
             outcome: ApprovalState::Approved,
             approver: "ada@example.com",

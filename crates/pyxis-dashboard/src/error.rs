@@ -5,8 +5,8 @@ use axum::response::{Html, IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::id::RequestId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_gateway as gateway;
 use pyxis_scoring::service as scoring;
 use pyxis_verify::service as verification;
@@ -60,7 +60,7 @@ pub enum Error {
 
 /// A failure on its way to [`crate::headers::dress`], which knows the request's id.
 #[derive(Clone)]
-pub(crate) struct Failure(ErrorPage);
+pub(crate) struct FailurePage(ErrorPage);
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
@@ -77,7 +77,7 @@ impl IntoResponse for Error {
                     tracing::error!(error = &error as &dyn std::error::Error, "a page failed");
                 }
                 let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
-                response.extensions_mut().insert(Failure(page));
+                response.extensions_mut().insert(FailurePage(page));
                 response
             }
         }
@@ -85,7 +85,7 @@ impl IntoResponse for Error {
 }
 
 /// The page of a failure.
-pub(crate) fn render(Failure(mut page): Failure, id: Option<RequestId>) -> Response {
+pub(crate) fn render(FailurePage(mut page): FailurePage, id: Option<RequestId>) -> Response {
     page.request_id = id.map(|id| id.to_string());
     let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = match page.render() {

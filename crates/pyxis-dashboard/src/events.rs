@@ -21,7 +21,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::cookies::Cookie;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::pages::inbox;
 use crate::session::SignedIn;
 use crate::streams::SseGuard;
@@ -38,7 +38,7 @@ pub(crate) struct ApprovalEvent {
 pub(crate) async fn stream(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(ApprovalEvent { txn }): Asked<ApprovalEvent>,
+    QueryParams(ApprovalEvent { txn }): QueryParams<ApprovalEvent>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };

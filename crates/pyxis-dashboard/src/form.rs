@@ -76,9 +76,9 @@ impl FromRequestParts<State> for PathId {
 }
 
 /// The query of a page. One that cannot be read asks for nothing in particular.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Default> FromRequestParts<State> for Asked<T> {
+impl<T: DeserializeOwned + Default> FromRequestParts<State> for QueryParams<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, _state: &State) -> Result<Self, Error> {

@@ -12,7 +12,7 @@ use pyxis_core::id::RequestId;
 
 use crate::State;
 use crate::cookies::{Cookie, append};
-use crate::error::{self, Failure};
+use crate::error::{self, FailurePage};
 
 const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -41,7 +41,7 @@ pub(crate) async fn apply_security_headers(
     let noticed =
         request.method() == Method::GET && state.cookies.read(request.headers(), Cookie::Notice).is_some();
     let mut response = next.run(request).await;
-    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+    if let Some(failure) = response.extensions_mut().remove::<FailurePage>() {
         response = error::render(failure, id);
     }
     let runs_worker = response.extensions_mut().remove::<RunsWorker>().is_some();

@@ -182,7 +182,7 @@ impl Problems {
 
 /// What was decided about a request: badge word, icon and state color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DecisionBadge {
     /// Went through by policy or grant.
     Passed,
     /// Waits, or had to wait.
@@ -197,7 +197,7 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl DecisionBadge {
     /// The word on the badge.
     pub const fn word(self) -> &'static str {
         match self {

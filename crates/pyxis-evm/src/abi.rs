@@ -24,9 +24,9 @@ const ERROR: Selector = [0x08, 0xc3, 0x79, 0xa0];
 
 /// The words of a return.
 #[derive(Clone, Copy, Debug)]
-pub struct Words<'d>(&'d [u8]);
+pub struct AbiReader<'d>(&'d [u8]);
 
-impl<'d> Words<'d> {
+impl<'d> AbiReader<'d> {
     /// Over returned data.
     pub const fn new(data: &'d [u8]) -> Self {
         Self(data)
@@ -76,7 +76,7 @@ impl<'d> Words<'d> {
 
 /// The text of `Error(string)`; `None` for other data.
 pub fn revert_reason(data: &[u8]) -> Option<String> {
-    let words = Words::new(data.strip_prefix(&ERROR)?);
+    let words = AbiReader::new(data.strip_prefix(&ERROR)?);
     words.tail(0)?.bytes().and_then(|text| String::from_utf8(text.to_vec()).ok())
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
 
 /// The `(bool success, bytes returnData)[]` of `aggregate3`.
 pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, &[u8])>> {
-    let (length, items) = Words::new(data).tail(0)?.array()?;
+    let (length, items) = AbiReader::new(data).tail(0)?.array()?;
     let item = |index| {
         let item = items.tail(index)?;
         Some((item.boolean(0)?, item.tail(1)?.bytes()?))
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn what_claims_more_than_it_has_is_not_read() {
         let words = |numbers: &[u64]| numbers.iter().flat_map(|n| number(*n)).collect::<Vec<u8>>();
-        assert!(Words::new(&words(&[u64::MAX])).tail(0).is_none());
-        assert!(Words::new(&words(&[u64::MAX])).array().is_none());
-        assert!(Words::new(&words(&[33])).bytes().is_none());
-        assert_eq!(Words::new(&words(&[2])).boolean(0), None);
-        assert_eq!(Words::new(&[0xff; 32]).number(0), None);
-        assert_eq!(Words::new(&words(&[7])).word(1), None);
+        assert!(AbiReader::new(&words(&[u64::MAX])).tail(0).is_none());
+        assert!(AbiReader::new(&words(&[u64::MAX])).array().is_none());
+        assert!(AbiReader::new(&words(&[33])).bytes().is_none());
+        assert_eq!(AbiReader::new(&words(&[2])).boolean(0), None);
+        assert_eq!(AbiReader::new(&[0xff; 32]).number(0), None);
+        assert_eq!(AbiReader::new(&words(&[7])).word(1), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::Error;
-use crate::rpc::{Endpoint, Json, Limits, Nodes, Outcome, Request1};
+use crate::rpc::{CallOutcome, Endpoint, Limits, Nodes, RawJson, Request1};
 
 /// Calls of one call of Multicall3.
 const AGGREGATED: usize = 500;
@@ -49,7 +49,7 @@ pub struct Block {
 
 /// How one node of a network is.
 #[derive(Debug)]
-pub struct Node {
+pub struct NodeConfig {
     /// Scheme, host and port of its URL; the rest may hold a key.
     pub origin: String,
     /// Its newest block and the id of its chain, or why they are not known.
@@ -164,20 +164,20 @@ impl Chain {
 
     async fn ask_block(&self, which: &str) -> Result<Block, Error> {
         match self.nodes.ask(get_block(which)).await? {
-            Outcome::Result(block) => read_block(&block),
-            Outcome::Reverted(_) | Outcome::Unfinished => Err(Error::Malformed("no block")),
+            CallOutcome::Result(block) => read_block(&block),
+            CallOutcome::Reverted(_) | CallOutcome::Unfinished => Err(Error::Malformed("no block")),
         }
     }
 
     /// How each node is, asked apart from the others.
-    pub async fn nodes(&self) -> Vec<Node> {
+    pub async fn nodes(&self) -> Vec<NodeConfig> {
         let mut all = Vec::new();
         for node in self.nodes.all() {
             let begun = Instant::now();
             let standing = standing(node).await;
             let took = begun.elapsed();
             let batch = if standing.is_ok() { node.largest_batch(&chain_id()).await } else { None };
-            all.push(Node { origin: node.origin(), standing, took, batch });
+            all.push(NodeConfig { origin: node.origin(), standing, took, batch });
         }
         all
     }
@@ -196,7 +196,7 @@ impl Chain {
 
 async fn standing(node: &Endpoint) -> Result<(Block, u64), Error> {
     let answers = node.ask(&[chain_id(), get_block(LATEST)]).await?;
-    let [Outcome::Result(id), Outcome::Result(block)] = &answers[..] else {
+    let [CallOutcome::Result(id), CallOutcome::Result(block)] = &answers[..] else {
         return Err(Error::Malformed("no chain id or no block"));
     };
     Ok((read_block(block)?, quantity(&id.value()).ok_or(Error::Malformed("no chain id"))?))
@@ -204,7 +204,7 @@ async fn standing(node: &Endpoint) -> Result<(Block, u64), Error> {
 
 async fn newest_of(node: &Endpoint) -> Result<Block, Error> {
     match &node.ask(&[get_block(LATEST)]).await?[..] {
-        [Outcome::Result(block)] => read_block(block),
+        [CallOutcome::Result(block)] => read_block(block),
         _ => Err(Error::Malformed("no block")),
     }
 }
@@ -217,7 +217,7 @@ fn get_block(which: &str) -> Request1 {
     Request1::new("eth_getBlockByNumber", format!(r#"["{which}",false]"#))
 }
 
-fn read_block(block: &Json) -> Result<Block, Error> {
+fn read_block(block: &RawJson) -> Result<Block, Error> {
     let block = block.value();
     let field = |name: &str| quantity(&block[name]).ok_or(Error::Malformed("no block of that number"));
     Ok(Block { number: field("number")?, timestamp: field("timestamp")? })

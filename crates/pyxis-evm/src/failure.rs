@@ -91,7 +91,7 @@ const BEHIND: [&str; 27] = [
 
 /// What a failed call came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The contract reverted, with this reason if it gave one.
     Reverted(Option<String>),
     /// It needs more gas than the node allows, or met an invalid instruction.
@@ -108,14 +108,14 @@ pub(crate) enum Kind {
 
 /// The error object of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct NodeFailure {
     pub(crate) code: i64,
     /// The node's words, truncated.
     pub(crate) message: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FailureKind,
 }
 
-impl Failure {
+impl NodeFailure {
     /// Reads an error object, or whatever stands in its place.
     pub(crate) fn read(error: &Value) -> Self {
         let code = match &error["code"] {
@@ -128,30 +128,30 @@ impl Failure {
     }
 }
 
-fn kind(code: i64, message: &str, error: &Value) -> Kind {
+fn kind(code: i64, message: &str, error: &Value) -> FailureKind {
     if let Some(reason) = encoded_reason(error, 0) {
-        return Kind::Reverted(Some(reason));
+        return FailureKind::Reverted(Some(reason));
     }
     let texts = texts(error);
     if let Some(text) = texts.iter().find(|text| revert_word(text).is_some()) {
         let reason = texts.iter().find_map(|text| spoken_reason(text)).or_else(|| named_reason(error, 0));
         tracing::trace!(text, "a revert in words");
-        return Kind::Reverted(reason);
+        return FailureKind::Reverted(reason);
     }
     let said = texts.join(" ").to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
     if LIMITS.contains(&code) || says(&BUSY) {
-        Kind::Busy
+        FailureKind::Busy
     } else if says(&BEHIND) || missing_block(&message.to_ascii_lowercase()) || code == NOT_FOUND {
-        Kind::Behind
+        FailureKind::Behind
     } else if says(&HALTED) {
-        Kind::Halted
+        FailureKind::Halted
     } else if says(&TIME) {
-        Kind::Time
+        FailureKind::Time
     } else if code == REVERTED {
-        Kind::Reverted(None)
+        FailureKind::Reverted(None)
     } else {
-        Kind::Refused
+        FailureKind::Refused
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-pub(crate) use wire::{Answers, Json, Outcome, Request1};
+pub(crate) use wire::{Answers, CallOutcome, RawJson, Request1};
 
 /// Largest answer, in bytes.
 const MAX_ANSWER: usize = 32 << 20;
@@ -63,8 +63,8 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// The answer to every call. Calls that the node refuses together are asked in smaller requests; what it
     /// refuses alone is an error of all.
-    pub(crate) async fn ask(&self, calls: &[Request1]) -> Result<Vec<Outcome>, Error> {
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; calls.len()];
+    pub(crate) async fn ask(&self, calls: &[Request1]) -> Result<Vec<CallOutcome>, Error> {
+        let mut outcomes: Vec<Option<CallOutcome>> = vec![None; calls.len()];
         let mut open: Vec<usize> = (0..calls.len()).collect();
         let (mut size, mut refused) = (self.batch.now(), false);
         while !open.is_empty() {
@@ -88,7 +88,7 @@ impl Endpoint {
                 None => {}
                 // The node answers others: it is this call.
                 Some(Error::Refused { .. }) if asked == 1 && outcomes.iter().any(Option::is_some) => {
-                    outcomes[open.remove(0)] = Some(Outcome::Unfinished);
+                    outcomes[open.remove(0)] = Some(CallOutcome::Unfinished);
                 }
                 Some(error) if asked == 1 || !error.eases_with_fewer() => return Err(error),
                 Some(error) => {
@@ -154,7 +154,7 @@ impl Endpoint {
 /// The errors that came with a status of failure. A result that comes with one is not trusted.
 fn refusal(said: &Bytes, count: usize) -> Option<Answers> {
     let answers = wire::read(said, count).ok()?;
-    let result = answers.outcomes.iter().flatten().any(|outcome| matches!(outcome, Outcome::Result(_)));
+    let result = answers.outcomes.iter().flatten().any(|outcome| matches!(outcome, CallOutcome::Result(_)));
     let unread = matches!(answers.failure, Some(Error::Malformed(_)));
     (!result && !unread).then_some(answers)
 }
@@ -236,7 +236,7 @@ impl Nodes {
     }
 
     /// The outcome of one call.
-    pub(crate) async fn ask(&self, call: Request1) -> Result<Outcome, Error> {
+    pub(crate) async fn ask(&self, call: Request1) -> Result<CallOutcome, Error> {
         let mut single = Single { call: [call], outcome: None };
         self.answer(&mut single).await?;
         single.outcome.ok_or(Error::Malformed("a call without an answer"))
@@ -246,7 +246,7 @@ impl Nodes {
 /// A call on its own.
 struct Single {
     call: [Request1; 1],
-    outcome: Option<Outcome>,
+    outcome: Option<CallOutcome>,
 }
 
 impl Question for Single {

@@ -12,9 +12,9 @@ pub fn recover(hash: &Word, signature: &[u8]) -> Option<EvmAddress> {
 }
 
 /// A secp256k1 key.
-pub struct SigningKey(k256::ecdsa::SigningKey);
+pub struct EvmSigningKey(k256::ecdsa::SigningKey);
 
-impl SigningKey {
+impl EvmSigningKey {
     /// From 32 bytes; `None` for the few numbers that are no key.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         k256::ecdsa::SigningKey::from_slice(bytes).ok().map(Self)
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_signature_names_its_signer_and_no_other_hash() {
-        let key = SigningKey::from_bytes(&[7; 32]).unwrap();
+        let key = EvmSigningKey::from_bytes(&[7; 32]).unwrap();
         let signature = key.sign(&[1; 32]);
         assert_eq!(recover(&[1; 32], &signature), Some(key.address()));
         assert_ne!(recover(&[2; 32], &signature), Some(key.address()));
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn what_is_no_signature_names_nobody() {
-        let key = SigningKey::from_bytes(&[7; 32]).unwrap();
+        let key = EvmSigningKey::from_bytes(&[7; 32]).unwrap();
         let mut signature = key.sign(&[1; 32]);
         assert_eq!(recover(&[1; 32], &signature[..64]), None);
         assert_eq!(recover(&[1; 32], &[]), None);

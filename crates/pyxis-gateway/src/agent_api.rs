@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 use pyxis_http::Json;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::authorize;
 use crate::control;
 use crate::error::Result;
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::state::State;
 
 /// What a credential can be used for.
@@ -59,7 +59,7 @@ const METHODS: [Method; 7] =
 
 /// `GET /agent/services`: the credentials this key may use.
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
-    let agent = state.cache.agent_now(&state.store, control::key(&headers)?).await?;
+    let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
     let workspace = agent.workspace_id();
     let mut services = Vec::new();
     for row in credentials::list(&state.store, workspace).await? {
@@ -71,7 +71,7 @@ pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap)
     Ok(Json(Services { agent: agent.row.name.clone(), services }))
 }
 
-fn service(credential: &Credential, mode: ApprovalMode) -> Service {
+fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
     let allowed_hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
     let example = allowed_hosts.iter().find(|host| !host.starts_with('*'));
     let scheme = if credential.row.allow_http { "http" } else { "https" };
@@ -94,7 +94,7 @@ fn service(credential: &Credential, mode: ApprovalMode) -> Service {
 }
 
 /// The method rules alone, judged on a URL that no pattern names.
-fn by_method(credential: &Credential, mode: ApprovalMode, method: Method) -> &'static str {
+fn by_method(credential: &ResolvedCredential, mode: ApprovalMode, method: Method) -> &'static str {
     let Ok(target) = Target::parse("https://no-pattern-names-this.invalid/") else { return "pauses" };
     let methods_only = authorize::policy_of(credential).map(|policy| {
         let mut policy = policy.clone();

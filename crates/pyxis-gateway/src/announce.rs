@@ -4,9 +4,9 @@
 mod browsers;
 pub(crate) mod chats;
 
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::preview::preview;
-use pyxis_core::webhook::{Decided, Payload, Requested};
+use pyxis_core::webhook::{ApprovalDecided, Payload, Requested};
 use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 
@@ -45,7 +45,7 @@ pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
 
 /// A human denied it.
 pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approver: &str) -> Result<()> {
-    let payload = Payload::Decided(Decided {
+    let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
         outcome: ApprovalState::Denied,
         approver,
@@ -58,7 +58,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
 
 /// An approved request is over. `status` is the upstream's, where the answer is whole.
 pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: Option<i64>) -> Result<()> {
-    let payload = Payload::Decided(Decided {
+    let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
         outcome: ApprovalState::Approved,
         approver: row.decided_by_email.as_deref().unwrap_or_default(),

@@ -1,16 +1,16 @@
 //! May this request pass? One function for `/forward`, for the re-check of approved work, for
 //! `explain` and for what `/agent/services` foretells.
 
+use pyxis_core::approval_mode::Channel;
 use pyxis_core::grant;
-use pyxis_core::mode::Channel;
 use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
 use pyxis_core::target::{Scheme, Target};
-use pyxis_store::grants::{self, GrantRow, Wanted};
+use pyxis_store::grants::{self, GrantLookup, GrantRow};
 use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::error::{Error, Result};
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::state::State;
 use crate::validated_request::ValidatedRequest;
 
@@ -86,7 +86,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
 }
 
 /// What no human and no grant can widen: scheme and allowed hosts.
-pub(crate) fn check_allowed_hosts(credential: &Credential, target: &Target) -> Result<()> {
+pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Target) -> Result<()> {
     if target.scheme() == Scheme::Http && !credential.row.allow_http {
         return Err(Error::InvalidTarget("plain http, which this credential does not allow".to_owned()));
     }
@@ -97,7 +97,11 @@ pub(crate) fn check_allowed_hosts(credential: &Credential, target: &Target) -> R
 }
 
 /// The policy's word, without grants.
-pub(crate) fn decide<'a>(credential: &'a Credential, method: Method, target: &Target) -> Decision<'a> {
+pub(crate) fn decide<'a>(
+    credential: &'a ResolvedCredential,
+    method: Method,
+    target: &Target,
+) -> Decision<'a> {
     let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
     policy::evaluate(compiled, credential.mode, method, target)
 }
@@ -123,7 +127,7 @@ pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Re
         return Ok(None);
     }
     let row = &asked.credential.row;
-    let wanted = Wanted {
+    let wanted = GrantLookup {
         workspace: asked.agent.workspace_id(),
         credential: row.id,
         credential_version: row.version,
@@ -148,21 +152,21 @@ pub(crate) async fn return_grant(
 }
 
 /// The credential's policy, if it has one.
-pub(crate) fn policy_of(credential: &Credential) -> Option<&Policy> {
+pub(crate) fn policy_of(credential: &ResolvedCredential) -> Option<&Policy> {
     credential.policy.as_ref().map(|policy| &policy.policy)
 }
 
 /// How many people must approve.
-pub(crate) fn min_approvals(credential: &Credential) -> u32 {
+pub(crate) fn min_approvals(credential: &ResolvedCredential) -> u32 {
     policy_of(credential).map_or(1, |policy| policy.min_approvals)
 }
 
 /// Whether only a passkey ceremony can approve.
-pub(crate) fn passkey_required(credential: &Credential) -> bool {
+pub(crate) fn passkey_required(credential: &ResolvedCredential) -> bool {
     policy_of(credential).is_some_and(|policy| policy.passkey_required)
 }
 
 /// Where an approval is announced.
-pub(crate) fn channel(credential: &Credential) -> Channel {
+pub(crate) fn channel(credential: &ResolvedCredential) -> Channel {
     policy_of(credential).map_or(Channel::AgentReflected, |policy| policy.channel)
 }

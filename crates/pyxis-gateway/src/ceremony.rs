@@ -69,7 +69,7 @@ impl CeremonyResponse {
 }
 
 /// An assertion that holds, not yet used up.
-pub struct Verified {
+pub struct VerifiedAssertion {
     /// The passkey, as it was before.
     pub(crate) row: PasskeyRow,
     /// What is kept of the assertion: enough to check the signature again.
@@ -80,7 +80,7 @@ pub struct Verified {
     document: String,
 }
 
-impl Verified {
+impl VerifiedAssertion {
     /// Refuses an assertion that was made for something else.
     pub(crate) fn check_binding(&self, wanted: &str) -> Result<()> {
         if self.binding == wanted {
@@ -210,7 +210,7 @@ pub(crate) async fn verify(
     answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
-) -> Result<Verified> {
+) -> Result<VerifiedAssertion> {
     let checked = check(state, answer, purpose, user).await;
     if let (Err(Error::PasskeyRefused(why)), Some(user)) = (&checked, whose(state, answer, user).await?) {
         note_refusal(state, &user, purpose, why).await?;
@@ -222,7 +222,7 @@ pub(crate) async fn verify(
 
 /// Notes that a ceremony failed, for whoever reads the log later.
 async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
-    let mut record = audit::Record::new(state.now(), "passkey.refused");
+    let mut record = audit::AuditRecord::new(state.now(), "passkey.refused");
     record.workspace_id = Some(user.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);
@@ -236,7 +236,7 @@ async fn check(
     answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
-) -> Result<Verified> {
+) -> Result<VerifiedAssertion> {
     let begun = take(state, answer, purpose, user).await?;
     let given: PublicKeyCredential = answer.read()?;
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
@@ -258,7 +258,7 @@ async fn check(
     }
     key.update_credential(&result);
     let document = serde_json::to_string(&key).map_err(broken)?;
-    Ok(Verified { row, evidence: evidence(answer), binding: begun.binding, document })
+    Ok(VerifiedAssertion { row, evidence: evidence(answer), binding: begun.binding, document })
 }
 
 /// Signature and what it covers; nothing else that a browser sent along.

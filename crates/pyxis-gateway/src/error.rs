@@ -6,17 +6,15 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Method;
 use pyxis_http::Problem;
 use pyxis_store::StoreError;
 
 use crate::lost_answer::LostAnswer;
-
-/// Any source of an internal error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub use pyxis_core::BoxError;
 
 /// Every failure of the proxy and its admin interface. Variants are what the caller can act on.
 #[derive(Debug, thiserror::Error)]
@@ -277,9 +275,9 @@ impl From<pyxis_net::Error> for Error {
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
             // The refusal may come after the request, which such a host does not look at.
             error if error.was_sent() || matches!(error, E::Refused(_)) => {
-                Self::Upstream(error.told().into())
+                Self::Upstream(error.public_message().into())
             }
-            error => Self::Unreachable(error.told()),
+            error => Self::Unreachable(error.public_message()),
         }
     }
 }

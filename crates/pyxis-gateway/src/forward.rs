@@ -19,13 +19,13 @@ use pyxis_core::target::Target;
 use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
-use crate::approvals::{pause, reply};
+use crate::approvals::{agent_response, pause};
 use crate::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
-use crate::idempotency::{Claimed, Replay};
+use crate::idempotency::{Claimed, IdempotencyOutcome};
 use crate::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
-use crate::outcome::{Outcome, OutcomeBody};
+use crate::outcome::{AuditSpan, OutcomeBody};
 use crate::redaction::Redactor;
 use crate::resolve::ResolvedAgent;
 use crate::state::State;
@@ -79,7 +79,7 @@ async fn handle_request(state: &State, head: request::Parts, body: Body) -> Resu
         Ok(control) => control,
         Err(error) => {
             // The key comes first, also where the rest is wrong.
-            state.cache.agent_now(&state.store, key).await?;
+            state.config_cache.agent_now(&state.store, key).await?;
             return Err(error);
         }
     };
@@ -112,7 +112,7 @@ impl Call<'_> {
     /// Goes, unless a call with this `Idempotency-Key` went before.
     async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
         // The key comes first: nobody else makes this process read a body into memory.
-        let agent = state.cache.agent_now(&state.store, self.key).await?;
+        let agent = state.config_cache.agent_now(&state.store, self.key).await?;
         let body = match read_body(state, body).await {
             Ok(body) => body,
             Err(error) => {
@@ -126,9 +126,11 @@ impl Call<'_> {
             limits::admit(state, &agent).await?;
         }
         match claimed? {
-            Replay::Again(response) => Ok(response),
-            Replay::Paused(txn) => reply::respond_to_duplicate(state, &agent, txn, self.control.wait).await,
-            Replay::First(claim) => {
+            IdempotencyOutcome::Again(response) => Ok(response),
+            IdempotencyOutcome::Paused(txn) => {
+                agent_response::respond_to_duplicate(state, &agent, txn, self.control.wait).await
+            }
+            IdempotencyOutcome::First(claim) => {
                 let result = self.run(state, body.into(), Some(&claim)).await;
                 claim.settle(state, result).await
             }
@@ -141,10 +143,10 @@ impl Call<'_> {
         let mut body = Some(body);
         let mut counted = false;
         loop {
-            let (agent, generation) = state.cache.agent(&state.store, self.key).await?;
+            let (agent, generation) = state.config_cache.agent(&state.store, self.key).await?;
             if !counted && agent.row.rate_limit_per_hour.is_some() {
                 // A key that is no longer one must not be told about its budget.
-                if !state.cache.is_current(&state.store, generation).await? {
+                if !state.config_cache.is_current(&state.store, generation).await? {
                     continue;
                 }
                 limits::admit(state, &agent).await?;
@@ -196,7 +198,7 @@ impl Call<'_> {
             Ok(Authorization::Deny { pattern }) => Error::DeniedByPolicy { pattern },
             Err(error) => error,
         };
-        if state.cache.is_current(&state.store, generation).await? {
+        if state.config_cache.is_current(&state.store, generation).await? {
             records::refused(state, &asked, &refusal);
             return Err(refusal);
         }
@@ -206,7 +208,7 @@ impl Call<'_> {
 
 /// An error that holds if the configuration that led to it does.
 async fn if_config_current(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
-    if state.cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
+    if state.config_cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
 }
 
 /// The way of a request that needs a human, or a grant.
@@ -217,7 +219,7 @@ async fn ask(
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
-    if !state.cache.is_current(&state.store, asked.generation).await? {
+    if !state.config_cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
     if let Some(grant) = authorize::use_grant(state, asked).await? {
@@ -237,7 +239,7 @@ async fn ask(
         }
     };
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
-    reply::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
+    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
 fn method(control: &Control<'_>) -> Result<Method> {
@@ -268,11 +270,11 @@ async fn send(
     let record = records::forward(state, asked, passage, &words);
     // Fail closed: a request that is not on record, under the configuration it was judged by, is not sent.
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
-        state.cache.is_current(&state.store, asked.generation).await?;
+        state.config_cache.is_current(&state.store, asked.generation).await?;
         return Ok(None);
     };
-    state.touched.note(asked.agent.id(), asked.credential.row.id, state.now());
-    let outcome = Outcome::new(state, asked.agent.workspace_id(), seq, started);
+    state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
+    let outcome = AuditSpan::new(state, asked.agent.workspace_id(), seq, started);
     if let Some(claim) = claim {
         claim.sending();
     }
@@ -297,7 +299,7 @@ async fn send(
 async fn respond(
     asked: &ValidatedRequest<'_>,
     answer: UpstreamResponse,
-    mut outcome: Outcome,
+    mut outcome: AuditSpan,
 ) -> Result<Response> {
     let UpstreamResponse { status, headers, length, mut body } = answer;
     outcome.answered(status);

@@ -38,7 +38,7 @@ const REMEMBERED: Duration = Duration::from_hours(24);
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// The first or a later request with a key.
-pub(crate) enum Replay {
+pub(crate) enum IdempotencyOutcome {
     /// The first: go on, and settle the claim.
     First(Claimed),
     /// A later one: this is its answer.
@@ -97,7 +97,7 @@ pub(crate) async fn claim(
     key: &str,
     control: &Control<'_>,
     body: &Bytes,
-) -> Result<Replay> {
+) -> Result<IdempotencyOutcome> {
     let key_hash = hash(&[key.as_bytes()]);
     let fingerprint = fingerprint(control, body);
     let (workspace, now) = (agent.workspace_id(), state.now());
@@ -111,7 +111,7 @@ pub(crate) async fn claim(
         expires_at: now.plus(REMEMBERED),
     };
     match idempotency::claim(&state.store, &new).await? {
-        idempotency::Claim::New => Ok(Replay::First(Claimed {
+        idempotency::Claim::New => Ok(IdempotencyOutcome::First(Claimed {
             state: state.clone(),
             workspace,
             agent: agent.id(),
@@ -126,9 +126,13 @@ pub(crate) async fn claim(
     }
 }
 
-fn again(state: &State, agent: &ResolvedAgent, row: idempotency::IdempotencyRow) -> Result<Replay> {
+fn again(
+    state: &State,
+    agent: &ResolvedAgent,
+    row: idempotency::IdempotencyRow,
+) -> Result<IdempotencyOutcome> {
     if let Some(txn) = row.txn_id {
-        return Ok(Replay::Paused(txn));
+        return Ok(IdempotencyOutcome::Paused(txn));
     }
     if row.state == KeyState::InProgress {
         return Err(Error::IdempotencyInProgress);
@@ -144,7 +148,7 @@ fn again(state: &State, agent: &ResolvedAgent, row: idempotency::IdempotencyRow)
     }
     let mut response = (kept.status, kept.body).into_response();
     *response.headers_mut() = kept.headers;
-    Ok(Replay::Again(response))
+    Ok(IdempotencyOutcome::Again(response))
 }
 
 impl Claimed {

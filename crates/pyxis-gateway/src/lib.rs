@@ -60,7 +60,7 @@ pub use config::{Config, MatrixConfig, TelegramConfig};
 pub use error::{BoxError, Error, Result};
 pub use forward::base_url_proxy;
 pub use forward::forward;
-pub use resolve::ResolvedCredential;
+pub use resolve::CredentialOptions;
 pub use secret_value::SecretValue;
 pub use state::{Parts, State};
 
@@ -80,7 +80,10 @@ pub fn router(state: State) -> Router {
         .merge(chat)
         .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
         .route("/sign", any(|Extract(state), request| async move { sign::sign(&state, request).await }))
-        .route("/agent/approvals/{txn_id}", get(approvals::reply::poll).delete(approvals::reply::withdraw))
+        .route(
+            "/agent/approvals/{txn_id}",
+            get(approvals::agent_response::poll).delete(approvals::agent_response::withdraw),
+        )
         .nest_service(
             base_url_proxy::PREFIX,
             any(|Extract(state), request| async move { base_url_proxy::entrance(&state, request).await })

@@ -7,7 +7,7 @@ use pyxis_store::deliveries::DeliveryStatus;
 use crate::exchange_metrics::ExchangeMetrics;
 
 /// Counters and histograms of `/forward`.
-pub(crate) struct Meters {
+pub(crate) struct MetricsRecorder {
     pub(crate) passed: Counter,
     pub(crate) paused: Counter,
     pub(crate) refused: Counter,
@@ -18,7 +18,7 @@ pub(crate) struct Meters {
     attempts_failed: Counter,
 }
 
-impl Meters {
+impl MetricsRecorder {
     /// Registers with the recorder that is installed by now.
     pub(crate) fn register() -> Self {
         let decided =

@@ -7,7 +7,7 @@ use pyxis_core::id::CredentialId;
 use pyxis_net::{Client, Identity};
 
 use crate::error::{Error, Result};
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::secret_value::SecretValue;
 
 /// Clients kept at once; beyond it all are made anew.
@@ -15,7 +15,7 @@ const MAX_CLIENTS: usize = 1000;
 
 /// The clients of this process.
 #[derive(Default)]
-pub(crate) struct Identities(Mutex<HashMap<CredentialId, (i64, Client)>>);
+pub(crate) struct MtlsClients(Mutex<HashMap<CredentialId, (i64, Client)>>);
 
 /// The certificate chain and key of a secret.
 pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
@@ -26,12 +26,12 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
         .map_err(|error| Error::field("secret", error.to_string()))
 }
 
-impl Identities {
+impl MtlsClients {
     /// The client that shows the credential's certificate, and dials as `net` does.
     pub(crate) fn client(
         &self,
         net: &Client,
-        credential: &Credential,
+        credential: &ResolvedCredential,
         secret: &SecretValue,
     ) -> Result<Client> {
         let (id, version) = (credential.row.id, credential.row.version);

@@ -27,14 +27,14 @@ use self::relay::ScrubbedBody;
 use self::sought::Sought;
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::secret_cache::DecryptedSecret;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
 /// A request as it was judged: canonical target, clean headers.
 pub(crate) struct Outbound<'a> {
-    pub(crate) credential: &'a Credential,
+    pub(crate) credential: &'a ResolvedCredential,
     pub(crate) method: Method,
     pub(crate) target: &'a Target,
     pub(crate) headers: HeaderMap,
@@ -53,7 +53,7 @@ pub(crate) struct UpstreamResponse {
 }
 
 /// The agent's headers without what must not go upstream.
-pub(crate) fn clean_headers(sent: &HeaderMap, credential: &Credential) -> HeaderMap {
+pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -> HeaderMap {
     let named = connection_tokens(sent);
     let mut clean = HeaderMap::with_capacity(sent.len());
     for (name, value) in sent {
@@ -119,7 +119,7 @@ pub(crate) async fn dispatch(
 
 /// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
 /// need not be the operator, and must not reach these by naming one.
-async fn client<'a>(state: &'a State, credential: &Credential) -> Result<&'a pyxis_net::Client> {
+async fn client<'a>(state: &'a State, credential: &ResolvedCredential) -> Result<&'a pyxis_net::Client> {
     let is_sidecar = credential.row.connector == Connector::Sidecar;
     if is_sidecar && workspaces::is_first(&state.store, credential.row.workspace_id).await? {
         return Ok(&state.net_private);
@@ -128,7 +128,7 @@ async fn client<'a>(state: &'a State, credential: &Credential) -> Result<&'a pyx
 }
 
 /// What finds the secret, made once for requests that run at the same time.
-pub(crate) fn needles(credential: &Credential, opened: &DecryptedSecret) -> Arc<Needles> {
+pub(crate) fn needles(credential: &ResolvedCredential, opened: &DecryptedSecret) -> Arc<Needles> {
     opened.needles(|secret| Sought::of(credential.auth.as_ref(), secret).needles(&credential.row.name))
 }
 
@@ -215,7 +215,7 @@ fn sidecar_headers(
 
 fn wrap(
     state: &State,
-    credential: &Credential,
+    credential: &ResolvedCredential,
     response: Response<Incoming>,
     needles: Arc<Needles>,
 ) -> Result<UpstreamResponse> {
@@ -260,7 +260,7 @@ fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>,
 }
 
 /// The upstream's headers without hop-by-hop ones, our own marks, and the secret.
-fn answer_headers(sent: &HeaderMap, credential: &Credential, needles: &Needles) -> HeaderMap {
+fn answer_headers(sent: &HeaderMap, credential: &ResolvedCredential, needles: &Needles) -> HeaderMap {
     let named = connection_tokens(sent);
     let mut clean = HeaderMap::with_capacity(sent.len());
     for (name, value) in sent {

@@ -16,7 +16,7 @@ use crate::records;
 use crate::state::State;
 
 /// The open end of one audited request. Dropping it records what is known by then.
-pub(crate) struct Outcome {
+pub(crate) struct AuditSpan {
     state: State,
     workspace: WorkspaceId,
     seq: i64,
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
     facts: ExchangeMetrics,
 }
 
-impl Outcome {
+impl AuditSpan {
     /// The outcome of the request recorded as `seq`.
     pub(crate) fn new(state: &State, workspace: WorkspaceId, seq: i64, started: Instant) -> Self {
         Self { state: state.clone(), workspace, seq, started, facts: ExchangeMetrics::default() }
@@ -51,14 +51,14 @@ impl Outcome {
     }
 }
 
-impl Drop for Outcome {
+impl Drop for AuditSpan {
     fn drop(&mut self) {
         self.facts.total_micros = micros(self.started);
         if self.facts.status.is_none() && self.facts.error.is_none() {
             // Nobody waited for the answer any more.
             self.facts.error = Some("agent_gone");
         }
-        self.state.meters().ended(&self.facts);
+        self.state.metrics().ended(&self.facts);
         let record = records::outcome(&self.state, self.workspace, self.seq, &self.facts);
         self.state.audit.append_detached(record);
     }
@@ -67,12 +67,12 @@ impl Drop for Outcome {
 /// A streamed body that records the outcome when it ends, breaks or is abandoned.
 pub(crate) struct OutcomeBody {
     body: ScrubbedBody,
-    outcome: Outcome,
+    outcome: AuditSpan,
     ended: bool,
 }
 
 impl OutcomeBody {
-    pub(crate) fn new(body: ScrubbedBody, outcome: Outcome) -> Self {
+    pub(crate) fn new(body: ScrubbedBody, outcome: AuditSpan) -> Self {
         Self { body, outcome, ended: false }
     }
 }

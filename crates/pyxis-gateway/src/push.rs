@@ -15,10 +15,10 @@ use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RE
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy;
 use pyxis_core::id::UserId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::secret::SecretBytes;
 use pyxis_net::HostPort;
 use pyxis_net::body::read_capped;

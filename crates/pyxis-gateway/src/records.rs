@@ -2,13 +2,13 @@
 
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::audit::Record;
+use pyxis_store::audit::AuditRecord;
 use serde::Serialize;
 
 use crate::authorize::{AllowedBy, Matched};
 use crate::error::Error;
 use crate::exchange_metrics::ExchangeMetrics;
-use crate::redaction::{Redactor, Words};
+use crate::redaction::{RedactedRequest, Redactor};
 use crate::state::State;
 use crate::validated_request::ValidatedRequest;
 
@@ -40,14 +40,14 @@ pub(crate) fn forward(
     state: &State,
     asked: &ValidatedRequest<'_>,
     passage: &AllowedBy,
-    words: &Words,
-) -> Record {
+    words: &RedactedRequest,
+) -> AuditRecord {
     let mut record = of(state, asked, "auto", &passage.matched, words);
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
     }
-    state.meters().passed.increment(1);
+    state.metrics().passed.increment(1);
     record
 }
 
@@ -57,11 +57,11 @@ pub(crate) fn paused(
     asked: &ValidatedRequest<'_>,
     matched: &Matched,
     txn: TxnId,
-    words: &Words,
-) -> Record {
+    words: &RedactedRequest,
+) -> AuditRecord {
     let mut record = of(state, asked, "pending", matched, words);
     record.txn_id = Some(txn);
-    state.meters().paused.increment(1);
+    state.metrics().paused.increment(1);
     record
 }
 
@@ -79,13 +79,13 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
         pattern: pattern.as_deref(),
         reason: words.reason.as_deref(),
     });
-    state.meters().refused.increment(1);
+    state.metrics().refused.increment(1);
     state.audit.append_detached(record);
 }
 
 /// An approved request that is about to be sent.
-pub(crate) fn execute(state: &State, row: &ApprovalRow) -> Record {
-    let mut record = Record::new(state.now(), "execute");
+pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "execute");
     record.workspace_id = Some(row.workspace_id);
     record.actor = format!("agent:{}", row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
@@ -98,8 +98,13 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> Record {
 }
 
 /// What became of the request recorded as `seq`.
-pub(crate) fn outcome(state: &State, workspace: WorkspaceId, seq: i64, facts: &ExchangeMetrics) -> Record {
-    let mut record = Record::new(state.now(), "outcome");
+pub(crate) fn outcome(
+    state: &State,
+    workspace: WorkspaceId,
+    seq: i64,
+    facts: &ExchangeMetrics,
+) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "outcome");
     record.workspace_id = Some(workspace);
     record.ref_seq = Some(seq);
     record.status = facts.status.map(|status| i64::from(status.as_u16()));
@@ -118,8 +123,8 @@ fn of(
     asked: &ValidatedRequest<'_>,
     decision: &'static str,
     matched: &Matched,
-    words: &Words,
-) -> Record {
+    words: &RedactedRequest,
+) -> AuditRecord {
     let mut record = base(state, asked, decision, words);
     record.detail = json(&ForwardDetail {
         target: &words.route,
@@ -130,8 +135,13 @@ fn of(
     record
 }
 
-fn base(state: &State, asked: &ValidatedRequest<'_>, decision: &'static str, words: &Words) -> Record {
-    let mut record = Record::new(state.now(), "forward");
+fn base(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    decision: &'static str,
+    words: &RedactedRequest,
+) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "forward");
     record.workspace_id = Some(asked.agent.workspace_id());
     record.actor = format!("agent:{}", asked.agent.id());
     record.actor_name.clone_from(&asked.agent.row.name);
@@ -148,7 +158,7 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 }
 
 /// An approved request that was not sent after all.
-pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> Record {
+pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> AuditRecord {
     let mut record = execute(state, row);
     record.kind = "execute".into();
     record.decision = Some("refused".into());

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::auth::Auth;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
 use pyxis_scrub::Needles;
 use pyxis_store::credentials;
 
 use crate::error::Result;
 use crate::outbound::{self, sought::Sought};
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::state::State;
 use crate::tokens;
 use crate::validated_request::ValidatedRequest;
@@ -34,7 +34,7 @@ pub(crate) struct Redactor {
 }
 
 /// What is written down of a request in words of the agent.
-pub(crate) struct Words {
+pub(crate) struct RedactedRequest {
     /// Scheme, host and path.
     pub(crate) route: String,
     /// Host and port.
@@ -76,7 +76,7 @@ impl Redactor {
             if row.sealed_secret.is_none() || (!is_own && redactor.others.len() >= MAX_OTHERS) {
                 continue;
             }
-            let Ok(credential) = Credential::parse(row, None, ApprovalMode::Gated) else { continue };
+            let Ok(credential) = ResolvedCredential::parse(row, None, ApprovalMode::Gated) else { continue };
             let Some(needles) = needles(state, &credential).await? else { continue };
             if is_own { redactor.own.push(needles) } else { redactor.others.push(needles) }
         }
@@ -123,8 +123,8 @@ impl Redactor {
     }
 
     /// What is written down of a request.
-    pub(crate) fn words(&self, asked: &ValidatedRequest<'_>) -> Words {
-        Words {
+    pub(crate) fn words(&self, asked: &ValidatedRequest<'_>) -> RedactedRequest {
+        RedactedRequest {
             route: self.text(&asked.target.route()),
             host: self.text(&asked.target.authority()),
             reason: asked.control.reason.map(|reason| self.text(reason)),
@@ -140,7 +140,7 @@ impl Redactor {
     }
 }
 
-async fn needles(state: &State, credential: &Credential) -> Result<Option<Arc<Needles>>> {
+async fn needles(state: &State, credential: &ResolvedCredential) -> Result<Option<Arc<Needles>>> {
     // One that was sealed under a key that is gone must not keep requests of others from waiting.
     let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Ok(None) };
     let mut sought = Sought::of(credential.auth.as_ref(), opened.secret());

@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::hex;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{CompiledPolicy, Policy};
 use pyxis_store::agents::{self, AgentRow};
 use pyxis_store::cipher::Keyring;
@@ -42,7 +42,7 @@ pub(crate) fn key_hash(key: &str) -> KeyHash {
 /// Switches of a credential that few need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ResolvedCredential {
+pub struct CredentialOptions {
     /// Let `Set-Cookie` of the upstream through to the agent.
     pub allow_set_cookie: bool,
     /// Pass `traceparent` and `tracestate` upstream.
@@ -60,7 +60,7 @@ pub(crate) struct ActivePolicy {
 
 /// A credential with everything parsed.
 #[derive(Debug)]
-pub(crate) struct Credential {
+pub(crate) struct ResolvedCredential {
     /// The stored row.
     pub row: CredentialRow,
     /// How the secret is attached; `None` for a sidecar.
@@ -68,7 +68,7 @@ pub(crate) struct Credential {
     /// Where it may go.
     pub hosts: AllowedHosts,
     /// Switches.
-    pub options: ResolvedCredential,
+    pub options: CredentialOptions,
     /// Its policy, if one was written.
     pub policy: Option<ActivePolicy>,
     /// The workspace's mode, which counts where there is no policy.
@@ -77,7 +77,7 @@ pub(crate) struct Credential {
     opened: SharedSecret,
 }
 
-impl Credential {
+impl ResolvedCredential {
     /// Parses a stored row.
     pub(crate) fn parse(row: CredentialRow, policy: Option<&str>, mode: ApprovalMode) -> Result<Self> {
         let corrupt = |column| corrupt("credentials", column, row.id.to_string());
@@ -139,7 +139,7 @@ pub(crate) struct ResolvedAgent {
     pub row: AgentRow,
     /// Its workspace.
     pub workspace: WorkspaceRow,
-    credentials: RwLock<HashMap<String, Option<Arc<Credential>>>>,
+    credentials: RwLock<HashMap<String, Option<Arc<ResolvedCredential>>>>,
 }
 
 impl ResolvedAgent {
@@ -160,7 +160,7 @@ impl ResolvedAgent {
 /// request that passes, in the transaction that records it ([`pyxis_store::audit::Appender::append_under`]);
 /// for every other answer, by [`Cache::is_current`].
 #[derive(Default)]
-pub(crate) struct Cache(RwLock<Snapshot>);
+pub(crate) struct ConfigCache(RwLock<Snapshot>);
 
 #[derive(Default)]
 struct Snapshot {
@@ -168,7 +168,7 @@ struct Snapshot {
     agents: HashMap<KeyHash, Arc<ResolvedAgent>>,
 }
 
-impl Cache {
+impl ConfigCache {
     /// The enabled agent that holds `key`, and the generation that it is of.
     pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<ResolvedAgent>, i64)> {
         let hash = key_hash(key);
@@ -229,7 +229,7 @@ impl Cache {
 impl ResolvedAgent {
     /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
     /// assigned are the same answer.
-    pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<Credential>> {
+    pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<ResolvedCredential>> {
         if let Some(found) = self.known(name) {
             return found.ok_or(Error::CredentialNotFound);
         }
@@ -246,11 +246,11 @@ impl ResolvedAgent {
         found.ok_or(Error::CredentialNotFound)
     }
 
-    fn known(&self, name: &str) -> Option<Option<Arc<Credential>>> {
+    fn known(&self, name: &str) -> Option<Option<Arc<ResolvedCredential>>> {
         self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    async fn load(&self, store: &Store, name: &str) -> Result<Option<Arc<Credential>>> {
+    async fn load(&self, store: &Store, name: &str) -> Result<Option<Arc<ResolvedCredential>>> {
         let workspace = self.workspace_id();
         let Some(row) = credentials::find_by_name(store, workspace, name).await? else { return Ok(None) };
         if !self.may_use(store, &row).await? {
@@ -258,7 +258,8 @@ impl ResolvedAgent {
         }
         let policy = policies::find(store, workspace, row.id).await?;
         let document = policy.as_ref().map(|policy| policy.document.as_str());
-        Credential::parse(row, document, self.workspace.mode).map(|credential| Some(Arc::new(credential)))
+        ResolvedCredential::parse(row, document, self.workspace.mode)
+            .map(|credential| Some(Arc::new(credential)))
     }
 
     async fn may_use(&self, store: &Store, credential: &CredentialRow) -> Result<bool> {

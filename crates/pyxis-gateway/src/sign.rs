@@ -10,12 +10,12 @@ use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalKind;
 
-use crate::approvals::{pause, reply};
+use crate::approvals::{agent_response, pause};
 use crate::authorize::Matched;
 use crate::control::{self, Control};
 use crate::error::{Error, Result};
 use crate::forward::read_body;
-use crate::idempotency::{self, Claimed, Replay};
+use crate::idempotency::{self, Claimed, IdempotencyOutcome};
 use crate::limits;
 use crate::signing::{JSON, described, read};
 use crate::state::State;
@@ -33,7 +33,7 @@ pub(crate) async fn sign(state: &State, request: Request) -> Response {
 async fn run(state: &State, request: Request) -> Result<Response> {
     let (head, body) = request.into_parts();
     let key = control::key(&head.headers)?;
-    let agent = state.cache.agent_now(&state.store, key).await?;
+    let agent = state.config_cache.agent_now(&state.store, key).await?;
     let control = Control::read(&head.headers)?;
     for (header, name) in [(control.target, "X-PX-Target"), (control.method, "X-PX-Method")] {
         if header.is_some() {
@@ -45,9 +45,11 @@ async fn run(state: &State, request: Request) -> Result<Response> {
     let call = Call { state, head: &head, control: &control, key };
     let Some(idempotency_key) = control.idempotency_key else { return call.go(body, None).await };
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
-        Replay::Again(response) => Ok(response),
-        Replay::Paused(txn) => reply::respond_to_duplicate(state, &agent, txn, control.wait).await,
-        Replay::First(claim) => {
+        IdempotencyOutcome::Again(response) => Ok(response),
+        IdempotencyOutcome::Paused(txn) => {
+            agent_response::respond_to_duplicate(state, &agent, txn, control.wait).await
+        }
+        IdempotencyOutcome::First(claim) => {
             let result = call.go(body, Some(&claim)).await;
             claim.settle(state, result).await
         }
@@ -64,11 +66,11 @@ struct Call<'a> {
 impl Call<'_> {
     async fn go(&self, body: Bytes, claim: Option<&Claimed>) -> Result<Response> {
         let state = self.state;
-        let agent = state.cache.agent_now(&state.store, self.key).await?;
+        let agent = state.config_cache.agent_now(&state.store, self.key).await?;
         limits::admit(state, &agent).await?;
         // Everything from here on is of this configuration or a newer one; what was approved is looked
         // at again before it is signed.
-        let (_, generation) = state.cache.agent(&state.store, self.key).await?;
+        let (_, generation) = state.config_cache.agent(&state.store, self.key).await?;
         let credential = agent.credential(&state.store, self.control.credential()?).await?;
         let key = described(&credential)?;
         read(&body)?.prepare(key.algorithm)?;
@@ -87,6 +89,6 @@ impl Call<'_> {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
         let request = StoredRequest { target: target.to_string(), headers, body };
         let paused = pause::store(state, &asked, &matched, ApprovalKind::Sign, &request, claim).await?;
-        reply::respond_pending(state, &agent, paused, self.control.wait).await
+        agent_response::respond_pending(state, &agent, paused, self.control.wait).await
     }
 }

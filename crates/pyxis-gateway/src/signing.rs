@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use pyxis_core::auth::{Auth, SigningKey as Described};
+use pyxis_core::auth::{Auth, TokenSigningKey as Described};
 use pyxis_core::hex;
 use pyxis_http::json;
 use pyxis_signing::eip712;
 use pyxis_signing::payload::{BadPayload, SignRequest, View};
 
 use crate::error::{Error, Result};
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::signing_keys;
 use crate::state::State;
 use crate::stored::StoredResponse;
@@ -21,7 +21,7 @@ pub use pyxis_signing::payload::{Format, Hash};
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The key that a credential is.
-pub(crate) fn described(credential: &Credential) -> Result<&Described> {
+pub(crate) fn described(credential: &ResolvedCredential) -> Result<&Described> {
     match &credential.auth {
         Some(Auth::SigningKey(key)) => Ok(key),
         _ => Err(Error::InvalidHeader {
@@ -50,7 +50,11 @@ impl From<BadPayload> for Error {
 }
 
 /// Signs what was approved.
-pub(crate) fn carry_out(state: &State, credential: &Credential, body: &Bytes) -> Result<StoredResponse> {
+pub(crate) fn carry_out(
+    state: &State,
+    credential: &ResolvedCredential,
+    body: &Bytes,
+) -> Result<StoredResponse> {
     let described = described(credential)?;
     let prepared = read(body)?.prepare(described.algorithm)?;
     let opened = credential.open_needed(&state.keyring)?;
@@ -90,14 +94,14 @@ pub struct Typed {
     /// The type of the message.
     pub primary_type: String,
     /// Who the signature is for.
-    pub domain: Vec<Field>,
+    pub domain: Vec<PayloadField>,
     /// What is said.
-    pub message: Vec<Field>,
+    pub message: Vec<PayloadField>,
 }
 
 /// One value.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Field {
+pub struct PayloadField {
     /// Where it stands.
     pub path: String,
     /// Its type.
@@ -132,8 +136,8 @@ pub fn shown(body: &[u8]) -> Option<PayloadView> {
         View::Typed(typed) => {
             shown.typed = Some(Typed {
                 primary_type: typed.primary_type,
-                domain: typed.domain.into_iter().map(Field::from).collect(),
-                message: typed.message.into_iter().map(Field::from).collect(),
+                domain: typed.domain.into_iter().map(PayloadField::from).collect(),
+                message: typed.message.into_iter().map(PayloadField::from).collect(),
             });
         }
     }
@@ -170,22 +174,22 @@ impl PayloadView {
     }
 
     /// Typed data in one list: what it is, who it is for, what it says.
-    pub fn fields(&self) -> Vec<Field> {
+    pub fn fields(&self) -> Vec<PayloadField> {
         let Some(typed) = &self.typed else { return Vec::new() };
         let (path, value) = ("primaryType".to_owned(), typed.primary_type.clone());
         let domain = typed
             .domain
             .iter()
-            .map(|field| Field { path: format!("domain.{}", field.path), ..field.clone() });
-        std::iter::once(Field { path, r#type: String::new(), value })
+            .map(|field| PayloadField { path: format!("domain.{}", field.path), ..field.clone() });
+        std::iter::once(PayloadField { path, r#type: String::new(), value })
             .chain(domain)
             .chain(typed.message.iter().cloned())
             .collect()
     }
 }
 
-impl From<eip712::Field> for Field {
-    fn from(field: eip712::Field) -> Self {
+impl From<eip712::TypedField> for PayloadField {
+    fn from(field: eip712::TypedField) -> Self {
         Self { path: field.path, r#type: field.type_name, value: field.value }
     }
 }

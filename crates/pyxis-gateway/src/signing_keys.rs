@@ -1,6 +1,6 @@
 //! Stored signing keys.
 
-use pyxis_core::auth::{KeyAlgorithm, SigningKey as Described};
+use pyxis_core::auth::{KeyAlgorithm, TokenSigningKey as Described};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::hex;
 use pyxis_signing::keys::{self, SigningKey};

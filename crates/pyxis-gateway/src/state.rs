@@ -13,9 +13,9 @@ use crate::anchor::Anchor;
 use crate::config::Config;
 use crate::last_used::LastUsedBuffer;
 use crate::login_throttle::UnknownEmailThrottle;
-use crate::metrics_recorder::Meters;
-use crate::mtls_clients::Identities;
-use crate::resolve::Cache;
+use crate::metrics_recorder::MetricsRecorder;
+use crate::mtls_clients::MtlsClients;
+use crate::resolve::ConfigCache;
 use crate::token_cache::TokenCache;
 use crate::wait::Waiters;
 use crate::work::Work;
@@ -68,15 +68,15 @@ pub struct Inner {
     pub node: NodeId,
     /// Settings.
     pub config: Config,
-    pub(crate) cache: Cache,
+    pub(crate) config_cache: ConfigCache,
     pub(crate) waiters: Waiters,
     pub(crate) work: Work,
-    pub(crate) touched: LastUsedBuffer,
-    pub(crate) tokens: TokenCache,
-    pub(crate) identities: Identities,
-    pub(crate) strangers: UnknownEmailThrottle,
+    pub(crate) last_used: LastUsedBuffer,
+    pub(crate) token_cache: TokenCache,
+    pub(crate) mtls_clients: MtlsClients,
+    pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
-    meters: OnceLock<Meters>,
+    meters: OnceLock<MetricsRecorder>,
 }
 
 impl State {
@@ -94,13 +94,13 @@ impl State {
             entropy,
             node,
             config,
-            cache: Cache::default(),
+            config_cache: ConfigCache::default(),
             waiters: Waiters::default(),
             work: Work::default(),
-            touched: LastUsedBuffer::default(),
-            tokens: TokenCache::default(),
-            identities: Identities::default(),
-            strangers: UnknownEmailThrottle::default(),
+            last_used: LastUsedBuffer::default(),
+            token_cache: TokenCache::default(),
+            mtls_clients: MtlsClients::default(),
+            login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
             meters: OnceLock::new(),
         }))
@@ -112,8 +112,8 @@ impl State {
     }
 
     /// The metrics, registered at the first use: by then a server has installed its recorder.
-    pub(crate) fn meters(&self) -> &Meters {
-        self.meters.get_or_init(Meters::register)
+    pub(crate) fn metrics(&self) -> &MetricsRecorder {
+        self.meters.get_or_init(MetricsRecorder::register)
     }
 }
 

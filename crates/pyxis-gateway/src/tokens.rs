@@ -23,7 +23,7 @@ pub(crate) use self::assertion::key as assertion_key;
 
 use self::endpoint::{GrantedToken, TokenError};
 use crate::error::{Error, Result};
-use crate::resolve::{Credential, key_hash};
+use crate::resolve::{ResolvedCredential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
 use crate::token_cache::Fresh;
@@ -54,7 +54,7 @@ pub(crate) struct TokenRequest {
 }
 
 impl TokenRequest {
-    pub(crate) fn new(credential: &Credential, secret: &SecretValue) -> Self {
+    pub(crate) fn new(credential: &ResolvedCredential, secret: &SecretValue) -> Self {
         Self { row: credential.row.clone(), auth: credential.auth.clone(), secret: secret.clone() }
     }
 
@@ -100,10 +100,10 @@ impl TokenRequest {
 /// The access token to send with a request.
 pub(crate) async fn token(
     state: &State,
-    credential: &Credential,
+    credential: &ResolvedCredential,
     secret: &SecretValue,
 ) -> Result<SecretString> {
-    let mut held = state.tokens.slot(credential.row.id).lock_owned().await;
+    let mut held = state.token_cache.slot(credential.row.id).lock_owned().await;
     let (row, now) = (&credential.row, state.now());
     if let Some(fresh) = held.as_ref().filter(|fresh| fresh.is_good(row, now)) {
         return Ok(fresh.token.clone());
@@ -123,7 +123,7 @@ pub(crate) async fn token(
 /// The tokens in the store that were fetched with a credential.
 pub(crate) async fn stored_tokens(
     state: &State,
-    credential: &Credential,
+    credential: &ResolvedCredential,
     secret: &SecretValue,
 ) -> Result<Vec<Zeroizing<String>>> {
     let subject = TokenRequest::new(credential, secret);
@@ -137,9 +137,9 @@ pub(crate) async fn stored_tokens(
 }
 
 /// The API does not take a token, however long it was to be good: the next request fetches another one.
-pub(crate) async fn rejected(state: &State, credential: &Credential, token: &SecretString) {
+pub(crate) async fn rejected(state: &State, credential: &ResolvedCredential, token: &SecretString) {
     // Whoever holds the lock is about to have another token.
-    let Ok(mut held) = state.tokens.slot(credential.row.id).try_lock_owned() else { return };
+    let Ok(mut held) = state.token_cache.slot(credential.row.id).try_lock_owned() else { return };
     let Some(fresh) = held.take_if(|fresh| fresh.token.matches(token.expose().as_bytes())) else { return };
     let (row, now) = (&credential.row, state.now());
     let ended =

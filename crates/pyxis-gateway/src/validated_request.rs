@@ -5,12 +5,12 @@ use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 
 use crate::control::Control;
-use crate::resolve::{Credential, ResolvedAgent};
+use crate::resolve::{ResolvedAgent, ResolvedCredential};
 
 /// A request that passed the checks of form: who asks for what.
 pub(crate) struct ValidatedRequest<'a> {
     pub(crate) agent: &'a ResolvedAgent,
-    pub(crate) credential: &'a Credential,
+    pub(crate) credential: &'a ResolvedCredential,
     pub(crate) method: Method,
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control<'a>,

@@ -4,9 +4,9 @@
 //! votes count as two only if two people stand behind them: whoever opened another's account with a link of
 //! their own making holds both.
 
+use pyxis_core::approval_mode::Role;
 use pyxis_core::eligibility;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_core::policy::Policy;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::users::{self, UserRow};

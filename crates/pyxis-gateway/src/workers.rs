@@ -238,7 +238,7 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
         announce::sent(state, tx, &row, None).await?;
     }
-    let mut record = audit::Record::new(state.now(), "approval.outcome_unknown");
+    let mut record = audit::AuditRecord::new(state.now(), "approval.outcome_unknown");
     record.workspace_id = Some(workspace);
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);
@@ -249,7 +249,7 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
 
 /// Writes last-use times and signs the head of the audit trail.
 pub async fn bookkeeping_tick(state: &State) -> Result<()> {
-    state.touched.write(&state.store).await?;
+    state.last_used.write(&state.store).await?;
     sign_head(state).await
 }
 

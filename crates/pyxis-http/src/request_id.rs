@@ -19,7 +19,7 @@ pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Where ids come from.
 #[derive(Clone)]
-pub struct Source {
+pub struct RequestIdSource {
     /// Time part of the id.
     pub clock: Arc<dyn Clock>,
     /// Random part of the id.
@@ -27,7 +27,7 @@ pub struct Source {
 }
 
 /// Names a request that fails; the others never need a name.
-pub async fn assign(State(source): State<Source>, request: Request, next: Next) -> Response {
+pub async fn assign(State(source): State<RequestIdSource>, request: Request, next: Next) -> Response {
     let access = Access::begin(request.method(), || route(&request));
     access.end(&source, next.run(request).await)
 }
@@ -43,7 +43,7 @@ impl Access {
     }
 
     /// Logs the access, and names the request if it failed.
-    pub fn end(self, source: &Source, mut response: Response) -> Response {
+    pub fn end(self, source: &RequestIdSource, mut response: Response) -> Response {
         if let Some((method, route, began)) = self.0 {
             let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
             tracing::debug!(target: "pyxis::access", %method, route, status, ms, "answered");
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_layers_added_to_a_failure_stays_when_it_gets_its_id() {
-        let source = Source {
+        let source = RequestIdSource {
             clock: Arc::new(FixedClock::new(UnixMillis(1))),
             entropy: Arc::new(SeededEntropy::new(1)),
         };

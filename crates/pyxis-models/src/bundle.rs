@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 use crate::calibration::sigmoid;
 use crate::card::Card;
-use crate::chain::Model;
 use crate::custom::{self, Custom, CustomCard};
 use crate::explanation::{Contribution, Explanation};
 use crate::family::{Family, FamilyHead};
 use crate::features::{self, Features};
+use crate::scope::Model;
 
 const MAGIC: &[u8; 4] = b"PXM1";
 /// What a model weighs where it has never seen labels, of what it weighs where it has.

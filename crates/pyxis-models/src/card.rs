@@ -18,7 +18,7 @@ pub struct Card {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features_sha256: Option<String>,
     /// What it learned from.
-    pub data: Data,
+    pub data: TrainingData,
     /// How it was split to be measured.
     pub split: String,
     /// What to keep in mind.
@@ -33,7 +33,7 @@ pub struct Card {
 
 /// What a bundle learned from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Data {
+pub struct TrainingData {
     /// Transfers.
     pub transfers: usize,
     /// Addresses in them.

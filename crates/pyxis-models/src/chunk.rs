@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use pyxis_core::address::EvmAddress;
 
 use crate::Error;
-use crate::chain::{Chain, Kind};
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::{Chain, Kind};
 
 const MAGIC: &[u8; 4] = b"PXA1";
 

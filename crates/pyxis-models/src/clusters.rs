@@ -36,7 +36,7 @@ pub struct Group {
     /// Transfers between members.
     pub transfers_within: usize,
     /// Members, at most 60.
-    pub members: Vec<Member>,
+    pub members: Vec<ClusterMember>,
     /// Who sends to whom among the members listed, by their places.
     pub links: Vec<(usize, usize)>,
 }
@@ -55,7 +55,7 @@ pub struct Shared {
 
 /// A member of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Member {
+pub struct ClusterMember {
     /// Its address.
     pub address: EvmAddress,
     /// Its aggregate score.
@@ -82,9 +82,9 @@ pub fn suspected(
 fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64>) -> Option<Group> {
     let member = |node: &Node| {
         let address = graph.address(*node);
-        Member { address, score: score(address) }
+        ClusterMember { address, score: score(address) }
     };
-    let judged: Vec<Member> = nodes.iter().map(member).collect();
+    let judged: Vec<ClusterMember> = nodes.iter().map(member).collect();
     let mut scores: Vec<f64> = judged.iter().filter_map(|member| member.score).collect();
     scores.sort_unstable_by(f64::total_cmp);
     let median_score = *scores.get(scores.len() / 2)?;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::cast::{count, to_float};
 use crate::graph::{Graph, Node};
-use crate::numbers::{count, to_float};
 
 /// A user's first bridging.
 #[derive(Clone, Copy, Debug, PartialEq)]

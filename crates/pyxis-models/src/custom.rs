@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::calibration::Curve;
-use crate::chain::Model;
 use crate::dataset::{FOLDS, Row, Split};
 use crate::explanation::{Contribution, Explanation};
 use crate::features::{self, Features};
 use crate::metrics::{self, Quality, information};
+use crate::scope::Model;
 
 /// Smallest distance of a probability from 0 and 1: no model is surer.
 const SURE: f64 = 1e-6;

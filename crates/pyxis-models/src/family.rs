@@ -5,9 +5,9 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::calibration::Curve;
-use crate::chain::Model;
 use crate::features;
 use crate::forest::Forest;
+use crate::scope::Model;
 
 /// The name of the model that stands in for chains without labels.
 pub const SHARED: &str = "shared";

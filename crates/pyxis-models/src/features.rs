@@ -14,12 +14,12 @@ pub mod wallet;
 use pyxis_core::hex;
 use sha2::{Digest, Sha256};
 
-use crate::chain::{Kind, Model, Scope};
+use crate::cast::{count, to_float};
 use crate::graph::{Graph, Node};
-use crate::numbers::{count, to_float};
 use crate::peers::PeerIndex;
+use crate::scope::{ChainScope, Kind, Model};
 use neighbours::Neighbours;
-use scope::Event;
+use scope::ScopedTransfer;
 
 /// How many numbers describe a scope.
 pub const SCOPE: usize = scope::NAMES.len();
@@ -33,7 +33,7 @@ pub const ALL: usize = WALLET + SCOPE;
 pub const LEAST_TRANSFERS: usize = 2;
 
 /// The name of a number that a model sees, by its place.
-pub fn name(place: usize) -> String {
+pub fn feature_name(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("wallet_{}", scope::NAMES[place].0),
         _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].0.to_owned(),
@@ -43,7 +43,7 @@ pub fn name(place: usize) -> String {
 }
 
 /// What that number is, in plain words.
-pub fn words(place: usize) -> String {
+pub fn feature_label(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
         _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].1.to_owned(),
@@ -62,7 +62,7 @@ pub const fn feature_count(model: Model) -> usize {
 
 /// What names the features of a model: the SHA-256 of their names, one on each line, hex.
 pub fn digest(model: Model) -> String {
-    let names: Vec<String> = (0..feature_count(model)).map(name).collect();
+    let names: Vec<String> = (0..feature_count(model)).map(feature_name).collect();
     hex::encode(&Sha256::digest(names.join("\n")))
 }
 
@@ -97,13 +97,13 @@ pub struct Features {
     /// The wallet as a whole, [`WALLET`] numbers.
     pub wallet: Vec<f32>,
     /// Scopes with enough activity, [`SCOPE`] numbers each, in the order of the scopes.
-    pub scopes: Vec<(Scope, [f32; SCOPE])>,
+    pub scopes: Vec<(ChainScope, [f32; SCOPE])>,
 }
 
 impl Features {
     /// The features of an address of a graph; `None` where there is too little in every scope.
     pub fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<Self> {
-        let events: Vec<Event> = events(graph, node).collect();
+        let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
         let neighbours = Neighbours::of(graph, peers, node);
@@ -115,7 +115,7 @@ impl Features {
     /// The features of a wallet of which only its own transfers are known; what its neighbours would tell
     /// is missing. Whoever never sent anything may be anything, and has none.
     pub fn of_alone(
-        events: &[Event],
+        events: &[ScopedTransfer],
         popularity: &impl Fn(Node) -> f32,
         latest: Option<u32>,
     ) -> Option<Self> {
@@ -131,7 +131,7 @@ impl Features {
     /// The same of an address of a graph as if only an indexer knew it. `imported`: whether the activity of
     /// everybody else was imported, which tells how many others deal with its counterparties.
     pub fn alone_in(graph: &Graph, node: Node, imported: bool) -> Option<Self> {
-        let events: Vec<Event> = events(graph, node).collect();
+        let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let others = |party: Node| graph.popularity(party).saturating_sub(1);
         let popularity = |party: Node| match others(party) {
             known if imported && known > 0 => to_float(known),
@@ -141,16 +141,17 @@ impl Features {
     }
 
     fn of_events(
-        events: &[Event],
+        events: &[ScopedTransfer],
         popularity: &impl Fn(Node) -> f32,
         latest: Option<u32>,
         bridged: bool,
     ) -> Option<Self> {
         let mut scopes = Vec::new();
-        for wanted in Scope::all() {
-            let within: Vec<Event> = events.iter().filter(|event| event.is_in(wanted)).copied().collect();
+        for wanted in ChainScope::all() {
+            let within: Vec<ScopedTransfer> =
+                events.iter().filter(|event| event.is_in(wanted)).copied().collect();
             // The first bridging is activity on Ethereum, with a time and a volume.
-            let known = bridged && wanted == Scope::Chain(crate::chain::Chain::Ethereum);
+            let known = bridged && wanted == ChainScope::Chain(crate::scope::Chain::Ethereum);
             if within.len() >= LEAST_TRANSFERS || known {
                 scopes.push((wanted, scope::measure(&within, popularity, latest)));
             }
@@ -164,7 +165,7 @@ impl Features {
     }
 
     /// What the model of a scope sees, or `None` where there is too little.
-    pub fn seen(&self, scope: Scope) -> Option<[f32; ALL]> {
+    pub fn seen(&self, scope: ChainScope) -> Option<[f32; ALL]> {
         let (_, numbers) = self.scopes.iter().find(|(found, _)| *found == scope)?;
         let mut seen = [f32::NAN; ALL];
         seen[..WALLET].copy_from_slice(&self.wallet);
@@ -193,7 +194,7 @@ impl Features {
             for (place, number) in read.iter_mut().zip(floats(numbers)) {
                 *place = number;
             }
-            scopes.push((Scope::from_number(*number)?, read));
+            scopes.push((ChainScope::from_number(*number)?, read));
             rest = after;
         }
         Some(Self { wallet: floats(wallet).collect(), scopes })
@@ -205,11 +206,11 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 }
 
 /// The transfers of an address from its own point of view.
-fn events(graph: &Graph, node: Node) -> impl Iterator<Item = Event> {
+fn events(graph: &Graph, node: Node) -> impl Iterator<Item = ScopedTransfer> {
     graph.transfers_of(node).map(move |transfer| {
         let outgoing = transfer.from == node;
         let party = if outgoing { transfer.to } else { transfer.from };
-        Event {
+        ScopedTransfer {
             chain: transfer.chain,
             kind: transfer.kind,
             party: (party != node).then_some(party),
@@ -221,18 +222,18 @@ fn events(graph: &Graph, node: Node) -> impl Iterator<Item = Event> {
 }
 
 /// Chains with at least one transfer.
-fn chains(events: &[Event]) -> u32 {
+fn chains(events: &[ScopedTransfer]) -> u32 {
     let mut seen: Vec<u8> = events.iter().map(|event| event.chain as u8).collect();
     seen.sort_unstable();
     seen.dedup();
     u32::try_from(seen.len()).unwrap_or(u32::MAX)
 }
 
-impl Event {
-    fn is_in(&self, scope: Scope) -> bool {
+impl ScopedTransfer {
+    fn is_in(&self, scope: ChainScope) -> bool {
         match scope {
-            Scope::Chain(chain) => self.chain == chain,
-            Scope::Nft => self.kind == Kind::Nft,
+            ChainScope::Chain(chain) => self.chain == chain,
+            ChainScope::Nft => self.kind == Kind::Nft,
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Fingerprint {
 
 /// The sign of what all wallets look at: the moment from which ages are counted, everybody's first bridging, and
 /// how features are computed.
-pub fn world(graph: &Graph, peers: &PeerIndex) -> i64 {
+pub fn global_fingerprint(graph: &Graph, peers: &PeerIndex) -> i64 {
     let mut sum = Sha256::new();
     sum.update(format!("{} {} ", features::COMPUTED, features::names_digest()));
     sum.update(format!("{:?} {} ", graph.latest(), graph.has_facts()));

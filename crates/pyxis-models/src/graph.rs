@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pyxis_core::address::EvmAddress;
 
-use crate::chain::{Chain, Kind};
+use crate::scope::{Chain, Kind};
 
 /// A number that stands for an address within one [`Graph`].
 pub type Node = u32;

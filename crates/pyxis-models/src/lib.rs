@@ -8,7 +8,7 @@
 pub mod bundle;
 pub mod calibration;
 pub mod card;
-pub mod chain;
+pub mod cast;
 pub mod chunk;
 pub mod clusters;
 mod cohort;
@@ -22,10 +22,10 @@ pub mod forest;
 pub mod graph;
 mod linked_users;
 pub mod metrics;
-pub mod numbers;
 pub mod peers;
 pub mod plot;
 pub mod reading;
+pub mod scope;
 pub mod training;
 
 /// The largest file of a model of the user's own, in bytes.

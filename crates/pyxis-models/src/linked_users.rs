@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use crate::cast::count;
 use crate::graph::{Graph, Node};
-use crate::numbers::count;
 use crate::peers::{PeerIndex, RARE};
 
 /// A funder or sink with more counterparties than this serves the public.

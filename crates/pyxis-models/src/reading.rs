@@ -25,14 +25,14 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::entries::BadEntries;
 
 use crate::Error;
-use crate::chain::{Chain, Kind};
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::{Chain, Kind};
 use columns::{Cells, Columns};
 use table::Table;
 
 /// One line of a file of activity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Record {
+pub enum ActivityRecord {
     /// A transfer.
     Transfer(Moved),
     /// What is known of an address beside its transfers.
@@ -58,10 +58,10 @@ pub struct Moved {
 
 impl Builder {
     /// Adds what a line says.
-    pub fn add_record(&mut self, record: Record) {
+    pub fn add_record(&mut self, record: ActivityRecord) {
         match record {
-            Record::Facts(address, facts) => self.add_facts(address, facts),
-            Record::Transfer(Moved { chain, kind, from, to, time, round }) => {
+            ActivityRecord::Facts(address, facts) => self.add_facts(address, facts),
+            ActivityRecord::Transfer(Moved { chain, kind, from, to, time, round }) => {
                 let (from, to) = (self.node(from), self.node(to));
                 self.add(Transfer { from, to, time, chain, kind, round });
             }
@@ -173,7 +173,7 @@ impl Reader {
 
 impl Iterator for Reader {
     /// A line that cannot be used says why; what ends the reading is an error.
-    type Item = Result<Result<Record, String>, Error>;
+    type Item = Result<Result<ActivityRecord, String>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
@@ -247,7 +247,7 @@ mod tests {
     const A: &str = "0x00000000000000000000000000000000000000aa";
     const B: &str = "0x00000000000000000000000000000000000000Bb";
 
-    fn read(text: &str) -> Vec<Result<Record, String>> {
+    fn read(text: &str) -> Vec<Result<ActivityRecord, String>> {
         let reader = Reader::new(Box::new(std::io::Cursor::new(text.to_owned().into_bytes()))).unwrap();
         reader.map(Result::unwrap).collect()
     }
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn columns_are_found_by_name_and_what_is_absent_is_unknown() {
         let lines = read(&format!("to,kind,chain,from\n{A},erc20,polygon,{B}\n"));
-        let Ok(Record::Transfer(moved)) = lines[0] else { panic!("{lines:?}") };
+        let Ok(ActivityRecord::Transfer(moved)) = lines[0] else { panic!("{lines:?}") };
         assert_eq!((moved.from.0[19], moved.to.0[19]), (0xbb, 0xaa));
         assert_eq!(
             (moved.chain, moved.kind, moved.time, moved.round),
@@ -271,8 +271,8 @@ mod tests {
         let seen: Vec<_> = lines
             .into_iter()
             .map(|line| match line.unwrap() {
-                Record::Transfer(moved) => (moved.time.map(NonZeroU32::get), moved.round),
-                Record::Facts(..) => panic!("no facts"),
+                ActivityRecord::Transfer(moved) => (moved.time.map(NonZeroU32::get), moved.round),
+                ActivityRecord::Facts(..) => panic!("no facts"),
             })
             .collect();
         assert_eq!(
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn facts_are_told_by_their_columns() {
         let lines = read(&format!("address,first_bridge_unix,bridge_volume_usd\n{A},1636903130,11895.76\n"));
-        let Ok(Record::Facts(address, facts)) = lines[0] else { panic!("{lines:?}") };
+        let Ok(ActivityRecord::Facts(address, facts)) = lines[0] else { panic!("{lines:?}") };
         assert_eq!((address.0[19], facts.first_bridge, facts.volume_usd), (0xaa, 1_636_903_130, 11895.76));
     }
 
@@ -331,7 +331,7 @@ mod tests {
         let open = |bytes: &[u8]| {
             Reader::new(unpack(Box::new(std::io::Cursor::new(bytes.to_vec()))).unwrap()).unwrap()
         };
-        let whole: Vec<Result<Record, String>> = open(&packed).map(Result::unwrap).collect();
+        let whole: Vec<Result<ActivityRecord, String>> = open(&packed).map(Result::unwrap).collect();
         assert_eq!((whole.len(), read(&text)), (50, whole.clone()));
         assert!(whole[30].as_ref().is_err_and(|why| why.contains("moon")));
         for (skip, left) in [(0, 50), (1, 49), (31, 19), (50, 0), (99, 0)] {

@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::bundle::Bundle;
 use crate::calibration::Curve;
-use crate::card::{Card, Data, ModelCard};
-use crate::chain::{Chain, Model, Scope};
+use crate::card::{Card, ModelCard, TrainingData};
 use crate::dataset::{self, Row, Split};
 use crate::family::{Family, Part, SHARED};
 use crate::features::{self, ALL};
 use crate::graph::Graph;
 use crate::metrics::float;
 use crate::peers::PeerIndex;
+use crate::scope::{Chain, ChainScope, Model};
 use evaluation::Measured;
 use fit::Matrix;
 
@@ -85,7 +85,7 @@ pub fn train(
         seed: options.seed,
         library: "forust-ml 0.8".to_owned(),
         features_sha256: Some(features::names_digest()),
-        data: Data {
+        data: TrainingData {
             transfers: graph.transfer_count(),
             addresses: graph.len(),
             labelled: rows.len(),
@@ -184,7 +184,7 @@ const LIMITS: [&str; 5] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     name: &'static str,
-    scopes: Vec<Scope>,
+    scopes: Vec<ChainScope>,
 }
 
 impl Spec {
@@ -203,7 +203,7 @@ impl Spec {
 
 /// Models of the interface with enough labels, and the shared one.
 fn specs(rows: &[Row]) -> Vec<Spec> {
-    let enough = |scopes: &[Scope]| {
+    let enough = |scopes: &[ChainScope]| {
         let has = |row: &&Row| {
             let found = row.features.as_ref();
             found.is_some_and(|found| found.scopes.iter().any(|(scope, _)| scopes.contains(scope)))
@@ -216,7 +216,7 @@ fn specs(rows: &[Row]) -> Vec<Spec> {
         enough(&scopes).then_some(Spec { name: model.as_str(), scopes })
     });
     let mut specs: Vec<Spec> = single.collect();
-    let scopes = LABELLED.map(Scope::Chain).to_vec();
+    let scopes = LABELLED.map(ChainScope::Chain).to_vec();
     if enough(&scopes) {
         specs.push(Spec { name: SHARED, scopes });
     }
@@ -238,7 +238,7 @@ fn important(forest: &crate::forest::Forest, matrix: &Matrix) -> Vec<(String, f6
     let mut ranked: Vec<(String, f64)> = sums
         .iter()
         .enumerate()
-        .map(|(place, sum)| (features::name(place), (sum / float(looked.max(1)) * 1e4).round() / 1e4))
+        .map(|(place, sum)| (features::feature_name(place), (sum / float(looked.max(1)) * 1e4).round() / 1e4))
         .collect();
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
     ranked.truncate(15);

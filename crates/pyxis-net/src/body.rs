@@ -11,8 +11,7 @@ use http_body_util::{BodyExt, Full};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{Error, Wait};
-
-/// Any error of a body that a caller streams out.
+/// Source of an error of a body, whatever its type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A request body, whatever its source.

@@ -16,7 +16,7 @@ use tracing::field::Empty;
 use crate::body::{Body, BoxError};
 use crate::connect::{Connector, Dialer};
 use crate::error::Error;
-use crate::guard::{Guard, HostPort, Verdict};
+use crate::guard::{AddressVerdict, Guard, HostPort};
 use crate::identity::Identity;
 use crate::resolve::{CachingResolver, Resolve, SystemResolver};
 use crate::send::{self, Connections, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
@@ -130,10 +130,10 @@ impl Client {
     pub async fn check(&self, target: &HostPort) -> Result<(), Error> {
         let zone = &*self.zone;
         let name_refused = match zone.guard.check_literal_or_form(target) {
-            Verdict::Refused(reason) => return Err(reason.into()),
-            Verdict::Literal(_) => return Ok(()),
-            Verdict::Name => None,
-            Verdict::NameInsideAllowOnly(reason) => Some(reason),
+            AddressVerdict::Refused(reason) => return Err(reason.into()),
+            AddressVerdict::Literal(_) => return Ok(()),
+            AddressVerdict::Name => None,
+            AddressVerdict::NameInsideAllowOnly(reason) => Some(reason),
         };
         match timeout(zone.check_timeout, zone.remembered.resolve(target.host())).await {
             Ok(Ok(resolved)) => zone.guard.admit(target, &resolved).map(drop).map_err(Error::from),
@@ -144,8 +144,10 @@ impl Client {
     /// What [`Client::check`] can say without asking the resolver.
     pub fn check_form(&self, target: &HostPort) -> Result<(), Error> {
         match self.zone.guard.check_literal_or_form(target) {
-            Verdict::Refused(reason) => Err(reason.into()),
-            Verdict::Literal(_) | Verdict::Name | Verdict::NameInsideAllowOnly(_) => Ok(()),
+            AddressVerdict::Refused(reason) => Err(reason.into()),
+            AddressVerdict::Literal(_) | AddressVerdict::Name | AddressVerdict::NameInsideAllowOnly(_) => {
+                Ok(())
+            }
         }
     }
 

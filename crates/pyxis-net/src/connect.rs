@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::error::{Error, InvalidRequest, Wait};
-use crate::guard::{Guard, HostPort, Verdict};
+use crate::guard::{AddressVerdict, Guard, HostPort};
 use crate::keep_alive::KeepAlive;
 use crate::resolve::Resolve;
 
@@ -65,9 +65,11 @@ impl Dialer {
     /// What may be dialled for `target`, from an answer given just now.
     async fn admitted(&self, target: &HostPort) -> Result<Vec<SocketAddr>, Error> {
         let resolved = match self.guard.check_literal_or_form(target) {
-            Verdict::Refused(reason) => return Err(reason.into()),
-            Verdict::Literal(addr) => return Ok(vec![addr]),
-            Verdict::Name | Verdict::NameInsideAllowOnly(_) => self.resolver.resolve(target.host()).await,
+            AddressVerdict::Refused(reason) => return Err(reason.into()),
+            AddressVerdict::Literal(addr) => return Ok(vec![addr]),
+            AddressVerdict::Name | AddressVerdict::NameInsideAllowOnly(_) => {
+                self.resolver.resolve(target.host()).await
+            }
         };
         let admitted = self.guard.admit(target, &resolved.map_err(|e| Error::Resolve(Arc::new(e)))?)?;
         if admitted.is_empty() { Err(no_address()) } else { Ok(admitted) }

@@ -31,7 +31,7 @@ impl std::fmt::Display for Wait {
 
 /// What an upstream has against the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ClientCertificateRefusal {
     /// It wants a certificate, and none was shown.
     #[error("it wants a client certificate")]
     Missing,
@@ -40,7 +40,7 @@ pub enum Refusal {
     NotAccepted,
 }
 
-impl Refusal {
+impl ClientCertificateRefusal {
     /// The upstream's last word, if it was about the client. It can come after the client's side of a TLS 1.3
     /// handshake is over, hence from within whatever failed then.
     fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
@@ -105,7 +105,7 @@ pub enum Error {
     Tls(#[source] Arc<io::Error>),
     /// The upstream ended the TLS handshake over who the client is.
     #[error("the handshake was refused: {0}")]
-    Refused(Refusal),
+    Refused(ClientCertificateRefusal),
     /// Time ran out.
     #[error("timed out: {0}")]
     Timeout(Wait),
@@ -161,14 +161,18 @@ impl Error {
     }
 
     /// What whoever asked for the request may know of the failure: it names neither address nor cause.
-    pub const fn told(&self) -> &'static str {
+    pub const fn public_message(&self) -> &'static str {
         match self {
             Self::Blocked(_) => "the egress guard refuses the host",
             Self::Resolve(_) => "the host name does not resolve",
             Self::Connect(_) => "cannot connect to the host",
             Self::Tls(_) => "no secure connection: the host's certificate was not accepted",
-            Self::Refused(Refusal::Missing) => "the host wants a client certificate, and none was shown",
-            Self::Refused(Refusal::NotAccepted) => "the host does not accept the client certificate",
+            Self::Refused(ClientCertificateRefusal::Missing) => {
+                "the host wants a client certificate, and none was shown"
+            }
+            Self::Refused(ClientCertificateRefusal::NotAccepted) => {
+                "the host does not accept the client certificate"
+            }
             Self::Timeout(_) => "the host did not answer in time",
             Self::Closed { .. } => "the host broke off the connection",
             Self::Protocol(_) => "the host answered, but its answer is malformed and cannot be read",
@@ -188,7 +192,7 @@ impl Error {
 
     /// A handshake that failed.
     pub(crate) fn from_handshake(error: io::Error) -> Self {
-        match Refusal::within(&error) {
+        match ClientCertificateRefusal::within(&error) {
             Some(refusal) => Self::Refused(refusal),
             None => Self::Tls(Arc::new(error)),
         }
@@ -203,7 +207,7 @@ impl Error {
         {
             return dial.clone();
         }
-        if let Some(refusal) = Refusal::within(&error) {
+        if let Some(refusal) = ClientCertificateRefusal::within(&error) {
             return Self::Refused(refusal);
         }
         match source.and_then(<dyn StdError>::downcast_ref::<hyper::Error>) {

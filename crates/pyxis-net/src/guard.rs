@@ -46,7 +46,7 @@ pub enum Blocked {
 
 /// What can be said about a host and port without resolving anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AddressVerdict {
     /// An IP literal that may be dialled.
     Literal(SocketAddr),
     /// A name: its addresses decide.
@@ -80,20 +80,20 @@ impl Guard {
     }
 
     /// Judges what needs no resolver: the spelling of the host, the port, and an IP literal.
-    pub fn check_literal_or_form(&self, target: &HostPort) -> Verdict {
+    pub fn check_literal_or_form(&self, target: &HostPort) -> AddressVerdict {
         match HostKind::of(target.host()) {
-            Err(refused) => Verdict::Refused(refused),
+            Err(refused) => AddressVerdict::Refused(refused),
             Ok(HostKind::Ip(ip)) => {
                 let addr = SocketAddr::new(ip, target.port());
-                self.judge(addr).map_or_else(Verdict::Refused, |()| Verdict::Literal(addr))
+                self.judge(addr).map_or_else(AddressVerdict::Refused, |()| AddressVerdict::Literal(addr))
             }
             Ok(HostKind::Name(objection)) => {
                 match objection
                     .or_else(|| ports::is_refused(target.port()).then_some(Blocked::Port(target.port())))
                 {
-                    None => Verdict::Name,
-                    Some(reason) if self.allows_something() => Verdict::NameInsideAllowOnly(reason),
-                    Some(reason) => Verdict::Refused(reason),
+                    None => AddressVerdict::Name,
+                    Some(reason) if self.allows_something() => AddressVerdict::NameInsideAllowOnly(reason),
+                    Some(reason) => AddressVerdict::Refused(reason),
                 }
             }
         }
@@ -105,15 +105,15 @@ impl Guard {
     pub fn admit(&self, target: &HostPort, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, Blocked> {
         let addrs = || resolved.iter().map(|ip| SocketAddr::new(*ip, target.port()));
         match self.check_literal_or_form(target) {
-            Verdict::Refused(reason) => Err(reason),
-            Verdict::Literal(addr) => Ok(vec![addr]),
-            Verdict::Name => {
+            AddressVerdict::Refused(reason) => Err(reason),
+            AddressVerdict::Literal(addr) => Ok(vec![addr]),
+            AddressVerdict::Name => {
                 addrs().try_for_each(|addr| self.judge(addr))?;
                 Ok(addrs().collect())
             }
             // No answer at all must not count as "every answer is allowed".
-            Verdict::NameInsideAllowOnly(reason) if resolved.is_empty() => Err(reason),
-            Verdict::NameInsideAllowOnly(reason) => {
+            AddressVerdict::NameInsideAllowOnly(reason) if resolved.is_empty() => Err(reason),
+            AddressVerdict::NameInsideAllowOnly(reason) => {
                 if addrs().all(|addr| self.is_allowed(addr)) {
                     Ok(addrs().collect())
                 } else {

@@ -18,8 +18,8 @@ pub mod tls;
 
 pub use body::{Body, BoxError};
 pub use client::{Client, ClientConfig};
-pub use error::{Error, InvalidRequest, Refusal, Wait};
-pub use guard::{Blocked, Guard, HostPort, Verdict};
+pub use error::{ClientCertificateRefusal, Error, InvalidRequest, Wait};
+pub use guard::{AddressVerdict, Blocked, Guard, HostPort};
 pub use identity::{Identity, IdentityError};
 pub use resolve::{Resolve, SystemResolver};
 pub use send::{MAX_ANSWER_HEAD, MAX_ANSWER_LINES};

@@ -10,7 +10,7 @@ use number::Number;
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
 use crate::strides::{self, Walk};
-use crate::tensor::{Data, ElementType};
+use crate::tensor::{ElementType, TensorData};
 
 /// Operator of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,11 +109,11 @@ impl Binary {
 }
 
 impl Kernel for Binary {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs, into),
-            Data::F64(into) => self.compute(inputs, into),
-            Data::Int(into) => self.compute(inputs, into),
+            TensorData::F32(into) => self.compute(inputs, into),
+            TensorData::F64(into) => self.compute(inputs, into),
+            TensorData::Int(into) => self.compute(inputs, into),
         }
     }
 }
@@ -130,12 +130,12 @@ impl Compare {
 }
 
 impl Kernel for Compare {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         let into = i128::of_mut(output);
         match inputs.data(0) {
-            Some(Data::F32(_)) => self.compute::<f32>(inputs, into),
-            Some(Data::F64(_)) => self.compute::<f64>(inputs, into),
-            Some(Data::Int(_)) => self.compute::<i128>(inputs, into),
+            Some(TensorData::F32(_)) => self.compute::<f32>(inputs, into),
+            Some(TensorData::F64(_)) => self.compute::<f64>(inputs, into),
+            Some(TensorData::Int(_)) => self.compute::<i128>(inputs, into),
             None => {}
         }
         Ok(())
@@ -163,11 +163,11 @@ impl Select {
 }
 
 impl Kernel for Select {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs, into),
-            Data::F64(into) => self.compute(inputs, into),
-            Data::Int(into) => self.compute(inputs, into),
+            TensorData::F32(into) => self.compute(inputs, into),
+            TensorData::F64(into) => self.compute(inputs, into),
+            TensorData::Int(into) => self.compute(inputs, into),
         }
         Ok(())
     }

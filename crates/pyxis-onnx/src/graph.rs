@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::operators::{OPERATORS, Operation, Outputs};
 use crate::plan::{self, Builder, Operand, Plan};
-use crate::proto::{Graph, Model, Node, TensorProto, ValueInfo};
+use crate::proto::{Graph, GraphNode, Model, TensorProto, ValueInfo};
 use crate::spec::ModelSpec;
 use crate::tensor;
 use crate::{LoadError, MOST_OPERATORS, MOST_STEPS};
@@ -42,7 +42,7 @@ pub(crate) struct Checked<'a> {
     /// Weights that are read.
     weights: Vec<&'a TensorProto<'a>>,
     /// Operators that lead to the probability, in order.
-    nodes: Vec<&'a Node<'a>>,
+    nodes: Vec<&'a GraphNode<'a>>,
     /// Name of the tensor that holds the probability.
     table: &'a str,
     /// Output that holds the probability, by its name in the file.
@@ -262,7 +262,7 @@ fn leading_to<'a>(
     graph: &'a Graph<'a>,
     producers: &HashMap<&str, usize>,
     table: &'a str,
-) -> Vec<&'a Node<'a>> {
+) -> Vec<&'a GraphNode<'a>> {
     let mut wanted = vec![false; graph.nodes.len()];
     let mut open = vec![table];
     while let Some(name) = open.pop() {
@@ -274,7 +274,7 @@ fn leading_to<'a>(
     graph.nodes.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(node, _)| node).collect()
 }
 
-fn check_operators(nodes: &[&Node<'_>]) -> Result<(), LoadError> {
+fn check_operators(nodes: &[&GraphNode<'_>]) -> Result<(), LoadError> {
     if nodes.len() > MOST_OPERATORS {
         return Err(LoadError::TooMany(nodes.len()));
     }
@@ -285,7 +285,7 @@ fn check_operators(nodes: &[&Node<'_>]) -> Result<(), LoadError> {
     if unknown.is_empty() { Ok(()) } else { Err(LoadError::Operators(unknown.join(", "))) }
 }
 
-fn is_known(node: &Node<'_>) -> bool {
+fn is_known(node: &GraphNode<'_>) -> bool {
     matches!(node.domain, "" | "ai.onnx" | "ai.onnx.ml")
         && OPERATORS.contains(&node.op_type)
         && node.op_type != "ZipMap"
@@ -311,7 +311,7 @@ fn size(tensor: &TensorProto<'_>) -> Result<usize, LoadError> {
 }
 
 /// Steps of one operator: the weights that it reads. Those through trees are counted when they are planned.
-fn steps_of(node: &Node<'_>, sizes: &HashMap<&str, usize>) -> Result<usize, LoadError> {
+fn steps_of(node: &GraphNode<'_>, sizes: &HashMap<&str, usize>) -> Result<usize, LoadError> {
     let mut steps = node.inputs.iter().filter_map(|name| sizes.get(name)).sum::<usize>();
     for tensor in node.attributes.iter().filter_map(|attribute| attribute.t.as_ref()) {
         steps += size(tensor)?;
@@ -327,7 +327,7 @@ fn steps_of(node: &Node<'_>, sizes: &HashMap<&str, usize>) -> Result<usize, Load
 }
 
 /// True where nothing computes with unknown values before an operator handles them.
-fn handles_unknown(nodes: &[&Node<'_>], input: &str) -> bool {
+fn handles_unknown(nodes: &[&GraphNode<'_>], input: &str) -> bool {
     let mut open: HashSet<&str> = HashSet::from([input]);
     for node in nodes {
         let kind = node.op_type;
@@ -346,7 +346,7 @@ fn handles_unknown(nodes: &[&Node<'_>], input: &str) -> bool {
 }
 
 /// Class that a classifier names, where something is computed with it.
-fn class_in_use<'a>(node: &Node<'a>, nodes: &[&Node<'_>], table: &str) -> Option<&'a str> {
+fn class_in_use<'a>(node: &GraphNode<'a>, nodes: &[&GraphNode<'_>], table: &str) -> Option<&'a str> {
     if !matches!(node.op_type, "TreeEnsembleClassifier" | "LinearClassifier") {
         return None;
     }
@@ -357,7 +357,7 @@ fn class_in_use<'a>(node: &Node<'a>, nodes: &[&Node<'_>], table: &str) -> Option
 }
 
 /// Human column, where labels of a classifier say so.
-fn human_column(node: &Node<'_>) -> Option<usize> {
+fn human_column(node: &GraphNode<'_>) -> Option<usize> {
     let labels: Vec<String> = node.labels().iter().map(|label| label.to_ascii_lowercase()).collect();
     let find = |name: &str| labels.iter().position(|label| label == name);
     match (find("human"), find("sybil")) {

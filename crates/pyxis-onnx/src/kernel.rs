@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::tensor::Data;
+use crate::tensor::TensorData;
 
 /// Reason why a model has no answer for one input.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -11,7 +11,7 @@ pub struct EvaluationError(pub(crate) String);
 
 /// Storage of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     /// Index of a tensor that is the same for all inputs.
     Constant(usize),
     /// Index of a buffer.
@@ -21,34 +21,34 @@ pub(crate) enum Source {
 /// Inputs of one operator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inputs<'a> {
-    pub(crate) sources: &'a [Source],
-    pub(crate) constants: &'a [Data],
-    pub(crate) buffers: &'a [Data],
+    pub(crate) sources: &'a [ValueSource],
+    pub(crate) constants: &'a [TensorData],
+    pub(crate) buffers: &'a [TensorData],
 }
 
 /// Value that is computed from inputs whose types and shapes are known.
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// Computes the output. It has its length; its values are those of another tensor.
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError>;
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError>;
 }
 
 /// Number type that carries elements.
 pub(crate) trait Carrier: Copy + PartialOrd + Default + Debug + 'static {
     /// Elements of a tensor of this type; none of another.
-    fn of(data: &Data) -> &[Self];
+    fn of(data: &TensorData) -> &[Self];
 
-    fn of_mut(data: &mut Data) -> &mut [Self];
+    fn of_mut(data: &mut TensorData) -> &mut [Self];
 }
 
 macro_rules! carrier {
     ($number:ty, $variant:ident) => {
         impl Carrier for $number {
-            fn of(data: &Data) -> &[Self] {
-                if let Data::$variant(elements) = data { elements } else { &[] }
+            fn of(data: &TensorData) -> &[Self] {
+                if let TensorData::$variant(elements) = data { elements } else { &[] }
             }
 
-            fn of_mut(data: &mut Data) -> &mut [Self] {
-                if let Data::$variant(elements) = data { elements } else { &mut [] }
+            fn of_mut(data: &mut TensorData) -> &mut [Self] {
+                if let TensorData::$variant(elements) = data { elements } else { &mut [] }
             }
         }
     };
@@ -59,10 +59,10 @@ carrier!(f64, F64);
 carrier!(i128, Int);
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn data(self, index: usize) -> Option<&'a Data> {
+    pub(crate) fn data(self, index: usize) -> Option<&'a TensorData> {
         match self.sources.get(index)? {
-            Source::Constant(constant) => self.constants.get(*constant),
-            Source::Buffer(buffer) => self.buffers.get(*buffer),
+            ValueSource::Constant(constant) => self.constants.get(*constant),
+            ValueSource::Buffer(buffer) => self.buffers.get(*buffer),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `LinearClassifier` and `LinearRegressor` of `ai.onnx.ml`.
 
 use crate::post_transform::PostTransform;
-use crate::proto::Node;
+use crate::proto::GraphNode;
 use crate::rowwise::Rowwise;
 use crate::tensor::single;
 
@@ -19,7 +19,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    pub(crate) fn classifier(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn classifier(node: &GraphNode<'_>) -> Result<Self, String> {
         let classes = node.labels().len();
         let scores = match node.floats("intercepts").len() {
             0 if classes == 2 && !node.flag("multi_class") => 1,
@@ -33,12 +33,12 @@ impl Linear {
         Self::read(node, "LinearClassifier", scores, is_binary)
     }
 
-    pub(crate) fn regressor(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn regressor(node: &GraphNode<'_>) -> Result<Self, String> {
         let targets = usize::try_from(node.int("targets").unwrap_or(1)).unwrap_or(0);
         Self::read(node, "LinearRegressor", targets, false)
     }
 
-    fn read(node: &Node<'_>, kind: &str, scores: usize, is_binary: bool) -> Result<Self, String> {
+    fn read(node: &GraphNode<'_>, kind: &str, scores: usize, is_binary: bool) -> Result<Self, String> {
         let coefficients = node.floats("coefficients").to_vec();
         let mut intercepts = node.floats("intercepts").to_vec();
         if intercepts.is_empty() {

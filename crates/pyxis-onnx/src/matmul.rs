@@ -4,7 +4,7 @@ use crate::elementwise::{self, Arithmetic};
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
 use crate::strides::{self, Walk};
-use crate::tensor::{self, Data, ElementType, TensorType};
+use crate::tensor::{self, ElementType, TensorData, TensorType};
 
 /// Products of matrices.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl MatMul {
 }
 
 impl Kernel for MatMul {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs, into, |sum, one: f32, other| sum + one * other),
-            Data::F64(into) => self.compute(inputs, into, |sum, one: f64, other| sum + one * other),
-            Data::Int(into) => {
+            TensorData::F32(into) => self.compute(inputs, into, |sum, one: f32, other| sum + one * other),
+            TensorData::F64(into) => self.compute(inputs, into, |sum, one: f64, other| sum + one * other),
+            TensorData::Int(into) => {
                 self.compute(inputs, into, |sum, one: i128, other| sum.wrapping_add(one.wrapping_mul(other)));
             }
         }
@@ -179,7 +179,7 @@ fn scaled(builder: &mut Builder, operand: &Operand, factor: f32) -> Result<Opera
         return Err(format!("Gemm of type {} with the factor {factor}", operand.element.name()));
     }
     let of = TensorType { element: ElementType::F32, shape: Vec::new() };
-    let factor = builder.constant(of, Data::F32(vec![factor]));
+    let factor = builder.constant(of, TensorData::F32(vec![factor]));
     let factor = builder.cast(&factor, operand.element)?;
     elementwise::arithmetic(builder, "Gemm", Arithmetic::Mul, &[operand.clone(), factor])
 }
@@ -200,11 +200,11 @@ impl Transpose {
 }
 
 impl Kernel for Transpose {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs.elements(0), into),
-            Data::F64(into) => self.compute(inputs.elements(0), into),
-            Data::Int(into) => self.compute(inputs.elements(0), into),
+            TensorData::F32(into) => self.compute(inputs.elements(0), into),
+            TensorData::F64(into) => self.compute(inputs.elements(0), into),
+            TensorData::Int(into) => self.compute(inputs.elements(0), into),
         }
         Ok(())
     }

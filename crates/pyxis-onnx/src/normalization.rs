@@ -2,7 +2,7 @@
 
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
-use crate::tensor::{self, Data, single};
+use crate::tensor::{self, TensorData, single};
 
 /// Softmax along one dimension of a tensor of three.
 #[derive(Debug)]
@@ -62,11 +62,11 @@ impl Softmax {
 }
 
 impl Kernel for Softmax {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs.elements(0), into),
-            Data::F64(into) => self.compute(inputs.elements(0), into),
-            Data::Int(_) => {}
+            TensorData::F32(into) => self.compute(inputs.elements(0), into),
+            TensorData::F64(into) => self.compute(inputs.elements(0), into),
+            TensorData::Int(_) => {}
         }
         Ok(())
     }
@@ -87,11 +87,11 @@ impl Affine {
 }
 
 impl Kernel for Affine {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs.elements(0), into),
-            Data::F64(into) => self.compute(inputs.elements(0), into),
-            Data::Int(_) => {}
+            TensorData::F32(into) => self.compute(inputs.elements(0), into),
+            TensorData::F64(into) => self.compute(inputs.elements(0), into),
+            TensorData::Int(_) => {}
         }
         Ok(())
     }

@@ -9,9 +9,9 @@ use crate::linear::Linear;
 use crate::matmul::{self, Gemm};
 use crate::plan::{Builder, Operand};
 use crate::preprocessing::{Imputer, Normalizer, Scaler};
-use crate::proto::Node;
+use crate::proto::GraphNode;
 use crate::rowwise::rowwise;
-use crate::tensor::{Data, ElementType, TensorType};
+use crate::tensor::{ElementType, TensorData, TensorType};
 use crate::trees::Trees;
 use crate::{normalization, reduction, selection};
 
@@ -75,7 +75,7 @@ pub const OPERATORS: &[&str] = &[
 
 /// Node of the graph with its inputs, ready to be added to a plan.
 pub(crate) struct Operation<'a, 'f> {
-    pub(crate) node: &'a Node<'f>,
+    pub(crate) node: &'a GraphNode<'f>,
     /// Version of the default operator set.
     pub(crate) opset: i64,
     /// Inputs by position; optional ones can be absent.
@@ -205,7 +205,7 @@ impl Operation<'_, '_> {
             "Clip" if self.opset < 11 => {
                 let mut bound = |name| {
                     let of = TensorType { element: ElementType::F32, shape: Vec::new() };
-                    node.float(name).map(|bound| builder.constant(of, Data::F32(vec![bound])))
+                    node.float(name).map(|bound| builder.constant(of, TensorData::F32(vec![bound])))
                 };
                 let (lower, upper) = (bound("min"), bound("max"));
                 elementwise::clip(builder, self.input(0)?, lower.as_ref(), upper.as_ref())

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::MOST_STEPS;
-use crate::kernel::{EvaluationError, Inputs, Kernel, Source};
-use crate::tensor::{self, Data, ElementType, MAX_RANK, TensorType};
+use crate::kernel::{EvaluationError, Inputs, Kernel, ValueSource};
+use crate::tensor::{self, ElementType, MAX_RANK, TensorData, TensorType};
 
 /// Most elements of one tensor within a model.
 pub(crate) const MOST_NUMBERS: usize = 1 << 18;
@@ -19,7 +19,7 @@ const MOST_FOLDED_NUMBERS: usize = 1 << 22;
 /// Value that an operator reads: where it is stored, and its type and shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Operand {
-    source: Source,
+    source: ValueSource,
     pub(crate) element: ElementType,
     pub(crate) shape: Vec<usize>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Operand {
 #[derive(Debug)]
 struct Step {
     kernel: Box<dyn Kernel>,
-    inputs: Vec<Source>,
+    inputs: Vec<ValueSource>,
     output: usize,
     length: usize,
     element: ElementType,
@@ -36,7 +36,7 @@ struct Step {
 /// Plan under construction. Until it is finished, every tensor has a buffer of its own.
 #[derive(Debug)]
 pub(crate) struct Builder {
-    constants: Vec<Data>,
+    constants: Vec<TensorData>,
     /// Type and length of each tensor that is computed from the input.
     tensors: Vec<(ElementType, usize)>,
     steps: Vec<Step>,
@@ -50,7 +50,7 @@ pub(crate) struct Builder {
 struct Cast(ElementType);
 
 impl Kernel for Cast {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         if let Some(data) = inputs.data(0) {
             self.0.convert(data, output);
         }
@@ -64,7 +64,7 @@ impl Operand {
     }
 
     pub(crate) const fn is_constant(&self) -> bool {
-        matches!(self.source, Source::Constant(_))
+        matches!(self.source, ValueSource::Constant(_))
     }
 
     /// The same elements in another shape of the same size.
@@ -83,13 +83,13 @@ impl Builder {
         let builder =
             Self { constants: Vec::new(), tensors, steps: Vec::new(), folded: 0, work: 0, tree_steps: 0 };
         let input =
-            Operand { source: Source::Buffer(0), element: ElementType::F32, shape: vec![1, features] };
+            Operand { source: ValueSource::Buffer(0), element: ElementType::F32, shape: vec![1, features] };
         (builder, input)
     }
 
-    pub(crate) fn constant(&mut self, of: TensorType, data: Data) -> Operand {
+    pub(crate) fn constant(&mut self, of: TensorType, data: TensorData) -> Operand {
         self.constants.push(data);
-        let source = Source::Constant(self.constants.len() - 1);
+        let source = ValueSource::Constant(self.constants.len() - 1);
         Operand { source, element: of.element, shape: of.shape }
     }
 
@@ -98,11 +98,11 @@ impl Builder {
         #[derive(Debug)]
         struct One;
         impl Kernel for One {
-            fn run(&self, _: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+            fn run(&self, _: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
                 match output {
-                    Data::F32(into) => into.fill(1.0),
-                    Data::F64(into) => into.fill(1.0),
-                    Data::Int(into) => into.fill(1),
+                    TensorData::F32(into) => into.fill(1.0),
+                    TensorData::F64(into) => into.fill(1.0),
+                    TensorData::Int(into) => into.fill(1),
                 }
                 Ok(())
             }
@@ -111,10 +111,10 @@ impl Builder {
     }
 
     /// Value of an operand that does not depend on the input.
-    pub(crate) fn value(&self, operand: &Operand) -> Option<&Data> {
+    pub(crate) fn value(&self, operand: &Operand) -> Option<&TensorData> {
         match operand.source {
-            Source::Constant(index) => self.constants.get(index),
-            Source::Buffer(_) => None,
+            ValueSource::Constant(index) => self.constants.get(index),
+            ValueSource::Buffer(_) => None,
         }
     }
 
@@ -158,7 +158,7 @@ impl Builder {
         self.tensors.push((element, length));
         let inputs = inputs.iter().map(|input| input.source).collect();
         self.steps.push(Step { kernel, inputs, output, length, element });
-        Ok(Operand { source: Source::Buffer(output), element, shape })
+        Ok(Operand { source: ValueSource::Buffer(output), element, shape })
     }
 
     /// Runs an operator of constants.
@@ -174,9 +174,9 @@ impl Builder {
         if self.folded > MOST_FOLDED_NUMBERS {
             return Err("too much is computed from weights alone".to_owned());
         }
-        let mut output = Data::with_capacity(element, length);
+        let mut output = TensorData::with_capacity(element, length);
         output.resize(length);
-        let sources: Vec<Source> = inputs.iter().map(|input| input.source).collect();
+        let sources: Vec<ValueSource> = inputs.iter().map(|input| input.source).collect();
         let inputs = Inputs { sources: &sources, constants: &self.constants, buffers: &[] };
         kernel.run(inputs, &mut output).map_err(|error| error.0)?;
         element.normalize(&mut output);
@@ -197,12 +197,12 @@ impl Builder {
         for (index, step) in self.steps.iter().enumerate() {
             last_use[step.output] = index;
             for source in &step.inputs {
-                if let Source::Buffer(tensor) = source {
+                if let ValueSource::Buffer(tensor) = source {
                     last_use[*tensor] = index;
                 }
             }
         }
-        if let Source::Buffer(tensor) = output.source {
+        if let ValueSource::Buffer(tensor) = output.source {
             last_use[tensor] = usize::MAX;
         }
         // Buffers with their type and capacity, and the tensors in them.
@@ -221,12 +221,12 @@ impl Builder {
             place[step.output] = buffer;
             let mut ended: Vec<usize> = Vec::new();
             for source in &mut step.inputs {
-                if let Source::Buffer(tensor) = source {
+                if let ValueSource::Buffer(tensor) = source {
                     // The input stays: it is written before every evaluation.
                     if last_use[*tensor] == index && *tensor != 0 {
                         ended.push(place[*tensor]);
                     }
-                    *source = Source::Buffer(place[*tensor]);
+                    *source = ValueSource::Buffer(place[*tensor]);
                 }
             }
             if last_use[step.output] == index {
@@ -244,8 +244,8 @@ impl Builder {
             ));
         }
         let output = match output.source {
-            Source::Buffer(tensor) => Source::Buffer(place[tensor]),
-            constant @ Source::Constant(_) => constant,
+            ValueSource::Buffer(tensor) => ValueSource::Buffer(place[tensor]),
+            constant @ ValueSource::Constant(_) => constant,
         };
         let mut plan = Plan {
             constants: self.constants,
@@ -272,25 +272,25 @@ fn same_storage(one: ElementType, other: ElementType) -> bool {
 /// Evaluation that is ready to run. It allocates only when more evaluations run at once than before.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    constants: Vec<Data>,
+    constants: Vec<TensorData>,
     steps: Vec<Step>,
     buffers: Vec<(ElementType, usize)>,
-    output: Source,
+    output: ValueSource,
     /// Buffers of evaluations that ended.
-    idle: Mutex<Vec<Vec<Data>>>,
+    idle: Mutex<Vec<Vec<TensorData>>>,
 }
 
 impl Plan {
     fn drop_unused_constants(&mut self) {
         let mut used = vec![false; self.constants.len()];
         for source in self.steps.iter().flat_map(|step| &step.inputs).chain([&self.output]) {
-            if let Source::Constant(index) = source {
+            if let ValueSource::Constant(index) = source {
                 used[*index] = true;
             }
         }
         for (constant, used) in self.constants.iter_mut().zip(used) {
             if !used {
-                *constant = Data::Int(Vec::new());
+                *constant = TensorData::Int(Vec::new());
             }
         }
     }
@@ -299,27 +299,30 @@ impl Plan {
     pub(crate) fn run<R>(
         &self,
         row: impl Iterator<Item = f32>,
-        read: impl FnOnce(&Data) -> R,
+        read: impl FnOnce(&TensorData) -> R,
     ) -> Result<R, EvaluationError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut buffers = idle.unwrap_or_else(|| {
-            self.buffers.iter().map(|(element, capacity)| Data::with_capacity(*element, *capacity)).collect()
+            self.buffers
+                .iter()
+                .map(|(element, capacity)| TensorData::with_capacity(*element, *capacity))
+                .collect()
         });
-        if let Some(Data::F32(input)) = buffers.first_mut() {
+        if let Some(TensorData::F32(input)) = buffers.first_mut() {
             input.clear();
             input.extend(row);
         }
         let result = self.steps(&mut buffers).map(|()| match self.output {
-            Source::Constant(index) => read(&self.constants[index]),
-            Source::Buffer(index) => read(&buffers[index]),
+            ValueSource::Constant(index) => read(&self.constants[index]),
+            ValueSource::Buffer(index) => read(&buffers[index]),
         });
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
         result
     }
 
-    fn steps(&self, buffers: &mut [Data]) -> Result<(), EvaluationError> {
+    fn steps(&self, buffers: &mut [TensorData]) -> Result<(), EvaluationError> {
         for step in &self.steps {
-            let mut output = std::mem::replace(&mut buffers[step.output], Data::Int(Vec::new()));
+            let mut output = std::mem::replace(&mut buffers[step.output], TensorData::Int(Vec::new()));
             output.resize(step.length);
             let inputs = Inputs { sources: &step.inputs, constants: &self.constants, buffers };
             let result = step.kernel.run(inputs, &mut output);
@@ -340,8 +343,8 @@ mod tests {
     struct Increment;
 
     impl Kernel for Increment {
-        fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
-            let Data::F32(output) = output else { return Err(EvaluationError("type".to_owned())) };
+        fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
+            let TensorData::F32(output) = output else { return Err(EvaluationError("type".to_owned())) };
             for (into, from) in output.iter_mut().zip(inputs.elements::<f32>(0)) {
                 *into = from + 1.0;
             }
@@ -359,7 +362,7 @@ mod tests {
         let plan = builder.finish(&operand).unwrap();
         assert_eq!(plan.buffers.len(), 3);
         for _ in 0..3 {
-            assert_eq!(plan.run([1.0, 2.0].into_iter(), Clone::clone), Ok(Data::F32(vec![21.0, 22.0])));
+            assert_eq!(plan.run([1.0, 2.0].into_iter(), Clone::clone), Ok(TensorData::F32(vec![21.0, 22.0])));
         }
         assert_eq!(plan.idle.lock().unwrap().len(), 1, "the buffers are used again");
     }
@@ -375,14 +378,14 @@ mod tests {
         let _three = push(&two);
         let again = push(&one);
         let plan = builder.finish(&again).unwrap();
-        assert_eq!(plan.run([5.0].into_iter(), Clone::clone), Ok(Data::F32(vec![7.0])));
+        assert_eq!(plan.run([5.0].into_iter(), Clone::clone), Ok(TensorData::F32(vec![7.0])));
     }
 
     #[test]
     fn operators_of_constants_run_once_and_their_number_is_bounded() {
         let (mut builder, _) = Builder::new(1);
         let of = TensorType { element: ElementType::F32, shape: vec![MOST_NUMBERS] };
-        let mut operand = builder.constant(of, Data::F32(vec![0.0; MOST_NUMBERS]));
+        let mut operand = builder.constant(of, TensorData::F32(vec![0.0; MOST_NUMBERS]));
         for _ in 0..16 {
             operand = builder
                 .push(Box::new(Increment), &[&operand], ElementType::F32, vec![MOST_NUMBERS], 0)

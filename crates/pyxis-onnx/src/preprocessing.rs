@@ -1,6 +1,6 @@
 //! `Scaler`, `Imputer` and `Normalizer` of `ai.onnx.ml`.
 
-use crate::proto::Node;
+use crate::proto::GraphNode;
 use crate::rowwise::Rowwise;
 use crate::tensor::single;
 
@@ -41,7 +41,7 @@ const fn columns_of(numbers: &[f32]) -> usize {
 }
 
 impl Scaler {
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn read(node: &GraphNode<'_>) -> Result<Self, String> {
         let read = Self { offset: node.floats("offset").to_vec(), scale: node.floats("scale").to_vec() };
         let [offsets, scales] = [&read.offset, &read.scale].map(|numbers| columns_of(numbers));
         if read.offset.iter().chain(&read.scale).any(|number| !number.is_finite()) {
@@ -75,7 +75,7 @@ impl Rowwise for Scaler {
 }
 
 impl Imputer {
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn read(node: &GraphNode<'_>) -> Result<Self, String> {
         let replacements = node.floats("imputed_value_floats").to_vec();
         if replacements.is_empty() || replacements.iter().any(|number| !number.is_finite()) {
             return Err("an Imputer has no numbers to replace missing values with".to_owned());
@@ -108,7 +108,7 @@ impl Rowwise for Imputer {
 }
 
 impl Normalizer {
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn read(node: &GraphNode<'_>) -> Result<Self, String> {
         match node.text("norm").unwrap_or("MAX").to_ascii_uppercase().as_str() {
             "MAX" => Ok(Self::Max),
             "L1" => Ok(Self::L1),

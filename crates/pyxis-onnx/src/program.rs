@@ -9,7 +9,7 @@ use crate::kernel::EvaluationError;
 use crate::plan::Plan;
 use crate::proto::Model;
 use crate::spec::ModelSpec;
-use crate::tensor::{self, Data};
+use crate::tensor::{self, TensorData};
 use crate::{LoadError, MOST_BYTES};
 
 /// Largest distance from a probability that rounding explains.
@@ -157,7 +157,7 @@ impl Program {
 }
 
 impl Answer {
-    fn read(data: &Data) -> Self {
+    fn read(data: &TensorData) -> Self {
         let column = |index| data.number(index).unwrap_or(f64::NAN);
         Self { columns: [column(0), column(1)], length: data.len().min(2) }
     }

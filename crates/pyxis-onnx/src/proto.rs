@@ -34,7 +34,7 @@ pub(crate) struct Model<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Graph<'a> {
-    pub(crate) nodes: Vec<Node<'a>>,
+    pub(crate) nodes: Vec<GraphNode<'a>>,
     pub(crate) initializers: Vec<TensorProto<'a>>,
     pub(crate) has_sparse_initializers: bool,
     pub(crate) inputs: Vec<ValueInfo<'a>>,
@@ -43,7 +43,7 @@ pub(crate) struct Graph<'a> {
 
 /// One operator and its wiring. An absent optional input has an empty name.
 #[derive(Debug, Default)]
-pub(crate) struct Node<'a> {
+pub(crate) struct GraphNode<'a> {
     pub(crate) inputs: Vec<&'a str>,
     pub(crate) outputs: Vec<&'a str>,
     pub(crate) op_type: &'a str,
@@ -128,7 +128,7 @@ impl<'a> Graph<'a> {
         for field in Fields::new(bytes) {
             let (number, value) = field?;
             match number {
-                1 => self.nodes.push(Node::read(value, budget)?),
+                1 => self.nodes.push(GraphNode::read(value, budget)?),
                 5 => self.initializers.push(TensorProto::read(value, budget)?),
                 11 => self.inputs.push(ValueInfo::read(value, budget)?),
                 12 => self.outputs.push(ValueInfo::read(value, budget)?.name),
@@ -140,7 +140,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-impl<'a> Node<'a> {
+impl<'a> GraphNode<'a> {
     fn read(value: Value<'a>, budget: &mut Budget) -> Result<Self, Malformed> {
         budget.take()?;
         let mut node = Self::default();

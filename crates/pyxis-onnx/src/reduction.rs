@@ -3,7 +3,7 @@
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
 use crate::strides::{self, Walk};
-use crate::tensor::{self, Data, ElementType, count, single};
+use crate::tensor::{self, ElementType, TensorData, count, single};
 
 #[derive(Debug)]
 struct Reduce {
@@ -57,22 +57,22 @@ impl Reduce {
 }
 
 impl Kernel for Reduce {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         let divisor = if self.is_mean { count(self.length) } else { 1.0 };
         match output {
-            Data::F32(into) => self.compute(
+            TensorData::F32(into) => self.compute(
                 inputs.elements::<f32>(0),
                 into,
                 |sum: &mut f64, number| *sum += f64::from(number),
                 |sum| single(sum / divisor),
             ),
-            Data::F64(into) => self.compute(
+            TensorData::F64(into) => self.compute(
                 inputs.elements::<f64>(0),
                 into,
                 |sum: &mut f64, number| *sum += number,
                 |sum| sum / divisor,
             ),
-            Data::Int(into) => {
+            TensorData::Int(into) => {
                 let divisor = if self.is_mean { i128::try_from(self.length).unwrap_or(0) } else { 1 };
                 if divisor == 0 {
                     return Err(EvaluationError("the model takes the mean of no integers".to_owned()));
@@ -110,12 +110,12 @@ impl ArgMax {
 }
 
 impl Kernel for ArgMax {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         let into = i128::of_mut(output);
         match inputs.data(0) {
-            Some(Data::F32(from)) => self.compute(from, into),
-            Some(Data::F64(from)) => self.compute(from, into),
-            Some(Data::Int(from)) => self.compute(from, into),
+            Some(TensorData::F32(from)) => self.compute(from, into),
+            Some(TensorData::F64(from)) => self.compute(from, into),
+            Some(TensorData::Int(from)) => self.compute(from, into),
             None => {}
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
-use crate::tensor::{Data, ElementType};
+use crate::tensor::{ElementType, TensorData};
 
 /// Computation of one row from another.
 pub(crate) trait Rowwise: Debug + Send + Sync + 'static {
@@ -36,7 +36,7 @@ struct ByRow<R> {
 }
 
 impl<R: Rowwise> Kernel for ByRow<R> {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         let rows = inputs.elements::<f32>(0).chunks_exact(self.features.max(1));
         for (row, into) in rows.zip(f32::of_mut(output).chunks_exact_mut(self.columns.max(1))) {
             self.rowwise.compute(row, into);

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
-use crate::tensor::{self, Data, ElementType};
+use crate::tensor::{self, ElementType, TensorData};
 
 #[derive(Debug)]
 struct Concat {
@@ -36,11 +36,11 @@ impl Concat {
 }
 
 impl Kernel for Concat {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs, into),
-            Data::F64(into) => self.compute(inputs, into),
-            Data::Int(into) => self.compute(inputs, into),
+            TensorData::F32(into) => self.compute(inputs, into),
+            TensorData::F64(into) => self.compute(inputs, into),
+            TensorData::Int(into) => self.compute(inputs, into),
         }
         Ok(())
     }
@@ -72,11 +72,11 @@ impl Gather {
 }
 
 impl Kernel for Gather {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match output {
-            Data::F32(into) => self.compute(inputs, into),
-            Data::F64(into) => self.compute(inputs, into),
-            Data::Int(into) => self.compute(inputs, into),
+            TensorData::F32(into) => self.compute(inputs, into),
+            TensorData::F64(into) => self.compute(inputs, into),
+            TensorData::Int(into) => self.compute(inputs, into),
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct TensorType {
 /// Elements in row-major order. Three representations carry all element types: half precision is carried
 /// as single precision, and integers and booleans as `i128`, where every product of two of them wraps right.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Data {
+pub(crate) enum TensorData {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Int(Vec<i128>),
@@ -129,15 +129,15 @@ impl ElementType {
     }
 
     /// Brings results of an operator back to the type: integers wrap, and half precision is rounded to.
-    pub(crate) fn normalize(self, data: &mut Data) {
+    pub(crate) fn normalize(self, data: &mut TensorData) {
         match (data, self.range()) {
-            (Data::Int(ints), Some((least, most))) => {
+            (TensorData::Int(ints), Some((least, most))) => {
                 let width = most - least + 1;
                 for int in ints.iter_mut().filter(|int| !(least..=most).contains(*int)) {
                     *int = (*int).wrapping_sub(least).rem_euclid(width) + least;
                 }
             }
-            (Data::F32(floats), None) if self == Self::F16 => {
+            (TensorData::F32(floats), None) if self == Self::F16 => {
                 for float in floats {
                     *float = half::to_f32(half::from_f32(*float));
                 }
@@ -147,26 +147,32 @@ impl ElementType {
     }
 
     /// Converts elements to this type. Floats are truncated to integers and saturate; NaN becomes 0.
-    pub(crate) fn convert(self, from: &Data, into: &mut Data) {
+    pub(crate) fn convert(self, from: &TensorData, into: &mut TensorData) {
         let (least, most) = self.range().unwrap_or((i128::MIN, i128::MAX));
         let truth = self == Self::Bool;
         match (from, &mut *into) {
-            (Data::F32(from), Data::F32(into)) => into.copy_from_slice(from),
-            (Data::F32(from), Data::F64(into)) => map(from, into, f64::from),
-            (Data::F64(from), Data::F32(into)) => map(from, into, single),
-            (Data::F64(from), Data::F64(into)) => into.copy_from_slice(from),
-            (Data::Int(from), Data::F32(into)) => map(from, into, int_to_f32),
-            (Data::Int(from), Data::F64(into)) => map(from, into, int_to_f64),
-            (Data::F32(from), Data::Int(into)) if truth => map(from, into, |float| i128::from(float != 0.0)),
-            (Data::F64(from), Data::Int(into)) if truth => map(from, into, |float| i128::from(float != 0.0)),
-            (Data::Int(from), Data::Int(into)) if truth => map(from, into, |int| i128::from(int != 0)),
-            (Data::F32(from), Data::Int(into)) => {
+            (TensorData::F32(from), TensorData::F32(into)) => into.copy_from_slice(from),
+            (TensorData::F32(from), TensorData::F64(into)) => map(from, into, f64::from),
+            (TensorData::F64(from), TensorData::F32(into)) => map(from, into, single),
+            (TensorData::F64(from), TensorData::F64(into)) => into.copy_from_slice(from),
+            (TensorData::Int(from), TensorData::F32(into)) => map(from, into, int_to_f32),
+            (TensorData::Int(from), TensorData::F64(into)) => map(from, into, int_to_f64),
+            (TensorData::F32(from), TensorData::Int(into)) if truth => {
+                map(from, into, |float| i128::from(float != 0.0))
+            }
+            (TensorData::F64(from), TensorData::Int(into)) if truth => {
+                map(from, into, |float| i128::from(float != 0.0))
+            }
+            (TensorData::Int(from), TensorData::Int(into)) if truth => {
+                map(from, into, |int| i128::from(int != 0))
+            }
+            (TensorData::F32(from), TensorData::Int(into)) => {
                 map(from, into, |float| float_to_int(f64::from(float)).clamp(least, most));
             }
-            (Data::F64(from), Data::Int(into)) => {
+            (TensorData::F64(from), TensorData::Int(into)) => {
                 map(from, into, |float| float_to_int(float).clamp(least, most));
             }
-            (Data::Int(from), Data::Int(into)) => into.copy_from_slice(from),
+            (TensorData::Int(from), TensorData::Int(into)) => into.copy_from_slice(from),
         }
         self.normalize(into);
     }
@@ -204,7 +210,7 @@ pub(crate) const fn float_to_int(float: f64) -> i128 {
     float as i128
 }
 
-impl Data {
+impl TensorData {
     /// Empty storage for elements of this type, with room for so many.
     pub(crate) fn with_capacity(element: ElementType, capacity: usize) -> Self {
         match element {
@@ -255,7 +261,7 @@ pub(crate) fn size(shape: &[usize]) -> usize {
 }
 
 /// Reads weights of a file.
-pub(crate) fn read(tensor: &TensorProto<'_>) -> Result<(TensorType, Data), String> {
+pub(crate) fn read(tensor: &TensorProto<'_>) -> Result<(TensorType, TensorData), String> {
     let element = ElementType::from_code(tensor.data_type)?;
     let shape: Vec<usize> = tensor.dims.iter().filter_map(|side| usize::try_from(*side).ok()).collect();
     let length = size(&shape);
@@ -263,24 +269,24 @@ pub(crate) fn read(tensor: &TensorProto<'_>) -> Result<(TensorType, Data), Strin
     if shape.len() != tensor.dims.len() || shape.len() > MAX_RANK {
         return Err(format!("weights {:?} have the shape {:?}", tensor.name, tensor.dims));
     }
-    let mut data = Data::with_capacity(element, 0);
+    let mut data = TensorData::with_capacity(element, 0);
     if !tensor.raw_data.is_empty() || length == 0 {
         data = raw(element, tensor.raw_data).ok_or_else(wrong)?;
     } else {
         match &mut data {
-            Data::F32(floats) if element == ElementType::F16 => {
+            TensorData::F32(floats) if element == ElementType::F16 => {
                 let bits = |bits: &i64| half::to_f32((bits & 0xffff).try_into().unwrap_or(0));
                 *floats = tensor.ints.iter().map(bits).collect();
             }
-            Data::F32(floats) => floats.clone_from(&tensor.floats),
-            Data::F64(doubles) => doubles.clone_from(&tensor.doubles),
-            Data::Int(ints) if element == ElementType::U64 => {
+            TensorData::F32(floats) => floats.clone_from(&tensor.floats),
+            TensorData::F64(doubles) => doubles.clone_from(&tensor.doubles),
+            TensorData::Int(ints) if element == ElementType::U64 => {
                 *ints = tensor.ints.iter().map(|int| i128::from(int.cast_unsigned())).collect();
             }
-            Data::Int(ints) if element == ElementType::Bool => {
+            TensorData::Int(ints) if element == ElementType::Bool => {
                 *ints = tensor.ints.iter().map(|int| i128::from(*int != 0)).collect();
             }
-            Data::Int(ints) => *ints = tensor.ints.iter().copied().map(i128::from).collect(),
+            TensorData::Int(ints) => *ints = tensor.ints.iter().copied().map(i128::from).collect(),
         }
         element.normalize(&mut data);
     }
@@ -288,24 +294,24 @@ pub(crate) fn read(tensor: &TensorProto<'_>) -> Result<(TensorType, Data), Strin
 }
 
 /// Elements from little-endian bytes.
-fn raw(element: ElementType, bytes: &[u8]) -> Option<Data> {
+fn raw(element: ElementType, bytes: &[u8]) -> Option<TensorData> {
     fn each<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
         let (chunks, rest) = bytes.as_chunks::<N>();
         rest.is_empty().then(|| chunks.iter().map(|chunk| read(*chunk)).collect())
     }
     Some(match element {
-        ElementType::F32 => Data::F32(each(bytes, f32::from_le_bytes)?),
-        ElementType::F16 => Data::F32(each(bytes, |bits| half::to_f32(u16::from_le_bytes(bits)))?),
-        ElementType::F64 => Data::F64(each(bytes, f64::from_le_bytes)?),
-        ElementType::Bool => Data::Int(each(bytes, |[byte]: [u8; 1]| i128::from(byte != 0))?),
-        ElementType::U8 => Data::Int(each(bytes, |[byte]: [u8; 1]| i128::from(byte))?),
-        ElementType::I8 => Data::Int(each(bytes, |byte| i128::from(i8::from_le_bytes(byte)))?),
-        ElementType::U16 => Data::Int(each(bytes, |int| i128::from(u16::from_le_bytes(int)))?),
-        ElementType::I16 => Data::Int(each(bytes, |int| i128::from(i16::from_le_bytes(int)))?),
-        ElementType::U32 => Data::Int(each(bytes, |int| i128::from(u32::from_le_bytes(int)))?),
-        ElementType::I32 => Data::Int(each(bytes, |int| i128::from(i32::from_le_bytes(int)))?),
-        ElementType::U64 => Data::Int(each(bytes, |int| i128::from(u64::from_le_bytes(int)))?),
-        ElementType::I64 => Data::Int(each(bytes, |int| i128::from(i64::from_le_bytes(int)))?),
+        ElementType::F32 => TensorData::F32(each(bytes, f32::from_le_bytes)?),
+        ElementType::F16 => TensorData::F32(each(bytes, |bits| half::to_f32(u16::from_le_bytes(bits)))?),
+        ElementType::F64 => TensorData::F64(each(bytes, f64::from_le_bytes)?),
+        ElementType::Bool => TensorData::Int(each(bytes, |[byte]: [u8; 1]| i128::from(byte != 0))?),
+        ElementType::U8 => TensorData::Int(each(bytes, |[byte]: [u8; 1]| i128::from(byte))?),
+        ElementType::I8 => TensorData::Int(each(bytes, |byte| i128::from(i8::from_le_bytes(byte)))?),
+        ElementType::U16 => TensorData::Int(each(bytes, |int| i128::from(u16::from_le_bytes(int)))?),
+        ElementType::I16 => TensorData::Int(each(bytes, |int| i128::from(i16::from_le_bytes(int)))?),
+        ElementType::U32 => TensorData::Int(each(bytes, |int| i128::from(u32::from_le_bytes(int)))?),
+        ElementType::I32 => TensorData::Int(each(bytes, |int| i128::from(i32::from_le_bytes(int)))?),
+        ElementType::U64 => TensorData::Int(each(bytes, |int| i128::from(u64::from_le_bytes(int)))?),
+        ElementType::I64 => TensorData::Int(each(bytes, |int| i128::from(i64::from_le_bytes(int)))?),
     })
 }
 

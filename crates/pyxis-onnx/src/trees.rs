@@ -6,7 +6,7 @@
 mod layout;
 
 use crate::post_transform::{PostTransform, logistic};
-use crate::proto::Node;
+use crate::proto::GraphNode;
 use crate::rowwise::Rowwise;
 use crate::tensor::{count, single};
 
@@ -71,7 +71,7 @@ pub(crate) struct Trees {
 
 impl Trees {
     /// Reads a classifier or a regressor.
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, String> {
+    pub(crate) fn read(node: &GraphNode<'_>) -> Result<Self, String> {
         if let Some(found) = node.attributes.iter().find(|found| found.name.ends_with("_as_tensor")) {
             return Err(format!("trees with {}: train in single precision", found.name));
         }

@@ -21,8 +21,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::stamp::{Nullifier, StampName};
 
 use claims::Claims;
-use did::{Issuer, Key};
-use json::{Node, Object};
+use did::{DidKey, Issuer};
+use json::{JsonNode, Object};
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
 pub use issuing::{Signer, Statement};
@@ -31,7 +31,7 @@ pub use rejection::Rejection;
 
 /// A credential that passed every check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedCredential {
     /// The holder, from the signed subject.
     pub address: EvmAddress,
     /// The Stamp, from the signed `credentialSubject.provider`.
@@ -57,7 +57,7 @@ pub struct Verified {
 /// Most proofs of one credential.
 const MAX_PROOFS: usize = 8;
 
-impl Verified {
+impl VerifiedCredential {
     /// Every digest that names the credential.
     pub fn all_digests(&self) -> &[[u8; 32]] {
         if self.digests.is_empty() { std::slice::from_ref(&self.digest) } else { &self.digests }
@@ -78,7 +78,7 @@ pub fn parse_and_verify(
     holder: EvmAddress,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-) -> Result<Verified, Rejection> {
+) -> Result<VerifiedCredential, Rejection> {
     verify(text, Some(holder), now, issuers)
 }
 
@@ -87,7 +87,7 @@ pub fn parse_and_verify_for_its_subject(
     text: &str,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-) -> Result<Verified, Rejection> {
+) -> Result<VerifiedCredential, Rejection> {
     verify(text, None, now, issuers)
 }
 
@@ -97,7 +97,7 @@ fn verify(
     holder: Option<EvmAddress>,
     now: UnixMillis,
     issuers: impl Fn(&str) -> bool,
-) -> Result<Verified, Rejection> {
+) -> Result<VerifiedCredential, Rejection> {
     let mut document = typed_data_cache::parse(text)?;
     let claims = Claims::read(&document)?;
     if holder.is_some_and(|holder| holder != claims.address) {
@@ -114,7 +114,7 @@ fn verify(
     if digests.len() == 1 {
         digests.clear();
     }
-    Ok(Verified {
+    Ok(VerifiedCredential {
         address: claims.address,
         provider: claims.provider,
         issuer: claims.issuer.into_did(),
@@ -130,10 +130,10 @@ fn verify(
 /// The digest of each valid proof, at least one: of a list of proofs, each signs the credential without the others. If
 /// none is valid, the first says why.
 fn check_proofs(text: &str, document: &mut Object<'_>, claims: &Claims) -> Result<Vec<[u8; 32]>, Rejection> {
-    if !matches!(document.get("proof"), Some(Node::List(_))) {
+    if !matches!(document.get("proof"), Some(JsonNode::List(_))) {
         return Ok(vec![check_proof(text, document, claims, None)?]);
     }
-    let Some(Node::List(proofs)) = document.remove("proof") else { unreachable!("it is a list") };
+    let Some(JsonNode::List(proofs)) = document.remove("proof") else { unreachable!("it is a list") };
     if proofs.len() > MAX_PROOFS {
         return Err(Rejection::TooComplex);
     }
@@ -165,11 +165,11 @@ fn check_proof(
     let place = || index.map_or_else(|| "proof".to_owned(), |index| format!("proof[{index}]"));
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within(&place()))?;
     match (suite, claims.issuer.key) {
-        (Suite::Ethereum, Key::Ethereum(address)) => {
+        (Suite::Ethereum, DidKey::Ethereum(address)) => {
             // Only an only proof stands where it is looked for again.
             ethereum::verify(index.is_none().then_some(text), document, address)
         }
-        (Suite::Ed25519, Key::Ed25519(key)) => ed25519::verify(text, document, claims, &key, index),
+        (Suite::Ed25519, DidKey::Ed25519(key)) => ed25519::verify(text, document, claims, &key, index),
         (Suite::Ethereum, _) => Err(Rejection::InvalidIssuer { expected: "did:ethr or did:pkh" }),
         (Suite::Ed25519, _) => Err(Rejection::InvalidIssuer { expected: "did:key" }),
     }

@@ -14,7 +14,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::{Input, Record, ScoreResult, Stamp, Weights, settle, stored_to_json};
+use pyxis_core::score::{Input, ScoreRecord, ScoreResult, Stamp, Weights, compute, stored_to_json};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
@@ -23,11 +23,11 @@ use pyxis_store::{Store, Tx, addresses, claims, score_history, scorers, scores, 
 
 use live::Live;
 
-use crate::books::{PreviousScore, ScoringDb};
 use crate::error::{Error, Result};
+use crate::scoring_db::{PreviousScore, ScoringDb};
 
-pub use crate::books::Place;
-pub use ingest::{Outcome, ingest, remove};
+pub use crate::scoring_db::ScoreKey;
+pub use ingest::{IngestOutcome, ingest, remove};
 pub use many::{Batch, ingest_many};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
@@ -39,9 +39,14 @@ pub(crate) const ATTEMPTS: usize = 8;
 /// Computes and stores a score, unless another did so meanwhile; its record as JSON. `None`: the address never
 /// had a Stamp, and nothing is stored for it. With `answer` the score is about to be answered, and becomes
 /// history.
-pub async fn score(books: &ScoringDb, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
-    let Place { workspace, address, .. } = place;
-    undisturbed(|| async {
+pub async fn score(
+    books: &ScoringDb,
+    place: ScoreKey,
+    now: UnixMillis,
+    answer: bool,
+) -> Result<Option<String>> {
+    let ScoreKey { workspace, address, .. } = place;
+    retry_on_conflict(|| async {
         let mut tx = books.begin().await?;
         if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(None));
@@ -64,7 +69,7 @@ pub async fn score(books: &ScoringDb, place: Place, now: UnixMillis, answer: boo
 
 /// What the first attempt comes to that no other transaction disturbs. `None` or [`Error::Busy`] says that one
 /// did: then what was done is rolled back.
-pub(crate) async fn undisturbed<T, W>(attempt: impl Fn() -> W) -> Result<T>
+pub(crate) async fn retry_on_conflict<T, W>(attempt: impl Fn() -> W) -> Result<T>
 where
     W: Future<Output = Result<Option<T>>>,
 {
@@ -95,8 +100,8 @@ async fn hold_sets(
 
 /// The record of a score that was computed while its address was waited for. One that is damaged does not
 /// count.
-async fn found_in(tx: &mut Tx, place: Place, now: UnixMillis, answer: bool) -> Result<Option<String>> {
-    let Place { workspace, scorer, address } = place;
+async fn found_in(tx: &mut Tx, place: ScoreKey, now: UnixMillis, answer: bool) -> Result<Option<String>> {
+    let ScoreKey { workspace, scorer, address } = place;
     let Some(found) = scores::fresh(&mut *tx, workspace, scorer, address, now).await? else {
         return Ok(None);
     };
@@ -108,14 +113,14 @@ async fn found_in(tx: &mut Tx, place: Place, now: UnixMillis, answer: bool) -> R
 }
 
 /// The record of an address that never had a Stamp: no weight matters to it.
-pub fn nothing(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> String {
+pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> String {
     let weights = Weights::new();
-    let settled = settle(&Input { address, stamps: &[], claims: &[], weights: &weights, threshold, now });
-    Record { address, threshold, computed_at: now, settled: &settled, error: None }.to_json()
+    let settled = compute(&Input { address, stamps: &[], claims: &[], weights: &weights, threshold, now });
+    ScoreRecord { address, threshold, computed_at: now, settled: &settled, error: None }.to_json()
 }
 
 /// The score as it would be stored, and what it is made of; stores nothing.
-pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
     let Live { stamps, .. } = live.named(&sets);
@@ -131,12 +136,12 @@ pub async fn preview(store: &Store, place: Place, now: UnixMillis) -> Result<(Te
 async fn settle_in(
     books: &ScoringDb,
     tx: &mut Tx,
-    place: Place,
+    place: ScoreKey,
     live: &Live,
     now: UnixMillis,
     answer: bool,
 ) -> Result<Option<String>> {
-    let Place { workspace, scorer, address } = place;
+    let ScoreKey { workspace, scorer, address } = place;
     let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
     // Whoever takes one finds this score by them. Most are noted; those of imported Stamps are not, nor those of rows
     // that somebody mended.
@@ -176,14 +181,14 @@ async fn settle_in(
 
 /// Marks the scores of others who share sets of nullifiers whose claims change: of what an address has and does, nothing
 /// else is in the scores of others.
-async fn mark_others(tx: &mut Tx, place: Place, names: &[Nullifier]) -> Result<()> {
-    let Place { workspace, scorer, address } = place;
+async fn mark_others(tx: &mut Tx, place: ScoreKey, names: &[Nullifier]) -> Result<()> {
+    let ScoreKey { workspace, scorer, address } = place;
     let members = nullifier_sets::members(&mut *tx, workspace, names).await?;
     let others = stamps::others_with_nullifiers(&mut *tx, workspace, Some(address), &members).await?;
     Ok(scores::mark_stale(tx, workspace, scorer, &others).await?)
 }
 
-async fn terms(store: Store, place: Place) -> Result<Terms> {
+async fn terms(store: Store, place: ScoreKey) -> Result<Terms> {
     scorers::terms(&store, place.workspace, place.scorer).await?.ok_or(Error::NoScorer)
 }
 
@@ -199,7 +204,7 @@ fn settled(
     now: UnixMillis,
 ) -> ScoreResult {
     let Terms { weights, threshold, .. } = terms;
-    settle(&Input { address, stamps, claims, weights, threshold: *threshold, now })
+    compute(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
 
 fn record<'a>(
@@ -208,6 +213,6 @@ fn record<'a>(
     computed_at: UnixMillis,
     settled: &'a ScoreResult,
     error: Option<&'a str>,
-) -> Record<'a> {
-    Record { address, threshold: terms.threshold, computed_at, settled, error }
+) -> ScoreRecord<'a> {
+    ScoreRecord { address, threshold: terms.threshold, computed_at, settled, error }
 }

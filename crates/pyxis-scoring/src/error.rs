@@ -9,9 +9,8 @@ use pyxis_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
+pub use pyxis_core::BoxError;
 
-/// Any error, as a cause.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A result of scoring.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -16,9 +16,9 @@ use pyxis_store::{Committing, issuers};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::books::ScoringDb;
-use crate::engine::{self, Outcome};
+use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Result};
+use crate::scoring_db::ScoringDb;
 use pipeline::{Block, Blocks, Lines, Refused, Trust};
 
 /// Stored blocks that may wait until they are durable.
@@ -26,7 +26,7 @@ const AHEAD: usize = 32;
 
 /// What an import did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ImportProgress {
     /// Lines read, blank ones too.
     pub lines: u64,
     /// Bytes read: where to go on.
@@ -70,9 +70,9 @@ pub async fn import(
     options: Options,
     source: impl BufRead + Send + 'static,
     rejects: &mut (dyn Write + Send),
-    begun: Progress,
-    mut progress: impl FnMut(&Progress) -> bool,
-) -> Result<Progress> {
+    begun: ImportProgress,
+    mut progress: impl FnMut(&ImportProgress) -> bool,
+) -> Result<ImportProgress> {
     let trusted = issuers::list(&**books, options.workspace).await?;
     let issuers = trusted.into_iter().map(|issuer| issuer.did).collect();
     let trust = Trust { workspace: options.workspace, issuers, now: clock.now() };
@@ -107,9 +107,9 @@ async fn store_each(
 async fn tell_each(
     mut stored: mpsc::Receiver<Stored>,
     rejects: &mut (dyn Write + Send),
-    begun: Progress,
-    progress: &mut impl FnMut(&Progress) -> bool,
-) -> Result<Progress> {
+    begun: ImportProgress,
+    progress: &mut impl FnMut(&ImportProgress) -> bool,
+) -> Result<ImportProgress> {
     let mut done = begun;
     while let Some(block) = stored.recv().await {
         block.finish(rejects, &mut done).await?;
@@ -127,7 +127,7 @@ struct Stored {
     /// Their digests.
     digests: Vec<SigningDigest>,
     /// What became of them.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<IngestOutcome>,
     refused: Vec<Refused>,
     end_line: u64,
     end_byte: u64,
@@ -136,25 +136,26 @@ struct Stored {
 
 impl Stored {
     /// Waits until it is durable, counts what became of it and reports what was refused.
-    async fn finish(self, rejects: &mut (dyn Write + Send), done: &mut Progress) -> Result<()> {
+    async fn finish(self, rejects: &mut (dyn Write + Send), done: &mut ImportProgress) -> Result<()> {
         self.committing.await?;
         let mut refused = self.refused;
         for ((line, digest), outcome) in self.numbers.into_iter().zip(self.digests).zip(self.outcomes) {
-            if matches!(outcome, Outcome::Accepted | Outcome::Replaced | Outcome::Unchanged) {
+            if matches!(outcome, IngestOutcome::Accepted | IngestOutcome::Replaced | IngestOutcome::Unchanged)
+            {
                 done.last = Some(digest);
             }
             match outcome {
-                Outcome::Accepted => done.accepted += 1,
-                Outcome::Replaced => done.replaced += 1,
-                Outcome::Unchanged => done.unchanged += 1,
-                Outcome::Superseded => {
+                IngestOutcome::Accepted => done.accepted += 1,
+                IngestOutcome::Replaced => done.replaced += 1,
+                IngestOutcome::Unchanged => done.unchanged += 1,
+                IngestOutcome::Superseded => {
                     refused.push((
                         line,
                         "superseded",
                         "a credential issued later is there already".to_owned(),
                     ));
                 }
-                Outcome::Revoked => {
+                IngestOutcome::Revoked => {
                     refused.push((line, "revoked", "its issuer revoked this credential".to_owned()));
                 }
             }

@@ -9,7 +9,7 @@ mod source;
 pub use active_models::ActiveModels;
 pub use explanation::{CustomName, FeatureLine, Told, ToldModel, tell};
 pub use indexer::{Indexer, IndexerChain, IndexerError};
-pub use source::{Answer, Local, Source, SourceError};
+pub use source::{FeaturesFuture, Local, Source, SourceError};
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_models::Error;
 use pyxis_models::bundle::Scores;
-use pyxis_models::chain::Model;
 use pyxis_models::features::Features;
+use pyxis_models::scope::Model;
 use pyxis_store::{Store, StoreError};
 use rayon::prelude::*;
 

@@ -1,17 +1,17 @@
 //! The endpoints of Spec 1 and what was added to them.
 
 mod catalogue;
-mod earlier;
 mod explain;
 mod history;
+mod ingest;
+mod legacy;
 mod model;
 mod parameters;
 mod score;
 mod scores;
 mod stamps;
-mod write;
 
-pub use score::{PlainScore, SCORE};
+pub use score::{FastPathScore, SCORE};
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -42,16 +42,16 @@ pub fn router(state: State) -> Router {
     let mut posted = Router::new().route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores));
     let written = Router::new().route(
         "/v2/stamps/{address}",
-        get(stamps::list_stamps).post(write::add_stamps).delete(write::remove_stamps),
+        get(stamps::list_stamps).post(ingest::add_stamps).delete(ingest::remove_stamps),
     );
     let mut models = Router::new().route("/v2/models/score/{address}", get(model::get_model_score));
     // A picture is loaded without a key and without CORS: by an <img>.
     let icons = Router::new()
         .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
-        stamps = stamps.merge(earlier::stamps());
-        posted = posted.merge(earlier::posted());
-        models = models.merge(earlier::models());
+        stamps = stamps.merge(legacy::stamps());
+        posted = posted.merge(legacy::posted());
+        models = models.merge(legacy::models());
     }
     // Only the open endpoints are for pages of other origins, each with the methods that it takes. With a fallback
     // of its own a path answers their preflights; that of the whole program would come in between.

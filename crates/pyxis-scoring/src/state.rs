@@ -11,9 +11,9 @@ use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::outbox::Outbox;
 
-use crate::books::ScoringDb;
 use crate::limits::{Limiter, SpentLog};
 use crate::models::{Models, Source};
+use crate::scoring_db::ScoringDb;
 
 /// Settings of scoring.
 #[derive(Clone, Copy, Debug)]

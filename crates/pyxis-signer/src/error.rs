@@ -89,8 +89,10 @@ impl From<pyxis_net::Error> for Error {
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
             // The refusal may come after the request, which such a host does not look at.
-            error if error.was_sent() || matches!(error, E::Refused(_)) => Self::Upstream(error.told()),
-            error => Self::Unreachable(error.told()),
+            error if error.was_sent() || matches!(error, E::Refused(_)) => {
+                Self::Upstream(error.public_message())
+            }
+            error => Self::Unreachable(error.public_message()),
         }
     }
 }
@@ -103,7 +105,7 @@ impl Error {
         if !error.was_sent() || matches!(error, E::RequestBody(_)) {
             return error.into();
         }
-        Self::OutcomeUnknown { why: error.told(), is_timeout: matches!(error, E::Timeout(_)) }
+        Self::OutcomeUnknown { why: error.public_message(), is_timeout: matches!(error, E::Timeout(_)) }
     }
 }
 

@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Response};
 use pyxis_core::clock::Clock;
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretString;
-use pyxis_http::request_id::{Access, Source};
+use pyxis_http::request_id::{Access, RequestIdSource};
 use tower::Service;
 
 pub use credentials::{Credentials, Discovered, EnvironmentError};
@@ -71,13 +71,13 @@ impl std::ops::Deref for State {
 #[derive(Clone)]
 pub struct Signer {
     state: State,
-    source: Source,
+    source: RequestIdSource,
 }
 
 impl Signer {
     /// Serves `state`.
     pub fn new(state: State) -> Self {
-        let source = Source { clock: Arc::clone(&state.clock), entropy: Arc::clone(&state.entropy) };
+        let source = RequestIdSource { clock: Arc::clone(&state.clock), entropy: Arc::clone(&state.entropy) };
         Self { state, source }
     }
 

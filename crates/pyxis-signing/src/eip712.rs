@@ -13,10 +13,10 @@ mod json;
 mod structs;
 pub mod words;
 
-use self::json::{Json, Object};
+use self::json::{JsonNumberText, Object};
 
-pub use self::data::{Data, Members, integer};
-pub use self::hasher::{HashObserver, Hasher, Step};
+pub use self::data::{Members, TypedValue, integer};
+pub use self::hasher::{HashObserver, HashStep, Hasher};
 pub use self::invalid::Invalid;
 pub use self::structs::{DOMAIN, Types, hex};
 pub use self::words::Word;
@@ -41,14 +41,14 @@ pub struct TypedDataView {
     /// The type of the message.
     pub primary_type: String,
     /// Who the signature is for.
-    pub domain: Vec<Field>,
+    pub domain: Vec<TypedField>,
     /// What is said.
-    pub message: Vec<Field>,
+    pub message: Vec<TypedField>,
 }
 
 /// One value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct TypedField {
     /// Where it stands: `order.items[0].price`.
     pub path: String,
     /// Its type.
@@ -60,12 +60,12 @@ pub struct Field {
 /// Reads typed data from JSON. Integers may be numbers or texts, of up to 256 bits, and are read by their digits.
 pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
     let data = json::parse(json)?;
-    let object = |name: &str| data.member(name).and_then(Data::object).ok_or(Invalid::Form);
+    let object = |name: &str| data.member(name).and_then(TypedValue::object).ok_or(Invalid::Form);
     let known = |name: &str| matches!(name, "types" | "primaryType" | "domain" | "message");
     if !data.names().all(known) {
         return Err(Invalid::Form);
     }
-    let primary = data.member("primaryType").and_then(Data::text).ok_or(Invalid::Form)?;
+    let primary = data.member("primaryType").and_then(TypedValue::text).ok_or(Invalid::Form)?;
     let (domain, message) = (object("domain")?, object("message")?);
     let types = Types::parse(object("types")?, MAX_TYPES)?.with_domain_of(domain);
     let mut hasher = Hasher::new(&types, Lines::default());
@@ -77,7 +77,11 @@ pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
     Ok(TypedData { digest, shown })
 }
 
-fn shown(hasher: &mut Hasher<'_, Lines>, name: &str, object: &Object) -> Result<(Word, Vec<Field>), Invalid> {
+fn shown(
+    hasher: &mut Hasher<'_, Lines>,
+    name: &str,
+    object: &Object,
+) -> Result<(Word, Vec<TypedField>), Invalid> {
     let hash = hasher.hash_struct(name, object)?;
     Ok((hash, std::mem::take(&mut hasher.witness().fields)))
 }
@@ -85,7 +89,7 @@ fn shown(hasher: &mut Hasher<'_, Lines>, name: &str, object: &Object) -> Result<
 /// Writes down what is hashed.
 #[derive(Default)]
 struct Lines {
-    fields: Vec<Field>,
+    fields: Vec<TypedField>,
     path: String,
     /// Lengths of the path before each step.
     before: Vec<usize>,
@@ -100,17 +104,17 @@ impl Lines {
     }
 }
 
-impl HashObserver<Json> for Lines {
-    fn enter(&mut self, step: Step<'_>) {
+impl HashObserver<JsonNumberText> for Lines {
+    fn enter(&mut self, step: HashStep<'_>) {
         self.before.push(self.path.len());
         match step {
-            Step::Member(name) => {
+            HashStep::Member(name) => {
                 if !self.path.is_empty() {
                     self.path.push('.');
                 }
                 self.path.push_str(name);
             }
-            Step::Item(index) => {
+            HashStep::Item(index) => {
                 self.path.push('[');
                 self.path.push_str(&index.to_string());
                 self.path.push(']');
@@ -126,15 +130,19 @@ impl HashObserver<Json> for Lines {
         self.count()
     }
 
-    fn value(&mut self, type_name: &str, value: &Json) -> Result<(), Invalid> {
+    fn value(&mut self, type_name: &str, value: &JsonNumberText) -> Result<(), Invalid> {
         self.count()?;
         let text = match value {
-            Json::Text(text) | Json::Number(text) => text.clone(),
-            Json::Bool(value) => value.to_string(),
-            Json::Null => "null".to_owned(),
-            Json::List(_) | Json::Object(_) => "(empty)".to_owned(),
+            JsonNumberText::Text(text) | JsonNumberText::Number(text) => text.clone(),
+            JsonNumberText::Bool(value) => value.to_string(),
+            JsonNumberText::Null => "null".to_owned(),
+            JsonNumberText::List(_) | JsonNumberText::Object(_) => "(empty)".to_owned(),
         };
-        self.fields.push(Field { path: self.path.clone(), type_name: type_name.to_owned(), value: text });
+        self.fields.push(TypedField {
+            path: self.path.clone(),
+            type_name: type_name.to_owned(),
+            value: text,
+        });
         Ok(())
     }
 }

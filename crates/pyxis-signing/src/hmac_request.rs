@@ -59,14 +59,14 @@ pub struct Request<'a> {
 }
 
 /// A signature and the headers that carry it.
-pub struct Signed {
+pub struct SignedHeaders {
     /// The headers to set: name and value.
     pub headers: Vec<(String, Zeroizing<String>)>,
     /// The signature alone, as it is written.
     pub signature: String,
 }
 
-impl std::fmt::Debug for Signed {
+impl std::fmt::Debug for SignedHeaders {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Signed(..)")
     }
@@ -77,7 +77,7 @@ pub fn sign(
     config: &derived::Hmac,
     request: &Request<'_>,
     secret: &dyn Fn(&str) -> Option<String>,
-) -> Result<Signed, Invalid> {
+) -> Result<SignedHeaders, Invalid> {
     let key = Zeroizing::new(secret("key").ok_or_else(|| Invalid::Field("key".to_owned()))?);
     let key = decode_key(config.key_encoding, &key).ok_or(Invalid::Key)?;
     let content = Zeroizing::new(expand(&config.content, request, secret, None)?);
@@ -96,7 +96,7 @@ pub fn sign(
             Ok((header.name.clone(), Zeroizing::new(value)))
         })
         .collect::<Result<_, Invalid>>()?;
-    Ok(Signed { headers, signature })
+    Ok(SignedHeaders { headers, signature })
 }
 
 fn decode_key(encoding: KeyEncoding, key: &str) -> Option<Zeroizing<Vec<u8>>> {

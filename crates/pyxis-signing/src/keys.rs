@@ -30,7 +30,7 @@ pub enum ToSign {
 
 /// A signature and what it is checked with; all of it is public.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signed {
+pub struct MessageSignature {
     /// The algorithm.
     pub algorithm: Algorithm,
     /// 64 bytes in hexadecimal digits: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA; `s` is in the lower half.
@@ -114,7 +114,7 @@ impl SigningKey {
     }
 
     /// Signs. `None` if the algorithm needs a digest and this is a message.
-    pub fn sign(&self, what: &ToSign) -> Option<Signed> {
+    pub fn sign(&self, what: &ToSign) -> Option<MessageSignature> {
         let (signature, recovery_id) = match (&self.0, what) {
             (Inner::Ed25519(key), ToSign::Message(message)) => (ed25519(key, message), None),
             (Inner::Ed25519(key), ToSign::Digest(digest)) => (ed25519(key, digest), None),
@@ -128,7 +128,7 @@ impl SigningKey {
             }
             (Inner::Secp256k1(_) | Inner::P256(_), ToSign::Message(_)) => return None,
         };
-        Some(Signed {
+        Some(MessageSignature {
             algorithm: self.algorithm(),
             signature: hex::encode(&signature),
             public_key: self.public_key(),

@@ -22,7 +22,7 @@ pub struct Keys {
 
 /// What a signature is good for.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct SigningScope<'a> {
     /// For example `eu-central-1`.
     pub region: &'a str,
     /// For example `s3`.
@@ -54,10 +54,10 @@ pub fn payload_hash(body: &[u8]) -> String {
 }
 
 /// The value of `Authorization`. `date` is that of [`date`].
-pub fn authorization(keys: &Keys, scope: Scope<'_>, date: &str, request: &Request<'_>) -> String {
+pub fn authorization(keys: &Keys, scope: SigningScope<'_>, date: &str, request: &Request<'_>) -> String {
     let (canonical, signed) = canonical_request(scope, request);
     let day = &date[..date.len().min(8)];
-    let Scope { region, service } = scope;
+    let SigningScope { region, service } = scope;
     let scope = format!("{day}/{region}/{service}/aws4_request");
     let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", payload_hash(canonical.as_bytes()));
     let secret = Zeroizing::new(format!("AWS4{}", keys.secret_access_key.expose()));
@@ -130,7 +130,7 @@ pub fn without_signature(query: &str) -> Option<String> {
 }
 
 /// The canonical request and the names of the signed headers.
-fn canonical_request(scope: Scope<'_>, request: &Request<'_>) -> (String, String) {
+fn canonical_request(scope: SigningScope<'_>, request: &Request<'_>) -> (String, String) {
     let mut headers: Vec<(String, String)> = Vec::with_capacity(request.headers.len());
     for (name, value) in request.headers {
         let (name, value) = (name.to_ascii_lowercase(), squeezed(value));
@@ -228,7 +228,7 @@ mod tests {
             }
             let request =
                 Request { method: text("method"), target: &target, headers: &headers, payload_hash: &hash };
-            let scope = Scope { region: "us-east-1", service: "service" };
+            let scope = SigningScope { region: "us-east-1", service: "service" };
             let signed = authorization(&keys, scope, &date, &request);
             let (_, signature) = signed.split_once("Signature=").unwrap();
             assert_eq!(
@@ -285,7 +285,7 @@ mod tests {
             let mut headers = vec![("host", host), ("x-amz-content-sha256", &hash), ("x-amz-date", moment)];
             headers.extend_from_slice(more);
             let request = Request { method, target: &target, headers: &headers, payload_hash: &hash };
-            let scope = Scope { region: "us-east-1", service: "s3" };
+            let scope = SigningScope { region: "us-east-1", service: "s3" };
             let signed = authorization(&keys, scope, moment, &request);
             let (_, signature) = signed.split_once("Signature=").unwrap();
             assert_eq!(signature, expected, "{path}\n{}", canonical_request(scope, &request).0);
@@ -317,7 +317,7 @@ mod tests {
         assert!(headers.iter().all(|(name, _)| is_signed(name)));
         let target = Target::parse(url).unwrap();
         let request = Request { method: "PUT", target: &target, headers: &headers, payload_hash: &hash };
-        let scope = Scope { region: "us-east-1", service: "s3" };
+        let scope = SigningScope { region: "us-east-1", service: "s3" };
         let signed = authorization(&keys, scope, "20150830T123600Z", &request);
         let expected = "f5ef2463dd5245e3c84b67e20e857d389de18676cad9cda2a572fda305e6fd83";
         assert!(signed.ends_with(expected), "{signed}\n{}", canonical_request(scope, &request).0);

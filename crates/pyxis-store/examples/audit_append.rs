@@ -12,7 +12,7 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::audit::{Appender, AuditKeys, FORWARD, Record};
+use pyxis_store::audit::{Appender, AuditKeys, AuditRecord, FORWARD};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use tokio::time::Instant;
@@ -65,8 +65,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn record(now: UnixMillis) -> Record {
-    Record {
+fn record(now: UnixMillis) -> AuditRecord {
+    AuditRecord {
         at: now,
         workspace_id: Some(WorkspaceId::new(now, &OsEntropy)),
         kind: FORWARD.into(),
@@ -77,7 +77,7 @@ fn record(now: UnixMillis) -> Record {
         method: Some("GET".to_owned()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/customers/42","rule":"auto_method","request_id":"0199b1c0"}"#.to_owned(),
-        ..Record::default()
+        ..AuditRecord::default()
     }
 }
 

@@ -59,7 +59,7 @@ pub struct NewAgent {
 
 /// Which credentials an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum CredentialScope {
     /// Every credential of the workspace, also later ones.
     All,
     /// Only these.
@@ -78,7 +78,7 @@ pub struct AgentChange {
     /// `Some(Some(now))` disables, `Some(None)` enables.
     pub disabled_at: Option<Option<UnixMillis>>,
     /// Credentials.
-    pub scope: Option<Scope>,
+    pub scope: Option<CredentialScope>,
 }
 
 /// Adds an agent and what it may use. `Conflict` when the name is taken, `Reference` when a credential
@@ -149,7 +149,7 @@ pub async fn update(
     change: AgentChange,
 ) -> Result<bool, StoreError> {
     let folded = change.name.as_deref().map(fold);
-    let all = change.scope.as_ref().map(|scope| *scope == Scope::All);
+    let all = change.scope.as_ref().map(|scope| *scope == CredentialScope::All);
     let query = sql("UPDATE agents SET id = id")
         .push_if(", name = ?", change.name)
         .push_if(", name_folded = ?", folded)
@@ -165,7 +165,7 @@ pub async fn update(
     if let Some(scope) = change.scope {
         let forget = sql("DELETE FROM agent_credentials WHERE workspace_id = $1 AND agent_id = $2");
         tx.execute(forget.bind(workspace).bind(id)).await?;
-        if let Scope::Only(credentials) = scope {
+        if let CredentialScope::Only(credentials) = scope {
             allow(tx, workspace, id, &credentials).await?;
         }
     }

@@ -9,17 +9,17 @@ mod forward;
 mod ordered;
 mod room;
 
+use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
-use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{Query, row, sql, stored_enum};
+use crate::db::{SqlQuery, row, sql, stored_enum};
 use crate::like::containing;
 use crate::{Executor, StoreError, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
-pub use for_credentials::{count_pending_among, count_since, list_among};
+pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
 pub use forward::{
     Finish, abandon_dead_nodes, begin_attempt, claim, finish, list_approved, list_sending,
     mark_outcome_unknown, purge_bodies,
@@ -321,7 +321,7 @@ pub async fn list(
     executor.all(ordered(listing(workspace, filter), filter)).await
 }
 
-fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> Query {
+fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
     let over = filter.settled.then_some(ApprovalState::Pending);
     sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
         .bind(workspace)

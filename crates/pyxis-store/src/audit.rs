@@ -44,7 +44,7 @@ pub(crate) type ChainMac = [u8; MAC_BYTES];
 
 /// A record to append.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct AuditRecord {
     /// When it happened.
     pub at: UnixMillis,
     /// Workspace; `None` for what concerns the installation.
@@ -81,7 +81,7 @@ pub struct AuditRow {
     /// Place in the chain, from 1 without gaps.
     pub seq: i64,
     /// What was recorded.
-    pub record: Record,
+    pub record: AuditRecord,
     /// MAC over the record and the MAC before it.
     pub mac: Vec<u8>,
 }
@@ -137,7 +137,7 @@ impl FromRow for AuditRow {
 
 /// Reads the columns after `seq`.
 fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
-    let record = Record {
+    let record = AuditRecord {
         at: row.take("at")?,
         workspace_id: row.take("workspace_id")?,
         kind: row.take("kind")?,
@@ -156,7 +156,7 @@ fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
     Ok(AuditRow { seq, record, mac: row.take("mac")? })
 }
 
-impl Record {
+impl AuditRecord {
     /// An empty record of `kind`.
     pub fn new(at: UnixMillis, kind: &'static str) -> Self {
         Self { at, kind: Cow::Borrowed(kind), detail: "{}".to_owned(), ..Self::default() }
@@ -263,7 +263,7 @@ impl AuditKeys {
     }
 
     /// The MAC of a record after `before`. `scratch` is emptied first and kept for the next record.
-    fn chain(&self, scratch: &mut Vec<u8>, seq: i64, record: &Record, before: &[u8]) -> ChainMac {
+    fn chain(&self, scratch: &mut Vec<u8>, seq: i64, record: &AuditRecord, before: &[u8]) -> ChainMac {
         scratch.clear();
         record.encode(seq, scratch);
         scratch.extend_from_slice(before);

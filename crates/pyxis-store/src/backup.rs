@@ -98,7 +98,7 @@ const PAGES: i32 = 1024;
 
 /// How far a backup or restore has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct BackupProgress {
     /// Done so far: pages of a SQLite file, else rows.
     pub done: u64,
     /// Of how many, when that is known.
@@ -109,7 +109,7 @@ pub struct Progress {
 pub async fn write(
     store: &Store,
     path: &Path,
-    mut progress: impl FnMut(Progress) + Send + 'static,
+    mut progress: impl FnMut(BackupProgress) + Send + 'static,
 ) -> Result<(), StoreError> {
     if path.exists() {
         return Err(StoreError::Backup(format!("the file {} exists", path.display())));
@@ -141,7 +141,7 @@ pub async fn write(
 pub async fn restore(
     store: &Store,
     path: &Path,
-    mut progress: impl FnMut(Progress) + Send + 'static,
+    mut progress: impl FnMut(BackupProgress) + Send + 'static,
 ) -> Result<(), StoreError> {
     let file = path.to_owned();
     tokio::task::spawn_blocking(move || check_file(&file)).await.map_err(StoreError::unavailable)??;
@@ -164,13 +164,13 @@ pub async fn restore(
                 "SELECT setval(pg_get_serial_sequence('{table}', 'id'), \
                  coalesce((SELECT max(id) FROM {table}), 0) + 1, false)"
             );
-            (&mut tx).optional::<(i64,)>(crate::db::Query::assembled(next)).await?;
+            (&mut tx).optional::<(i64,)>(crate::db::SqlQuery::assembled(next)).await?;
         }
     }
     tx.commit().await
 }
 
-fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(Progress)) -> Result<(), StoreError> {
+fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)) -> Result<(), StoreError> {
     let source = sqlite::connect(from)?;
     sqlite::create_private(to)?;
     let mut target = sqlite::connect_plain(to)?;
@@ -182,7 +182,7 @@ fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(Progress)) -> R
         let pages = backup.progress();
         let total = u64::try_from(pages.pagecount).unwrap_or(0);
         let done = total.saturating_sub(u64::try_from(pages.remaining).unwrap_or(0));
-        progress(Progress { done, total: Some(total) });
+        progress(BackupProgress { done, total: Some(total) });
         if step == rusqlite::backup::StepResult::Done {
             return Ok(());
         }
@@ -219,7 +219,7 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
 
 async fn refuse_unless_empty(tx: &mut Tx) -> Result<(), StoreError> {
     for table in TABLES.iter().filter(|table| !matches!(**table, "generations" | "audit_head")) {
-        let count = crate::db::Query::assembled(format!("SELECT count(*) FROM {table}"));
+        let count = crate::db::SqlQuery::assembled(format!("SELECT count(*) FROM {table}"));
         if (&mut *tx).optional::<(i64,)>(count).await? != Some((0,)) {
             return Err(StoreError::Backup(format!("the database is not empty: {table} has rows")));
         }
@@ -230,7 +230,7 @@ async fn refuse_unless_empty(tx: &mut Tx) -> Result<(), StoreError> {
 /// Removes the rows that the migrations put there.
 async fn clear(tx: &mut Tx) -> Result<(), StoreError> {
     for table in TABLES.iter().rev() {
-        (&mut *tx).execute(crate::db::Query::assembled(format!("DELETE FROM {table}"))).await?;
+        (&mut *tx).execute(crate::db::SqlQuery::assembled(format!("DELETE FROM {table}"))).await?;
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Messages about approvals in chats: written in the transaction of the change that they tell of, posted
 //! and edited by whichever node takes them. There is work while what is shown differs from what is wanted.
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalState;
 
 use crate::db::{row, sql, stored_enum};
 use crate::{Engine, Executor, StoreError};
@@ -84,7 +84,7 @@ pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(),
 }
 
 /// Lets every message about a transaction show another state; how many there are.
-pub async fn want(
+pub async fn set_desired_state(
     executor: impl Executor,
     workspace: WorkspaceId,
     txn: TxnId,
@@ -98,7 +98,7 @@ pub async fn want(
 
 /// Makes the messages about a transaction that still waits due again: what they say of it has changed. One
 /// that somebody is posting or editing right now stays theirs, and is due once more when they are done.
-pub async fn renew(
+pub async fn refresh(
     executor: impl Executor,
     workspace: WorkspaceId,
     txn: TxnId,
@@ -166,7 +166,7 @@ pub async fn failed(
 
 /// Hands a claimed message back, due at `at`, without counting an attempt. What became due since [`claim`]
 /// returned the message stays due.
-pub async fn hand_back(
+pub async fn release_claim(
     executor: impl Executor,
     claimed: &ChatMessageRow,
     at: Option<UnixMillis>,
@@ -219,7 +219,7 @@ pub async fn list(
 }
 
 /// The newest messages of a workspace on a platform that could not be shown as they should be.
-pub async fn in_trouble(
+pub async fn list_failing(
     executor: impl Executor,
     workspace: WorkspaceId,
     platform: ChatPlatform,

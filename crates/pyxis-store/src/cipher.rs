@@ -117,12 +117,12 @@ impl Column for Sealed {
 
 /// The key that wraps the data keys: 32 bytes, wiped when dropped.
 #[derive(Clone, Debug)]
-pub struct MasterKey(Key);
+pub struct MasterKey(CipherKey);
 
 impl MasterKey {
     /// A new key.
     pub fn generate(entropy: &dyn Entropy) -> Self {
-        Self(Key(Secret::new(bytes(entropy))))
+        Self(CipherKey(Secret::new(bytes(entropy))))
     }
 
     /// Reads 64 hex digits or base64 (standard or URL alphabet, padding optional); surrounding white
@@ -130,7 +130,7 @@ impl MasterKey {
     pub fn parse(text: &str) -> Result<Self, CipherError> {
         let text = text.trim().as_bytes();
         let decoded = if text.len() == 64 { decode(text, 4) } else { decode_base64(text) };
-        decoded.and_then(|decoded| Key::from_bytes(&decoded)).map(Self).ok_or(CipherError::NotAKey)
+        decoded.and_then(|decoded| CipherKey::from_bytes(&decoded)).map(Self).ok_or(CipherError::NotAKey)
     }
 
     /// The key as 64 hex digits, to be kept in a file.
@@ -177,9 +177,9 @@ fn base64_digit(digit: u8) -> Option<u32> {
 
 /// A 256-bit key.
 #[derive(Clone, Debug)]
-pub(crate) struct Key(Secret<[u8; 32]>);
+pub(crate) struct CipherKey(Secret<[u8; 32]>);
 
-impl Key {
+impl CipherKey {
     fn from_bytes(bytes: &SecretBytes) -> Option<Self> {
         let mut key = [0; 32];
         if bytes.expose().len() != key.len() {
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_sealed_value_opens_only_for_its_own_row_and_unchanged() {
         let entropy = SeededEntropy::new(1);
-        let key = Key(Secret::new(bytes(&entropy)));
+        let key = CipherKey(Secret::new(bytes(&entropy)));
         let aad = Aad { table: "credentials", column: "sealed_secret", row: "w/1".to_owned() };
         let sealed = key.seal(7, &entropy, &aad, b"hunter2");
         let parts = Parts::of(&sealed).unwrap();

@@ -15,7 +15,7 @@ mod writer;
 use std::borrow::Cow;
 use std::future::Future;
 
-pub(crate) use query::{Query, sql};
+pub(crate) use query::{SqlQuery, sql};
 pub(crate) use row::{Attempt, FromRow, Row, row};
 pub use tx::{Committing, Tx};
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
@@ -36,20 +36,25 @@ pub trait Executor: Send + Sized {
     /// At most one row of a read. On SQLite through `&Store` this runs inline, so it must be a point
     /// read.
     #[doc(hidden)]
-    fn optional<T: FromRow>(self, query: Query)
-    -> impl Future<Output = Result<Option<T>, StoreError>> + Send;
+    fn optional<T: FromRow>(
+        self,
+        query: SqlQuery,
+    ) -> impl Future<Output = Result<Option<T>, StoreError>> + Send;
 
     /// All rows of a read.
     #[doc(hidden)]
-    fn all<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
+    fn all<T: FromRow>(self, query: SqlQuery) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
     /// A write; the number of rows that it touched.
     #[doc(hidden)]
-    fn execute(self, query: Query) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    fn execute(self, query: SqlQuery) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
     /// A write with RETURNING.
     #[doc(hidden)]
-    fn returning<T: FromRow>(self, query: Query) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
+    fn returning<T: FromRow>(
+        self,
+        query: SqlQuery,
+    ) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
     /// A write once for each row of parameters, all or nothing; the number of rows that it touched.
     #[doc(hidden)]
@@ -62,7 +67,7 @@ pub trait Executor: Send + Sized {
 
 /// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
 /// can go on.
-pub(crate) async fn insert(executor: impl Executor, query: Query) -> Result<(), StoreError> {
+pub(crate) async fn insert(executor: impl Executor, query: SqlQuery) -> Result<(), StoreError> {
     match executor.execute(query).await? {
         0 => Err(StoreError::Conflict { constraint: None }),
         _ => Ok(()),
@@ -94,7 +99,7 @@ impl Executor for &Store {
         Store::engine(self)
     }
 
-    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+    async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) if query.relaxed => {
                 database.readers().read_relaxed(|session| session.optional(&query))
@@ -104,21 +109,21 @@ impl Executor for &Store {
         }
     }
 
-    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => database.read_blocking(move |session| session.all(&query)).await,
             Backend::Postgres(database) => database.all(&query).await,
         }
     }
 
-    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+    async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => database.write(move |session| session.execute(&query)).await,
             Backend::Postgres(database) => database.execute(&query).await,
         }
     }
 
-    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) if query.relaxed => {
                 database.writer().run_relaxed(move |session| session.all(&query)).await
@@ -146,7 +151,7 @@ impl Executor for &Store {
 impl Store {
     /// Writes that take effect together; how many rows each touched. On SQLite they share a commit with
     /// whatever else is waiting, unlike a [`Tx`], which has the writer for itself.
-    pub(crate) async fn execute_all(&self, queries: Vec<Query>) -> Result<Vec<u64>, StoreError> {
+    pub(crate) async fn execute_all(&self, queries: Vec<SqlQuery>) -> Result<Vec<u64>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
                 let all = move |session: &sqlite::Session<'_>| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_postgres::error::SqlState;
 
 /// The driver's own error, shared because one failed commit answers many callers.
-pub(crate) type Source = Arc<dyn std::error::Error + Send + Sync>;
+pub(crate) type ErrorSource = Arc<dyn std::error::Error + Send + Sync>;
 
 /// A failed store operation. Absence is `Option` and a lost race is `bool`, so neither is here.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -46,10 +46,10 @@ pub enum StoreError {
     Backup(String),
     /// The engine refused the statement for a reason that is a defect of the program or the disk.
     #[error("the database refused a statement")]
-    Refused(#[source] Source),
+    Refused(#[source] ErrorSource),
     /// The engine cannot be reached, or is too busy.
     #[error("the database is not available")]
-    Unavailable(#[source] Source),
+    Unavailable(#[source] ErrorSource),
 }
 
 impl StoreError {
@@ -95,12 +95,12 @@ impl StoreError {
 }
 
 /// Reason that PostgreSQL gave.
-fn refusal(source: &Source) -> Option<&SqlState> {
+fn refusal(source: &ErrorSource) -> Option<&SqlState> {
     source.downcast_ref().and_then(tokio_postgres::Error::code)
 }
 
 /// True where PostgreSQL ended a statement that waited too long for a lock.
-fn is_lock_timeout(source: &Source) -> bool {
+fn is_lock_timeout(source: &ErrorSource) -> bool {
     refusal(source) == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 

@@ -3,7 +3,7 @@
 //! Triggers raise it (see the migrations), so no function can forget to, and neither can another
 //! process. Read it *before* the configuration that is cached under it.
 
-use crate::db::{Query, sql};
+use crate::db::{SqlQuery, sql};
 use crate::{Executor, StoreError};
 
 /// The present generation: one point read.
@@ -16,6 +16,6 @@ pub async fn read(executor: impl Executor) -> Result<i64, StoreError> {
     })
 }
 
-pub(crate) fn query() -> Query {
+pub(crate) fn query() -> SqlQuery {
     sql("SELECT value FROM generations WHERE name = 'configuration'")
 }

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, TxnId, UserId, WorkspaceId};
 
-use crate::db::{Query, row, sql};
+use crate::db::{SqlQuery, row, sql};
 use crate::page::Page;
 use crate::{Executor, StoreError, Tx};
 
@@ -80,7 +80,7 @@ pub struct NewGrant {
 
 /// A request that looks for a grant.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct GrantLookup<'a> {
     /// Workspace.
     pub workspace: WorkspaceId,
     /// Credential.
@@ -192,14 +192,20 @@ macro_rules! covering {
 }
 
 /// A grant that covers the request. Counts no use; of several, the one that lasts longest.
-pub async fn covering(executor: impl Executor, wanted: &Wanted<'_>) -> Result<Option<GrantRow>, StoreError> {
+pub async fn covering(
+    executor: impl Executor,
+    wanted: &GrantLookup<'_>,
+) -> Result<Option<GrantRow>, StoreError> {
     let query = sql(concat!("SELECT ", grant_columns!(), covering!()));
     executor.optional(bound(query, wanted)).await
 }
 
 /// Counts one use of a grant that covers the request. Exact under concurrency, `max_uses` included: a
 /// caller that loses the last use of one grant may get `None` although another one covers, never more.
-pub async fn claim_use(executor: impl Executor, wanted: &Wanted<'_>) -> Result<Option<GrantRow>, StoreError> {
+pub async fn claim_use(
+    executor: impl Executor,
+    wanted: &GrantLookup<'_>,
+) -> Result<Option<GrantRow>, StoreError> {
     let query = sql(concat!(
         "UPDATE grants SET uses = uses + 1, last_used_at = $1 WHERE id = (SELECT id",
         covering!(),
@@ -245,7 +251,7 @@ pub async fn end_for_agent(
     tx.execute(query.bind(now).bind(reason).bind(workspace).bind(agent)).await
 }
 
-fn bound(query: Query, wanted: &Wanted<'_>) -> Query {
+fn bound(query: SqlQuery, wanted: &GrantLookup<'_>) -> SqlQuery {
     query
         .bind(wanted.now)
         .bind(wanted.workspace)

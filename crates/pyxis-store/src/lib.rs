@@ -79,7 +79,7 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use db::Backend;
-pub use db::sqlite::readers::thread_has_nothing_to_do;
+pub use db::sqlite::readers::release_idle_reads;
 pub use db::{Committing, Executor, Tx, fold};
 pub use error::StoreError;
 pub use event::StoreEvent;

@@ -83,7 +83,7 @@ impl Migration {
         hex::encode(&Sha256::digest(self.text(engine)))
     }
 
-    fn record(&self, engine: Engine) -> db::Query {
+    fn record(&self, engine: Engine) -> db::SqlQuery {
         sql(RECORD).bind(self.version).bind(self.name).bind(self.checksum(engine))
     }
 }

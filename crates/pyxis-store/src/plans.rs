@@ -9,7 +9,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::stamp::Nullifier;
 
-use crate::db::{FromRow, Query, Rows};
+use crate::db::{FromRow, Rows, SqlQuery};
 use crate::stamps::Cursor;
 use crate::{
     DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, addresses, api_keys, claims, issuers,
@@ -44,19 +44,19 @@ impl Executor for &Recorder {
         self.engine
     }
 
-    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+    async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
         self.note(query.text())
     }
 
-    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         self.note(query.text())
     }
 
-    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+    async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
         self.note(query.text())
     }
 
-    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         self.note(query.text())
     }
 
@@ -115,7 +115,7 @@ async fn statements(engine: Engine) -> Vec<String> {
     let (kind, action_id) = (pyxis_core::proof::Kind::GovId, pyxis_core::proof::DEFAULT_ACTION);
     let nullifier = pyxis_core::proof::ProofNullifier(action_id.0);
     let question =
-        proofs::Question { network: network.clone(), kind, action_id: Some(action_id), height: 1, at };
+        proofs::RegistryQuery { network: network.clone(), kind, action_id: Some(action_id), height: 1, at };
     let _ = proofs::live_until(r, &question, subject).await;
     let _ = proofs::live_among(r, &question, &vec![subject; 1000]).await;
     let _ = proofs::known_of(r, &question, &[subject]).await;

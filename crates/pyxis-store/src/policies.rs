@@ -81,7 +81,7 @@ pub async fn put(
 
 /// Sets the policy of a credential if its version is still `base` (0: it has none); the new version, or
 /// `None` where somebody else was first.
-pub async fn put_over(
+pub async fn replace_if_unchanged(
     executor: impl Executor,
     workspace: WorkspaceId,
     credential: CredentialId,

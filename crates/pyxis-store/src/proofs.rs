@@ -13,7 +13,7 @@ use pyxis_core::proof::{ActionId, Kind, NetworkName, ProofNullifier, Subject};
 use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
-pub use ask::{Question, blocked_among, known_of, live_among, live_until};
+pub use ask::{RegistryQuery, blocked_among, known_of, live_among, live_until};
 pub use holders::{release, take};
 pub use pages::{DayCount, Filter, list, per_day};
 

@@ -10,7 +10,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 
-use crate::db::{Bind, FromRow, Query, Row, Rows, row, sql};
+use crate::db::{Bind, FromRow, Row, Rows, SqlQuery, row, sql};
 use crate::scorers::own_scorer;
 use crate::{Engine, Executor, Store, StoreError, Tx};
 
@@ -53,12 +53,12 @@ macro_rules! stored {
 }
 
 /// The score of a scorer that is known to be the workspace's.
-pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> Query {
+pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql(stored!("")).bind(scorer).bind(address)
 }
 
 /// The same on SQLite, if the score lies in its place.
-pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> Query {
+pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql(stored!(" AND rowid = $3")).bind(scorer).bind(address).bind(rowid_hint::rowid_hint(scorer, address))
 }
 
@@ -180,7 +180,7 @@ fn make_history(
     scorer: ScorerId,
     address: EvmAddress,
     computed_at: UnixMillis,
-) -> Vec<Query> {
+) -> Vec<SqlQuery> {
     let mark = sql("UPDATE scores SET in_history = $1 WHERE workspace_id = $2 AND scorer_id = $3 \
          AND address = $4 AND computed_at = $5 AND in_history = $6");
     let keep = sql("INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) \

@@ -12,7 +12,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
 
-use crate::db::{Query, row, sql};
+use crate::db::{SqlQuery, row, sql};
 use crate::{Engine, Executor, StoreError, Tx};
 use compression::Packed;
 
@@ -161,7 +161,7 @@ pub async fn find_by_digest(
 /// Appends which Stamp is meant. The index knows the first bytes of each digest, which nearly always are enough. That of
 /// SQLite is in parts (migration 0022), of which each that has a Stamp is asked: 80 of five million that were never
 /// renewed. There `+` says not to look through all that the workspace has.
-fn of_digest(engine: Engine, query: Query, workspace: WorkspaceId, digest: &SigningDigest) -> Query {
+fn of_digest(engine: Engine, query: SqlQuery, workspace: WorkspaceId, digest: &SigningDigest) -> SqlQuery {
     let which = match engine {
         Engine::Sqlite => {
             " WHERE +workspace_id = $1 AND substr(digest, 1, 6) = $2 AND digest = $3 \

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 
 use crate::db::{fold, row, sql};
 use crate::{Executor, StoreError, Tx};

@@ -1,8 +1,8 @@
 //! Workspaces: the owners of every other row.
 
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalMode;
 
 use crate::db::{fold, row, sql};
 use crate::{Executor, StoreError};

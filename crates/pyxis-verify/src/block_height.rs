@@ -76,7 +76,7 @@ fn other_clock(network: &Network) -> Error {
 }
 
 /// The newest block of a network: as its nodes say, or counted here.
-pub async fn head(state: &State, network: &Network) -> Result<ClockBlock> {
+pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
     match state.chains.of(&network.name) {
         Some(chain) => Ok(chain.head(state.now()).await?.into()),
         None => Ok(local(state, &network.name).await?.head(state.now())),
@@ -102,7 +102,7 @@ impl From<pyxis_evm::Block> for ClockBlock {
 
 /// The block that a question is about; `height` of the present state is `i64::MAX`. A block is sealed
 /// before the caller looks at it. A height above the head is refused.
-pub async fn at(state: &State, network: &Network, snapshot: Snapshot) -> Result<ClockBlock> {
+pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Result<ClockBlock> {
     let Snapshot::Block(height) = snapshot else {
         return Ok(ClockBlock { height: i64::MAX, at: state.now() });
     };
@@ -148,7 +148,7 @@ pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Re
 
 /// The head of a network, and who counted it.
 async fn fetch_head(state: &State, network: &Network) -> Result<(NetworkName, Option<(i64, ClockKind)>)> {
-    let head = match head(state, network).await {
+    let head = match latest(state, network).await {
         Ok(block) => Some((block.height, network.clock())),
         Err(error @ (Error::Unavailable(_) | Error::Behind(_))) => {
             let error = std::error::Error::source(&error).map(ToString::to_string);

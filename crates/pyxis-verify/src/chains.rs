@@ -8,10 +8,10 @@ use pyxis_core::proof::{Kind, NetworkName};
 use pyxis_evm::{Chain, Word};
 use pyxis_net::Client;
 
-use crate::contracts::{self, Asked, Contracts};
+use crate::contracts::{self, ContractAnswers, Contracts};
 use crate::error::{Result, Unanswered};
 use crate::network::{Network, Networks};
-use crate::verdict::Verdict;
+use crate::verdict::CheckVerdict;
 
 /// Answers that are kept.
 const REMEMBERED: u64 = 200_000;
@@ -28,7 +28,7 @@ struct Key {
 /// The networks with nodes.
 pub(crate) struct Chains {
     chains: BTreeMap<NetworkName, Chain>,
-    answers: Cache<Key, Verdict>,
+    answers: Cache<Key, CheckVerdict>,
 }
 
 impl Chains {
@@ -51,9 +51,9 @@ impl Chains {
         &self,
         network: &Network,
         contracts: &Contracts,
-        asked: &Asked,
+        asked: &ContractAnswers,
         users: &[EvmAddress],
-    ) -> Result<Vec<Verdict>> {
+    ) -> Result<Vec<CheckVerdict>> {
         let Some(chain) = self.of(&network.name) else {
             return Err(crate::Error::Unavailable("the network has no node".into()));
         };
@@ -67,7 +67,7 @@ impl Chains {
         let head = chain.known_head().map_or(0, |head| head.number);
         let settled = asked.block.saturating_add(network.confirmations) <= head;
         let known = |user: &EvmAddress| if settled { self.answers.get(&key(*user)) } else { None };
-        let known: Vec<Option<Verdict>> = users.iter().map(known).collect();
+        let known: Vec<Option<CheckVerdict>> = users.iter().map(known).collect();
         let missing = users.iter().zip(&known).filter(|(_, known)| known.is_none());
         let missing: Vec<EvmAddress> = missing.map(|(user, _)| *user).collect();
         let fresh = contracts::ask(chain, contracts, asked, &missing).await?;

@@ -2,15 +2,15 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind, Subject};
-use pyxis_store::proofs::{self, Ended, ProofRow, Question};
+use pyxis_store::proofs::{self, Ended, ProofRow, RegistryQuery};
 
 use crate::block_height::{self, ClockBlock, Snapshot};
-use crate::contracts::{Asked, Contracts};
+use crate::contracts::{ContractAnswers, Contracts};
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::state::State;
 
-pub use crate::verdict::{Reason, Verdict};
+pub use crate::verdict::{CheckVerdict, Reason};
 
 /// Blocks that a question about the present goes back where no node has the state of the newest one.
 const STEPS_BACK: u32 = 2;
@@ -28,8 +28,8 @@ pub struct CheckRequest<'a> {
     pub snapshot: Snapshot,
 }
 
-fn question(ask: CheckRequest<'_>, block: ClockBlock) -> Question {
-    Question {
+fn question(ask: CheckRequest<'_>, block: ClockBlock) -> RegistryQuery {
+    RegistryQuery {
         network: ask.network.name.clone(),
         kind: ask.kind,
         action_id: ask.action_id,
@@ -40,14 +40,19 @@ fn question(ask: CheckRequest<'_>, block: ClockBlock) -> Question {
 
 /// Answers about one address. The reason is only looked for with `explain`; else it is
 /// [`Reason::None`].
-pub async fn check(state: &State, ask: CheckRequest<'_>, subject: Subject, explain: bool) -> Result<Verdict> {
+pub async fn check(
+    state: &State,
+    ask: CheckRequest<'_>,
+    subject: Subject,
+    explain: bool,
+) -> Result<CheckVerdict> {
     if explain || !ask.network.registry || ask.network.contracts_for(ask.kind).is_some() {
         let verdicts = check_many(state, ask, &[subject], explain).await?;
-        return Ok(verdicts.first().copied().unwrap_or(Verdict::Invalid(Reason::None)));
+        return Ok(verdicts.first().copied().unwrap_or(CheckVerdict::Invalid(Reason::None)));
     }
-    let question = question(ask, block_height::at(state, ask.network, ask.snapshot).await?);
+    let question = question(ask, block_height::resolve(state, ask.network, ask.snapshot).await?);
     let until = proofs::live_until(&state.store, &question, subject).await?;
-    Ok(until.map_or(Verdict::Invalid(Reason::None), |until| Verdict::Valid(Some(until))))
+    Ok(until.map_or(CheckVerdict::Invalid(Reason::None), |until| CheckVerdict::Valid(Some(until))))
 }
 
 /// The same about many, in their order. Without `explain` the registry tells no expiry, unless it is one
@@ -57,11 +62,11 @@ pub async fn check_many(
     ask: CheckRequest<'_>,
     subjects: &[Subject],
     explain: bool,
-) -> Result<Vec<Verdict>> {
-    let block = block_height::at(state, ask.network, ask.snapshot).await?;
+) -> Result<Vec<CheckVerdict>> {
+    let block = block_height::resolve(state, ask.network, ask.snapshot).await?;
     let question = question(ask, block);
     let mut verdicts = if !ask.network.registry {
-        vec![Verdict::Invalid(Reason::None); subjects.len()]
+        vec![CheckVerdict::Invalid(Reason::None); subjects.len()]
     } else if explain || subjects.len() == 1 {
         explained(state, &question, subjects).await?
     } else {
@@ -73,12 +78,12 @@ pub async fn check_many(
     Ok(verdicts)
 }
 
-async fn plain(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {
+async fn plain(state: &State, question: &RegistryQuery, subjects: &[Subject]) -> Result<Vec<CheckVerdict>> {
     let mut live = proofs::live_among(&state.store, question, subjects).await?;
     live.sort_unstable();
     let verdict = |subject: &Subject| match live.binary_search(subject) {
-        Ok(_) => Verdict::Valid(None),
-        Err(_) => Verdict::Invalid(Reason::None),
+        Ok(_) => CheckVerdict::Valid(None),
+        Err(_) => CheckVerdict::Invalid(Reason::None),
     };
     Ok(subjects.iter().map(verdict).collect())
 }
@@ -88,9 +93,9 @@ async fn plain(state: &State, question: &Question, subjects: &[Subject]) -> Resu
 async fn add_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
-    question: &Question,
+    question: &RegistryQuery,
     subjects: &[Subject],
-    verdicts: &mut [Verdict],
+    verdicts: &mut [CheckVerdict],
 ) -> Result<()> {
     let (mut places, mut users) = (Vec::new(), Vec::new());
     for (place, (subject, verdict)) in subjects.iter().zip(verdicts.iter()).enumerate() {
@@ -111,7 +116,7 @@ async fn add_contracts(
     blocked.sort_unstable();
     for (subject, verdict) in subjects.iter().zip(verdicts) {
         if blocked.binary_search(subject).is_ok() {
-            *verdict = Verdict::Invalid(Reason::Blocked);
+            *verdict = CheckVerdict::Invalid(Reason::Blocked);
         }
     }
     Ok(())
@@ -122,14 +127,14 @@ async fn add_contracts(
 async fn ask_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
-    question: &Question,
+    question: &RegistryQuery,
     users: &[EvmAddress],
-) -> Result<Vec<Verdict>> {
+) -> Result<Vec<CheckVerdict>> {
     if users.is_empty() {
         return Ok(Vec::new());
     }
     let mut block = match ask.snapshot {
-        Snapshot::Latest => block_height::head(state, ask.network).await?,
+        Snapshot::Latest => block_height::latest(state, ask.network).await?,
         Snapshot::Block(_) => ClockBlock { height: question.height, at: question.at },
     };
     let mut steps = match ask.snapshot {
@@ -137,7 +142,7 @@ async fn ask_contracts(
         Snapshot::Block(_) => 0,
     };
     loop {
-        let asked = Asked {
+        let asked = ContractAnswers {
             kind: ask.kind,
             action: ask.action_id.map(|action| action.0.to_be_bytes()),
             block: u64::try_from(block.height).unwrap_or(0),
@@ -153,7 +158,11 @@ async fn ask_contracts(
     }
 }
 
-async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> Result<Vec<Verdict>> {
+async fn explained(
+    state: &State,
+    question: &RegistryQuery,
+    subjects: &[Subject],
+) -> Result<Vec<CheckVerdict>> {
     let rows = proofs::known_of(&state.store, question, subjects).await?;
     let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
     let verdict = |subject: &Subject| {
@@ -164,14 +173,14 @@ async fn explained(state: &State, question: &Question, subjects: &[Subject]) -> 
 }
 
 /// The verdict about one address from all its proofs of the kind by that height, oldest first.
-pub fn evaluate(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdict {
+pub fn evaluate(question: &RegistryQuery, rows: &[&ProofRow], blocked: bool) -> CheckVerdict {
     let asked = |row: &&&ProofRow| question.action_id.is_none_or(|action_id| row.action_id == action_id);
     let live = |row: &&&ProofRow| why_invalid(question, row).is_none();
     let until = rows.iter().filter(asked).filter(live).map(|row| row.expires_at).max();
     match until {
-        _ if blocked => Verdict::Invalid(Reason::Blocked),
-        Some(until) => Verdict::Valid(Some(until)),
-        None => Verdict::Invalid(match rows.iter().rfind(asked) {
+        _ if blocked => CheckVerdict::Invalid(Reason::Blocked),
+        Some(until) => CheckVerdict::Valid(Some(until)),
+        None => CheckVerdict::Invalid(match rows.iter().rfind(asked) {
             Some(last) => why_invalid(question, last).unwrap_or(Reason::None),
             None if rows.iter().any(|row| live(&row)) => Reason::OtherAction,
             None => Reason::None,
@@ -180,7 +189,7 @@ pub fn evaluate(question: &Question, rows: &[&ProofRow], blocked: bool) -> Verdi
 }
 
 /// Why a proof does not count; `None` if it does.
-fn why_invalid(question: &Question, row: &ProofRow) -> Option<Reason> {
+fn why_invalid(question: &RegistryQuery, row: &ProofRow) -> Option<Reason> {
     match row.ended.filter(|_| row.until_height.is_some_and(|until| until <= question.height)) {
         Some(Ended::Revoked) => Some(Reason::Revoked),
         Some(Ended::Rebound) => Some(Reason::Rebound),
@@ -217,7 +226,7 @@ mod tests {
     }
 
     fn judged(rows: &[ProofRow], blocked: bool) -> &'static str {
-        let question = Question {
+        let question = RegistryQuery {
             network: "optimism".parse().unwrap(),
             kind: Kind::GovId,
             action_id: Some(DEFAULT_ACTION),

@@ -18,7 +18,7 @@ pub struct Config {
     /// Attestations and the external index.
     pub attestation: Attestations,
     /// Who may ask, and how often.
-    pub admission: Admission,
+    pub admission: AccessRules,
 }
 
 impl Default for Config {
@@ -27,7 +27,7 @@ impl Default for Config {
             networks: Networks::default(),
             max_addresses: 1000,
             attestation: Attestations::default(),
-            admission: Admission::default(),
+            admission: AccessRules::default(),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Default for Attestations {
 
 /// Who may ask, and how often: anybody, unless something is set here.
 #[derive(Clone, Debug, Default)]
-pub struct Admission {
+pub struct AccessRules {
     /// The key that is asked for.
     pub api_key: Option<SecretString>,
     /// Requests of one IP address in a minute; 0 for no limit.
@@ -70,7 +70,7 @@ pub struct Admission {
     pub trusted_proxies: Vec<IpNet>,
 }
 
-impl Admission {
+impl AccessRules {
     pub(crate) fn is_open(&self) -> bool {
         self.api_key.is_none() && self.per_minute == 0
     }

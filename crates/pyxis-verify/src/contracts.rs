@@ -10,7 +10,7 @@ use pyxis_evm::abi::{self, Selector};
 use pyxis_evm::{Call, Chain, Returned, Word};
 use pyxis_signing::eip712::words;
 
-use crate::verdict::{Reason, Verdict};
+use crate::verdict::{CheckVerdict, Reason};
 
 /// Position of the action id among the public values of a soulbound token.
 const ACTION: usize = 2;
@@ -57,7 +57,7 @@ pub struct Circuit {
 
 /// What is asked of contracts, in the state after a block.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct ContractAnswers {
     /// Of what.
     pub kind: Kind,
     /// For which use; `None`: for any.
@@ -149,15 +149,15 @@ impl ContractQuery {
 pub async fn ask(
     chain: &Chain,
     contracts: &Contracts,
-    asked: &Asked,
+    asked: &ContractAnswers,
     users: &[EvmAddress],
-) -> Result<Vec<Result<Verdict, Silence>>, pyxis_evm::Error> {
+) -> Result<Vec<Result<CheckVerdict, Silence>>, pyxis_evm::Error> {
     let questions = contracts.questions(asked.kind, asked.action);
     let calls: Vec<Call> =
         users.iter().flat_map(|user| questions.iter().map(|question| question.about(*user))).collect();
     let answers = chain.call_many(asked.block, &calls).await?;
     let of_user = |answers: &[Returned]| {
-        let mut verdict = Verdict::Invalid(Reason::None);
+        let mut verdict = CheckVerdict::Invalid(Reason::None);
         for (question, answer) in questions.iter().zip(answers) {
             let found = read(asked, question.shape, answer);
             verdict = verdict.or(found.map_err(|cause| Silence { contract: question.to, cause })?);
@@ -166,26 +166,26 @@ pub async fn ask(
     };
     // A kind that no contract knows is asked nobody about.
     Ok(match questions.len() {
-        0 => vec![Ok(Verdict::Invalid(Reason::None)); users.len()],
+        0 => vec![Ok(CheckVerdict::Invalid(Reason::None)); users.len()],
         count => answers.chunks(count).map(of_user).collect(),
     })
 }
 
-fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict, Cause> {
+fn read(asked: &ContractAnswers, shape: Shape, answer: &Returned) -> Result<CheckVerdict, Cause> {
     match (shape, answer) {
-        (Shape::Boolean, Returned::Data(data)) => match abi::Words::new(data).boolean(0) {
-            Some(true) => Ok(Verdict::Valid(None)),
-            Some(false) => Ok(Verdict::Invalid(Reason::None)),
+        (Shape::Boolean, Returned::Data(data)) => match abi::AbiReader::new(data).boolean(0) {
+            Some(true) => Ok(CheckVerdict::Valid(None)),
+            Some(false) => Ok(CheckVerdict::Invalid(Reason::None)),
             None => Err(Cause::Unreadable),
         },
         (Shape::Token(circuit), Returned::Data(data)) => {
-            token(asked, circuit, abi::Words::new(data)).ok_or(Cause::Unreadable)
+            token(asked, circuit, abi::AbiReader::new(data)).ok_or(Cause::Unreadable)
         }
         (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == ABSENT => {
-            Ok(Verdict::Invalid(Reason::None))
+            Ok(CheckVerdict::Invalid(Reason::None))
         }
         (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == REVOKED => {
-            Ok(Verdict::Invalid(Reason::Revoked))
+            Ok(CheckVerdict::Invalid(Reason::Revoked))
         }
         (_, Returned::Reverted(reason)) => Err(Cause::Reverted(reason.clone())),
         (_, Returned::Unfinished) => Err(Cause::Unfinished),
@@ -193,7 +193,7 @@ fn read(asked: &Asked, shape: Shape, answer: &Returned) -> Result<Verdict, Cause
 }
 
 /// `(uint256 expiry, uint256[] publicValues, bool revoked)`; `None` if it is not that.
-fn token(asked: &Asked, circuit: Circuit, words: abi::Words<'_>) -> Option<Verdict> {
+fn token(asked: &ContractAnswers, circuit: Circuit, words: abi::AbiReader<'_>) -> Option<CheckVerdict> {
     words.word(0)?;
     let (length, values) = words.tail(1)?.array()?;
     let revoked = words.boolean(2)?;
@@ -203,15 +203,15 @@ fn token(asked: &Asked, circuit: Circuit, words: abi::Words<'_>) -> Option<Verdi
     let expiry = words.number(0).and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(i64::MAX / 1000);
     let until = UnixMillis(expiry.saturating_mul(1000));
     Some(if revoked {
-        Verdict::Invalid(Reason::Revoked)
+        CheckVerdict::Invalid(Reason::Revoked)
     } else if issuer != circuit.issuer {
-        Verdict::Invalid(Reason::OtherIssuer)
+        CheckVerdict::Invalid(Reason::OtherIssuer)
     } else if asked.action.is_some_and(|wanted| wanted != action) {
-        Verdict::Invalid(Reason::OtherAction)
+        CheckVerdict::Invalid(Reason::OtherAction)
     } else if until <= asked.at {
-        Verdict::Invalid(Reason::Expired)
+        CheckVerdict::Invalid(Reason::Expired)
     } else {
-        Verdict::Valid(Some(until))
+        CheckVerdict::Valid(Some(until))
     })
 }
 
@@ -225,8 +225,9 @@ mod tests {
         words::number(number)
     }
 
-    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<Verdict, Cause> {
-        let asked = Asked { kind: Kind::GovId, action: Some(word(5)), block: 1, at: UnixMillis(1_000_000) };
+    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<CheckVerdict, Cause> {
+        let asked =
+            ContractAnswers { kind: Kind::GovId, action: Some(word(5)), block: 1, at: UnixMillis(1_000_000) };
         let circuit = Circuit { id: word(1), issuer: word(9) };
         let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
         data.extend(values.iter().map(|value| word(*value)));
@@ -235,14 +236,17 @@ mod tests {
 
     #[test]
     fn a_token_counts_with_its_action_its_issuer_and_its_time() {
-        assert_eq!(judged(1001, &[0, 0, 5, 0, 9], 0).unwrap(), Verdict::Valid(Some(UnixMillis(1_001_000))));
+        assert_eq!(
+            judged(1001, &[0, 0, 5, 0, 9], 0).unwrap(),
+            CheckVerdict::Valid(Some(UnixMillis(1_001_000)))
+        );
         for (expiry, values, revoked, reason) in [
             (1000, [0, 0, 5, 0, 9], 0, Reason::Expired),
             (1001, [0, 0, 6, 0, 9], 0, Reason::OtherAction),
             (1001, [0, 0, 5, 0, 8], 0, Reason::OtherIssuer),
             (1001, [0, 0, 5, 0, 9], 1, Reason::Revoked),
         ] {
-            assert_eq!(judged(expiry, &values, revoked).unwrap(), Verdict::Invalid(reason));
+            assert_eq!(judged(expiry, &values, revoked).unwrap(), CheckVerdict::Invalid(reason));
         }
     }
 
@@ -250,7 +254,7 @@ mod tests {
     fn an_answer_that_cannot_be_understood_is_never_a_no() {
         assert!(judged(1001, &[0, 0, 5], 0).is_err());
         assert!(judged(1001, &[0, 0, 5, 0, 9], 2).is_err());
-        let asked = Asked { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
+        let asked = ContractAnswers { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
         let circuit = Circuit { id: word(1), issuer: word(9) };
         for answer in [
             Returned::Data(Bytes::new()),
@@ -264,6 +268,9 @@ mod tests {
         }
         let absent = Returned::Reverted(Some(ABSENT.to_owned()));
         assert!(read(&asked, Shape::Boolean, &absent).is_err());
-        assert_eq!(read(&asked, Shape::Token(circuit), &absent).unwrap(), Verdict::Invalid(Reason::None));
+        assert_eq!(
+            read(&asked, Shape::Token(circuit), &absent).unwrap(),
+            CheckVerdict::Invalid(Reason::None)
+        );
     }
 }

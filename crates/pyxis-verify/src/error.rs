@@ -11,9 +11,8 @@ use pyxis_store::StoreError;
 use serde_json::json;
 
 use crate::contracts::{Cause, Silence};
+pub use pyxis_core::BoxError;
 
-/// Any error, as a cause.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A result of verification.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -20,7 +20,7 @@ pub mod service;
 mod state;
 mod verdict;
 
-pub use config::{Admission, Attestations, Config};
+pub use config::{AccessRules, Attestations, Config};
 pub use error::{BoxError, Error, Result};
 pub use routes::router;
 pub use state::{Parts, State};

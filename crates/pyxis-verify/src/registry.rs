@@ -22,7 +22,7 @@ pub use wire::{InvalidStatement, parse, to_json};
 
 /// A statement with its signature.
 #[derive(Clone, Debug)]
-pub struct Signed {
+pub struct SignedStatement {
     /// What is said.
     pub statement: Statement,
     /// Who says so.
@@ -33,7 +33,7 @@ pub struct Signed {
 
 /// What a statement did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StatementEffect {
     /// `registered`, `revoked` or `rebound`.
     pub status: &'static str,
     /// Whether it did so now; else it had before.
@@ -46,7 +46,7 @@ pub struct Outcome {
 
 /// Why a statement did nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum StatementRejection {
     /// The issuer is not on the list of this kind, or the proof is another issuer's.
     #[error("the issuer is not allowed to say so about this kind")]
     IssuerNotAllowed,
@@ -84,7 +84,7 @@ pub enum Refusal {
     Internal(#[source] BoxError),
 }
 
-impl Refusal {
+impl StatementRejection {
     /// Its stable name.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Refusal {
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for StatementRejection {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Unavailable(error.into()),
@@ -111,7 +111,7 @@ impl From<StoreError> for Refusal {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for StatementRejection {
     fn from(error: Error) -> Self {
         match error {
             Error::UnsupportedNetwork => Self::Field { field: "network", reason: "there is no such network" },
@@ -123,16 +123,19 @@ impl From<Error> for Refusal {
 }
 
 /// Checks and applies one statement.
-pub async fn submit(state: &State, signed: &Signed) -> Result<Outcome, Refusal> {
+pub async fn submit(state: &State, signed: &SignedStatement) -> Result<StatementEffect, StatementRejection> {
     // Anybody may send one, so that it costs no node a question, and no other writer its turn, until it is a good one.
     apply::check(&state.store, signed, state.now(), state.networks()).await?;
     let outcomes = submit_all(state, std::slice::from_ref(signed)).await?;
-    outcomes.into_iter().next().unwrap_or(Err(Refusal::NotFound))
+    outcomes.into_iter().next().unwrap_or(Err(StatementRejection::NotFound))
 }
 
 /// Checks and applies statements in their order, in one transaction. One that is refused leaves the others
 /// alone; an error of the whole leaves everything as it was.
-pub async fn submit_all(state: &State, signed: &[Signed]) -> Result<Vec<Result<Outcome, Refusal>>, Refusal> {
+pub async fn submit_all(
+    state: &State,
+    signed: &[SignedStatement],
+) -> Result<Vec<Result<StatementEffect, StatementRejection>>, StatementRejection> {
     let named = signed.iter().filter_map(|one| one.statement.network().cloned());
     let mut networks: BTreeSet<NetworkName> = named.collect();
     loop {

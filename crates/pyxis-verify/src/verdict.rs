@@ -4,14 +4,14 @@ use pyxis_core::clock::UnixMillis;
 
 /// The answer about one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// It holds a live proof until then; `None` where the source does not say.
     Valid(Option<UnixMillis>),
     /// It does not.
     Invalid(Reason),
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// Whether there is a live proof.
     pub const fn is_valid(self) -> bool {
         matches!(self, Self::Valid(_))

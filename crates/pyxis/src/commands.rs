@@ -53,7 +53,7 @@ struct AlreadySo(String);
 pub fn run(cli: Cli) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .on_thread_park(pyxis_store::thread_has_nothing_to_do)
+        .on_thread_park(pyxis_store::release_idle_reads)
         .build();
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
     done.unwrap_or_else(|error| {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
-use pyxis_models::chain::Chain;
+use pyxis_models::scope::Chain;
 use pyxis_store::DatabaseUrl;
 use url::Url;
 

@@ -10,17 +10,17 @@ use axum::body::Body;
 use axum::response::Response;
 use pyxis_gateway as gateway;
 use pyxis_http::client_ip::Peer;
-use pyxis_http::request_id::{Access, Source};
+use pyxis_http::request_id::{Access, RequestIdSource};
 use pyxis_http::serve::Incoming;
 use pyxis_scoring as scoring;
-use pyxis_scoring::PlainScore;
+use pyxis_scoring::FastPathScore;
 use tower::{Service, ServiceExt};
 
 use crate::app::App;
 
 /// Where request ids come from.
-pub(crate) fn source(app: &App) -> Source {
-    Source { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
+pub(crate) fn source(app: &App) -> RequestIdSource {
+    RequestIdSource { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
 /// What a connection's requests are answered with.
@@ -34,7 +34,7 @@ pub(crate) struct FastPath {
     gateway: Option<gateway::State>,
     /// `None` where scoring is not served.
     scoring: Option<scoring::State>,
-    source: Source,
+    source: RequestIdSource,
 }
 
 impl FastPath {
@@ -60,7 +60,12 @@ impl FastPath {
         Ok(access.end(&self.source, gateway::forward(gateway, request.map(Body::new)).await))
     }
 
-    async fn score(&self, request: Incoming, peer: Peer, asked: PlainScore) -> Result<Response, Infallible> {
+    async fn score(
+        &self,
+        request: Incoming,
+        peer: Peer,
+        asked: FastPathScore,
+    ) -> Result<Response, Infallible> {
         let Some(scoring) = &self.scoring else { return self.route(request, peer).await };
         let access = Access::begin(request.method(), || scoring::SCORE.to_owned());
         Ok(access.end(&self.source, asked.answer(scoring, request.headers()).await))
@@ -94,7 +99,7 @@ impl Service<Incoming> for ConnectionService {
         if request.uri().path() == gateway::FORWARD {
             return Box::pin(async move { front.forward(request, peer).await });
         }
-        match PlainScore::of(&request) {
+        match FastPathScore::of(&request) {
             Some(asked) => Box::pin(async move { front.score(request, peer, asked).await }),
             None => front.route(request, peer),
         }

@@ -2,7 +2,7 @@
 //! require or deny pattern, however the path is spelled; and no path that is not UTF-8 once decoded is ever
 //! under an auto pattern.
 
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::pattern;
 use pyxis_core::policy::{Method, Policy, Rule, evaluate};
 use pyxis_core::target::Target;

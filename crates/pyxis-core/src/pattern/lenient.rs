@@ -5,7 +5,7 @@
 //! decode, or end a path at NUL. Each function here is one such step; `None` where it changes nothing.
 
 /// One way to read a path otherwise; `None` where it changes nothing.
-pub(super) type Step = fn(&[u8]) -> Option<Vec<u8>>;
+pub(super) type DecodeStep = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// True for a path that no careful server decodes: invalid UTF-8, which every overlong form is, or NUL.
 pub(super) fn is_garbled(path: &[u8]) -> bool {
@@ -124,7 +124,7 @@ pub(super) fn cut_at_nul(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// All of these steps, each on what the one before left; `None` if none changes anything.
-fn in_turn<const N: usize>(path: &[u8], steps: [Step; N]) -> Option<Vec<u8>> {
+fn in_turn<const N: usize>(path: &[u8], steps: [DecodeStep; N]) -> Option<Vec<u8>> {
     steps.iter().fold(None, |changed, step| step(changed.as_deref().unwrap_or(path)).or(changed))
 }
 

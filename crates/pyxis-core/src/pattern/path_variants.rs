@@ -5,7 +5,7 @@
 //! carelessly ([`lenient`]). Patterns that protect (require, deny) are tried on all of these readings, so
 //! that no spelling of `/admin` slips past a pattern `/admin`.
 
-use super::lenient::{self, Step};
+use super::lenient::{self, DecodeStep};
 
 /// How often an upstream and the servers in front of it may decode a path.
 pub(super) const MAX_DECODINGS: usize = 3;
@@ -51,7 +51,7 @@ pub(crate) fn variants(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyVariants> {
 }
 
 /// Steps that a host may take between decodings, in any order.
-const STEPS: [Step; 7] = [
+const STEPS: [DecodeStep; 7] = [
     backslashes_as_slashes,
     without_params,
     collapsed,

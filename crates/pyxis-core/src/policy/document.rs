@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Method;
-use crate::mode::Channel;
+use crate::approval_mode::Channel;
 
 mod reading;
 

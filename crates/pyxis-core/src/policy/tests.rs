@@ -8,7 +8,7 @@ mod table;
 mod tightening;
 
 use super::{Decision, Method, Policy, Rule, Verdict, evaluate};
-use crate::mode::ApprovalMode;
+use crate::approval_mode::ApprovalMode;
 use crate::target::Target;
 
 fn policy(json: &str) -> Policy {

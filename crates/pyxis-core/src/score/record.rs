@@ -7,7 +7,7 @@ use crate::decimal::Decimal;
 
 /// A score with what is shown beside it (Spec 1, Score record). It is made once, when it is computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub struct ScoreRecord<'a> {
     /// The scored address.
     pub address: EvmAddress,
     /// The score needed to pass.
@@ -24,7 +24,7 @@ pub struct Record<'a> {
 const FRAME: usize = 288;
 const ENTRY: usize = 128;
 
-impl Record<'_> {
+impl ScoreRecord<'_> {
     /// The JSON object, with its members in the order of the specification.
     #[must_use]
     pub fn to_json(&self) -> String {

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use super::record::{self, Frame, Record, StampLine};
+use super::record::{self, Frame, ScoreRecord, StampLine};
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
@@ -18,7 +18,7 @@ use crate::decimal::Decimal;
 #[error("not a score record as it is stored")]
 pub struct DamagedRecord;
 
-impl Record<'_> {
+impl ScoreRecord<'_> {
     /// What [`stored_to_json`] reads.
     #[must_use]
     pub fn to_stored(&self) -> String {

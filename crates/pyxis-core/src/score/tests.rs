@@ -56,7 +56,7 @@ fn weights() -> Weights {
 
 /// What wallet 1 gets on day `now` with threshold 20.
 fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
-    settle(&Input {
+    compute(&Input {
         address: wallet(1),
         stamps,
         claims,
@@ -93,7 +93,7 @@ fn an_address_without_stamps_scores_zero_and_never_passes() {
         threshold: Decimal::ZERO,
         now: day(1),
     };
-    assert!(!settle(&free).passing);
+    assert!(!compute(&free).passing);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::ceremony::{answer, challenge};
 use super::list_query::{ListQuery, search};
 use super::problem;
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, PathId};
+use crate::form::{Fields, Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
@@ -25,7 +25,7 @@ pub(super) const HERE: &str = "/app/account";
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
     show(&state, &who, &asked, form, Problems::default()).await

@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use pyxis_gateway::service::credentials;
 use pyxis_gateway::service::deny_all;
 
 use super::labels::enabled;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, PathId};
+use crate::form::{Fields, Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
@@ -28,7 +28,7 @@ use crate::{Error, State};
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let used = agents::used_this_hour(&state.gateway, workspace).await?;
@@ -58,7 +58,7 @@ impl Counted {
 
 const TABLE: Table<Counted> = Table {
     name: "agents",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|one| one.agent.row.name.clone())),
         ("key", By::Text(|one| one.agent.row.key_hint.clone())),
@@ -74,11 +74,11 @@ const TABLE: Table<Counted> = Table {
     usual: "name",
 };
 
-fn reach(scope: &Scope) -> String {
+fn reach(scope: &AgentScope) -> String {
     match scope {
-        Scope::All => "all credentials".to_owned(),
-        Scope::Named(names) if names.is_empty() => "none".to_owned(),
-        Scope::Named(names) => names.join(", "),
+        AgentScope::All => "all credentials".to_owned(),
+        AgentScope::Named(names) if names.is_empty() => "none".to_owned(),
+        AgentScope::Named(names) => names.join(", "),
     }
 }
 
@@ -162,11 +162,11 @@ fn limits(fields: &Fields) -> Result<(Option<u32>, Option<u32>), Problems> {
     if problems.is_empty() { Ok((rate, pending)) } else { Err(problems) }
 }
 
-fn scope(fields: &Fields) -> Scope {
+fn scope(fields: &Fields) -> AgentScope {
     if fields.get("scope") == "some" {
-        Scope::Named(fields.all("credential").map(str::to_owned).collect())
+        AgentScope::Named(fields.all("credential").map(str::to_owned).collect())
     } else {
-        Scope::All
+        AgentScope::All
     }
 }
 
@@ -191,7 +191,7 @@ async fn typed(
         name: fields.trimmed("name"),
         rate_limit_per_hour: fields.trimmed("rate_limit_per_hour"),
         max_pending: fields.trimmed("max_pending"),
-        all_credentials: scope(fields) == Scope::All,
+        all_credentials: scope(fields) == AgentScope::All,
         credentials: choices(state, who.person.workspace(), |name| ticked.contains(&name)).await?,
         problems,
     })
@@ -205,8 +205,8 @@ async fn key_page(
     rotated: bool,
 ) -> Result<Response, Error> {
     let usable = |name: &str| match &agent.credentials {
-        Scope::All => true,
-        Scope::Named(names) => names.iter().any(|named| named == name),
+        AgentScope::All => true,
+        AgentScope::Named(names) => names.iter().any(|named| named == name),
     };
     let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
     let credential = rows.iter().find(|row| usable(&row.name));
@@ -232,14 +232,14 @@ pub(crate) async fn show(
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
     let named = match &agent.credentials {
-        Scope::All => Vec::new(),
-        Scope::Named(names) => names.clone(),
+        AgentScope::All => Vec::new(),
+        AgentScope::Named(names) => names.clone(),
     };
     let form = AgentForm {
         name: agent.row.name.clone(),
         rate_limit_per_hour: agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default(),
         max_pending: agent.row.max_pending.to_string(),
-        all_credentials: agent.credentials == Scope::All,
+        all_credentials: agent.credentials == AgentScope::All,
         credentials: choices(&state, who.person.workspace(), |name| named.iter().any(|n| n == name)).await?,
         problems: Problems::default(),
     };
@@ -310,7 +310,7 @@ pub(crate) async fn deny_all(
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
-    let surface = Surface::Dashboard;
+    let surface = DecisionSurface::Dashboard;
     deny_all::deny_all(&state.gateway, &who.person, surface, id, reason.as_deref()).await?;
     let back =
         if fields.get("from") == "inbox" { "/app/inbox".to_owned() } else { format!("/app/agents/{id}") };

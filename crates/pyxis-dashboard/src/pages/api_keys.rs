@@ -13,18 +13,18 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use super::agents::unprocessable;
 use super::api_key_form as form;
 use super::key_usage::{self, budget};
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
     NewApiKeyPage,
 };
-use crate::view::{Outcome, Timestamp};
+use crate::view::{DecisionBadge, Timestamp};
 use crate::{Error, State};
 
 const LIST: &str = "/app/api-keys";
@@ -33,7 +33,7 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(wanted): Asked<ListQuery>,
+    QueryParams(wanted): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let rows = api_keys::list(&scoring, who.person.workspace()).await?;
     let now = state.gateway.now();
@@ -73,7 +73,7 @@ struct Counted {
 
 const KEYS: Table<Counted> = Table {
     name: "api-keys",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|key| key.row.name.clone())),
         ("begins_with", By::Text(|key| key.row.key_hint.clone())),
@@ -89,7 +89,7 @@ const KEYS: Table<Counted> = Table {
 
 const REQUESTS: Table<HistoryRequest> = Table {
     name: "history-requests",
-    place: Place::Second,
+    place: ListSlot::Second,
     columns: &[
         ("key", By::Text(|one| one.key.clone())),
         ("use_case", By::Text(|one| one.use_case.clone())),
@@ -132,9 +132,9 @@ fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> History
         by: row.requested_by,
         at: Timestamp::new(row.created_at, now),
         state: match row.state {
-            RequestState::Pending => Outcome::Pending,
-            RequestState::Approved => Outcome::Approved,
-            RequestState::Refused => Outcome::Denied,
+            RequestState::Pending => DecisionBadge::Pending,
+            RequestState::Approved => DecisionBadge::Approved,
+            RequestState::Refused => DecisionBadge::Denied,
         },
         decided: row.decided_by.zip(row.decided_at).map(|(by, at)| (by, Timestamp::new(at, now))),
     }

@@ -15,7 +15,7 @@ use super::db_table::Stored;
 use super::{file, list_query};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
 use crate::view::{self, Order};
@@ -117,7 +117,7 @@ fn day(text: &str) -> Option<UnixMillis> {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Search>,
+    QueryParams(asked): QueryParams<Search>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
@@ -228,7 +228,7 @@ fn label(at: UnixMillis, width: i64) -> String {
 pub(crate) async fn export_csv(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Search>,
+    QueryParams(asked): QueryParams<Search>,
 ) -> Response {
     let head = audit::csv_head() + "\r\n";
     let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
@@ -241,7 +241,7 @@ pub(crate) async fn export_csv(
 pub(crate) async fn export_jsonl(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<Search>,
+    QueryParams(asked): QueryParams<Search>,
 ) -> Response {
     let body = export(state, who.person.workspace(), asked.wanted(), String::new(), |entry, out| {
         out.push_str(&audit::to_json(entry).to_string());

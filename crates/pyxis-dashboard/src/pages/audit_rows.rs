@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::labels;
 use crate::text;
 use crate::view::audit::AuditRow;
-use crate::view::{Outcome, Timestamp};
+use crate::view::{DecisionBadge, Timestamp};
 
 /// Outcomes to filter by: the value, the words, the decision of the record.
 pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
@@ -134,18 +134,18 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     }
 }
 
-fn outcome(kind: &str, decision: Option<&str>, after: &Value) -> Option<Outcome> {
+fn outcome(kind: &str, decision: Option<&str>, after: &Value) -> Option<DecisionBadge> {
     let failed = after["error"].is_string();
     Some(match (kind, decision) {
-        ("forward" | "execute", Some("auto" | "grant" | "approved")) if failed => Outcome::Failed,
-        ("forward", Some("auto" | "grant")) => Outcome::Passed,
-        ("forward", Some("pending")) => Outcome::Pending,
-        ("forward", Some("denied")) | ("approval.denied", _) => Outcome::Denied,
+        ("forward" | "execute", Some("auto" | "grant" | "approved")) if failed => DecisionBadge::Failed,
+        ("forward", Some("auto" | "grant")) => DecisionBadge::Passed,
+        ("forward", Some("pending")) => DecisionBadge::Pending,
+        ("forward", Some("denied")) | ("approval.denied", _) => DecisionBadge::Denied,
         // The decision has its own line with its own badge.
         ("execute", Some("approved")) => return None,
-        ("forward" | "execute" | "approval.outcome_unknown", _) => Outcome::Failed,
-        ("approval.approved", _) => Outcome::Approved,
-        ("approval.expired" | "approval.withdrawn", _) => Outcome::Expired,
+        ("forward" | "execute" | "approval.outcome_unknown", _) => DecisionBadge::Failed,
+        ("approval.approved", _) => DecisionBadge::Approved,
+        ("approval.expired" | "approval.withdrawn", _) => DecisionBadge::Expired,
         _ => return None,
     })
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Asked, Form};
+use crate::form::{Form, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::upload::Upload;
@@ -113,7 +113,7 @@ pub(crate) async fn remove_logo(
 }
 
 /// The colours of a preview: only ever what was read as a colour.
-pub(crate) async fn stylesheet(Manager(_): Manager, Asked(wanted): Asked<BrandForm>) -> Response {
+pub(crate) async fn stylesheet(Manager(_): Manager, QueryParams(wanted): QueryParams<BrandForm>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
     let css = format!(".brand-strip, .brand-tile {{ background: {accent}; color: {}; }}\n", accent.text_on());

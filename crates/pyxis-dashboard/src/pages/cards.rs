@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::CredentialId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_core::target::Target;
 use pyxis_gateway::approvals::coverage::RecentRequests;
@@ -21,7 +21,7 @@ use super::{labels, signing};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
-use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, Place, Vote};
+use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, ReturnTo, Vote};
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
@@ -33,16 +33,16 @@ const DASHBOARD_GRANTS: &[u64] = &[900, 1800, 3600, 7200, 14_400];
 const STANDALONE_GRANTS: &[u64] = &[1800];
 
 /// The surface of a page.
-pub(super) const fn surface(place: Place) -> Surface {
+pub(super) const fn surface(place: ReturnTo) -> DecisionSurface {
     match place {
-        Place::Inbox | Place::Approval => Surface::Dashboard,
-        Place::Standalone => Surface::Standalone,
+        ReturnTo::Inbox | ReturnTo::Approval => DecisionSurface::Dashboard,
+        ReturnTo::Standalone => DecisionSurface::Standalone,
     }
 }
 
 /// Makes the cards of one person on one page.
 pub(super) struct Cards {
-    place: Place,
+    place: ReturnTo,
     approver: Approver,
     rights: Rights,
     has_passkey: bool,
@@ -52,7 +52,7 @@ pub(super) struct Cards {
 }
 
 impl Cards {
-    pub(super) async fn of(state: &State, who: &SignedIn, place: Place) -> Result<Self, Error> {
+    pub(super) async fn of(state: &State, who: &SignedIn, place: ReturnTo) -> Result<Self, Error> {
         let policies = policies::list(&state.gateway, who.person.workspace()).await?;
         Ok(Self {
             place,
@@ -180,9 +180,9 @@ impl Cards {
             return GrantOffer::Unavailable("This address always asks, so a grant would not help.".into());
         }
         let seconds = match self.place {
-            Place::Standalone => STANDALONE_GRANTS,
-            Place::Inbox | Place::Approval if self.approver.role.is_manager() => DASHBOARD_GRANTS,
-            Place::Inbox | Place::Approval => {
+            ReturnTo::Standalone => STANDALONE_GRANTS,
+            ReturnTo::Inbox | ReturnTo::Approval if self.approver.role.is_manager() => DASHBOARD_GRANTS,
+            ReturnTo::Inbox | ReturnTo::Approval => {
                 return GrantOffer::Unavailable("Only owners and admins open grants here.".into());
             }
         };

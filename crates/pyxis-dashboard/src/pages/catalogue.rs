@@ -10,11 +10,11 @@ use pyxis_scoring::service::catalogue::{self, Catalogue};
 use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, Scoring, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, PathId};
+use crate::form::{Fields, Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
@@ -27,7 +27,7 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
@@ -53,7 +53,7 @@ pub(crate) async fn page(
 
 const TABLE: Table<PlatformLine> = Table {
     name: "catalogue",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|line| line.name.clone())),
         ("id", By::Text(|line| line.id.clone())),

@@ -8,7 +8,7 @@ use pyxis_gateway::tokens::connect;
 use serde::Deserialize;
 
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::Manager;
 use crate::view::connect::{ArrivedPage, ConsentPage};
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
 pub(crate) async fn arrived(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(sent): Asked<Sent>,
+    QueryParams(sent): QueryParams<Sent>,
 ) -> Result<Response, Error> {
     if sent.code.is_empty() || sent.state.is_empty() {
         return Ok(Notice::NotConnected.then(&state, "/app/credentials"));

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, HeaderList, Headers, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::presets::Preset;
 use pyxis_gateway::SecretValue;
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Map, Value, json};
 
 use crate::form::Fields;
-use crate::view::credentials::{CredentialForm, Field, Input, Kind};
+use crate::view::credentials::{CredentialForm, CredentialKind, Input, KindField};
 use crate::view::{Choice, Problems};
 
 /// How a stored credential is attached, and the configuration of that.
 pub(super) struct Attached {
-    pub(super) kind: Kind,
+    pub(super) kind: CredentialKind,
     auth: Option<Auth>,
 }
 
@@ -22,7 +22,7 @@ impl Attached {
     /// Of a row; what cannot be read counts as a bearer token without configuration.
     pub(super) fn of(row: &CredentialRow) -> Self {
         if row.connector == Connector::Sidecar {
-            return Self { kind: Kind::Sidecar, auth: None };
+            return Self { kind: CredentialKind::Sidecar, auth: None };
         }
         let auth: Option<Auth> = row.auth.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let kind = kind_of(auth.as_ref());
@@ -46,7 +46,7 @@ impl Attached {
             Some(Auth::Cookie { name }) => format!("Cookie {name}"),
             Some(Auth::Basic {}) => "HTTP Basic".to_owned(),
             Some(Auth::SigningKey(key)) => signing_key_words(key),
-            None if self.kind == Kind::Sidecar => "Signing sidecar".to_owned(),
+            None if self.kind == CredentialKind::Sidecar => "Signing sidecar".to_owned(),
             Some(_) | None => self.kind.label().to_owned(),
         }
     }
@@ -87,34 +87,34 @@ impl Attached {
 }
 
 /// The kind of a stored configuration.
-const fn kind_of(auth: Option<&Auth>) -> Kind {
+const fn kind_of(auth: Option<&Auth>) -> CredentialKind {
     match auth {
-        None | Some(Auth::Bearer {}) => Kind::Bearer,
-        Some(Auth::Header(_)) => Kind::Header,
-        Some(Auth::Basic {}) => Kind::Basic,
-        Some(Auth::Query { .. }) => Kind::Query,
-        Some(Auth::Cookie { .. }) => Kind::Cookie,
-        Some(Auth::SigningKey(_)) => Kind::SigningKey,
-        Some(Auth::Oauth1(_)) => Kind::Oauth1,
-        Some(Auth::AwsSigv4(_)) => Kind::AwsSigv4,
-        Some(Auth::Hmac(_)) => Kind::Hmac,
-        Some(Auth::Mtls {}) => Kind::Mtls,
-        Some(Auth::Oauth2Refresh(_)) => Kind::Oauth2Refresh,
-        Some(Auth::Oauth2ClientCredentials(_)) => Kind::Oauth2ClientCredentials,
-        Some(Auth::JwtBearer(_)) => Kind::JwtBearer,
-        Some(Auth::GithubApp(_)) => Kind::GithubApp,
+        None | Some(Auth::Bearer {}) => CredentialKind::Bearer,
+        Some(Auth::Header(_)) => CredentialKind::Header,
+        Some(Auth::Basic {}) => CredentialKind::Basic,
+        Some(Auth::Query { .. }) => CredentialKind::Query,
+        Some(Auth::Cookie { .. }) => CredentialKind::Cookie,
+        Some(Auth::SigningKey(_)) => CredentialKind::SigningKey,
+        Some(Auth::Oauth1(_)) => CredentialKind::Oauth1,
+        Some(Auth::AwsSigv4(_)) => CredentialKind::AwsSigv4,
+        Some(Auth::Hmac(_)) => CredentialKind::Hmac,
+        Some(Auth::Mtls {}) => CredentialKind::Mtls,
+        Some(Auth::Oauth2Refresh(_)) => CredentialKind::Oauth2Refresh,
+        Some(Auth::Oauth2ClientCredentials(_)) => CredentialKind::Oauth2ClientCredentials,
+        Some(Auth::JwtBearer(_)) => CredentialKind::JwtBearer,
+        Some(Auth::GithubApp(_)) => CredentialKind::GithubApp,
     }
 }
 
 /// What is stored, by the names of the fields.
-fn values(kind: Kind, auth: &Auth) -> BTreeMap<&'static str, String> {
+fn values(kind: CredentialKind, auth: &Auth) -> BTreeMap<&'static str, String> {
     let stored = serde_json::to_value(auth).unwrap_or_default();
-    let value = |field: &Field| Some((field.name, stored[field.name].as_str()?.to_owned()));
+    let value = |field: &KindField| Some((field.name, stored[field.name].as_str()?.to_owned()));
     kind.fields().iter().filter_map(value).collect()
 }
 
 /// The form of a preset, with everything but the secret.
-pub(super) fn preset(preset: &Preset) -> (Kind, CredentialForm) {
+pub(super) fn preset(preset: &Preset) -> (CredentialKind, CredentialForm) {
     let auth = Some(preset.auth.clone());
     let kind = kind_of(auth.as_ref());
     let mut form = CredentialForm {
@@ -128,7 +128,7 @@ pub(super) fn preset(preset: &Preset) -> (Kind, CredentialForm) {
 }
 
 /// `Signing key secp256k1, 0xf39F…`.
-fn signing_key_words(key: &SigningKey) -> String {
+fn signing_key_words(key: &TokenSigningKey) -> String {
     let public = key.address.as_deref().or(key.public_key.as_deref()).unwrap_or_default();
     format!("Signing key {}, {public}", key.algorithm.as_str())
 }
@@ -139,7 +139,7 @@ pub(super) fn hosts(row: &CredentialRow) -> Vec<String> {
 }
 
 /// The form as typed, without its secrets.
-pub(super) fn typed(kind: Kind, fields: &Fields, problems: Problems) -> CredentialForm {
+pub(super) fn typed(kind: CredentialKind, fields: &Fields, problems: Problems) -> CredentialForm {
     CredentialForm {
         name: fields.trimmed("name"),
         description: fields.trimmed("description"),
@@ -157,7 +157,7 @@ pub(super) fn typed(kind: Kind, fields: &Fields, problems: Problems) -> Credenti
 
 /// What stands in the fields that are not secret.
 pub(super) fn typed_values(
-    described: impl IntoIterator<Item = &'static Field>,
+    described: impl IntoIterator<Item = &'static KindField>,
     fields: &Fields,
 ) -> BTreeMap<&'static str, String> {
     let shown = described.into_iter().filter(|field| !field.is_secret());
@@ -165,21 +165,21 @@ pub(super) fn typed_values(
 }
 
 /// How a direct credential is attached; `None` for a sidecar.
-pub(super) fn auth(kind: Kind, fields: &Fields) -> Result<Option<Auth>, Problems> {
+pub(super) fn auth(kind: CredentialKind, fields: &Fields) -> Result<Option<Auth>, Problems> {
     Ok(Some(match kind {
-        Kind::Oauth1
-        | Kind::AwsSigv4
-        | Kind::Hmac
-        | Kind::Mtls
-        | Kind::Oauth2Refresh
-        | Kind::Oauth2ClientCredentials
-        | Kind::JwtBearer
-        | Kind::GithubApp => described(kind, fields)?,
-        Kind::Bearer => Auth::Bearer {},
-        Kind::Basic => Auth::Basic {},
-        Kind::Query => Auth::Query { parameter: fields.trimmed("parameter") },
-        Kind::Cookie => Auth::Cookie { name: fields.trimmed("cookie_name") },
-        Kind::Header => {
+        CredentialKind::Oauth1
+        | CredentialKind::AwsSigv4
+        | CredentialKind::Hmac
+        | CredentialKind::Mtls
+        | CredentialKind::Oauth2Refresh
+        | CredentialKind::Oauth2ClientCredentials
+        | CredentialKind::JwtBearer
+        | CredentialKind::GithubApp => described(kind, fields)?,
+        CredentialKind::Bearer => Auth::Bearer {},
+        CredentialKind::Basic => Auth::Basic {},
+        CredentialKind::Query => Auth::Query { parameter: fields.trimmed("parameter") },
+        CredentialKind::Cookie => Auth::Cookie { name: fields.trimmed("cookie_name") },
+        CredentialKind::Header => {
             let mut headers = headers(fields);
             Auth::Header(match (headers.pop(), headers.is_empty()) {
                 (Some(one), true) => Headers::One(one),
@@ -189,23 +189,23 @@ pub(super) fn auth(kind: Kind, fields: &Fields) -> Result<Option<Auth>, Problems
                 }
             })
         }
-        Kind::SigningKey => {
+        CredentialKind::SigningKey => {
             let algorithm = match fields.get("algorithm") {
                 "secp256k1" => KeyAlgorithm::Secp256k1,
                 "p256" => KeyAlgorithm::P256,
                 _ => KeyAlgorithm::Ed25519,
             };
-            Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })
+            Auth::SigningKey(TokenSigningKey { algorithm, public_key: None, address: None })
         }
-        Kind::Sidecar => return Ok(None),
+        CredentialKind::Sidecar => return Ok(None),
     }))
 }
 
 /// A configuration from its fields.
-fn described(kind: Kind, fields: &Fields) -> Result<Auth, Problems> {
+fn described(kind: CredentialKind, fields: &Fields) -> Result<Auth, Problems> {
     let mut members = members(kind.fields(), fields)?;
     members.insert("kind".to_owned(), kind.name().into());
-    if kind == Kind::Hmac {
+    if kind == CredentialKind::Hmac {
         members.insert("headers".to_owned(), json!(headers(fields)));
     }
     // Only a choice that is none of ours can still be wrong.
@@ -214,7 +214,7 @@ fn described(kind: Kind, fields: &Fields) -> Result<Auth, Problems> {
 }
 
 /// What stands in some fields, by name; what must be there and is not, otherwise.
-fn members(described: &'static [Field], fields: &Fields) -> Result<Map<String, Value>, Problems> {
+fn members(described: &'static [KindField], fields: &Fields) -> Result<Map<String, Value>, Problems> {
     let (mut members, mut problems) = (Map::new(), Problems::default());
     for field in described {
         let text = fields.text(field.name);
@@ -243,21 +243,21 @@ fn headers(fields: &Fields) -> Vec<HeaderFormat> {
 }
 
 /// The secret as typed; `None` where nothing was.
-pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
+pub(super) fn secret(kind: CredentialKind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
     if !kind.secret_fields().is_empty() {
         let object = Value::Object(members(kind.secret_fields(), fields)?);
         return SecretValue::from_json(object).map(Some).map_err(|_| one("name", "The secret is empty."));
     }
     let typed = fields.secret("secret");
     let value = match kind {
-        Kind::Basic => {
+        CredentialKind::Basic => {
             let (username, password) = (fields.trimmed("username"), fields.secret("password"));
             if username.is_empty() {
                 return Err(one("username", "Write the user name."));
             }
             json!({ "username": username, "password": password.expose() })
         }
-        Kind::Header if typed.expose().trim_start().starts_with('{') => {
+        CredentialKind::Header if typed.expose().trim_start().starts_with('{') => {
             match serde_json::from_str::<Value>(typed.expose()) {
                 Ok(object @ Value::Object(_)) => object,
                 _ => return Err(one("secret", "Looks like a JSON object, but is not a valid one.")),
@@ -268,7 +268,7 @@ pub(super) fn secret(kind: Kind, fields: &Fields) -> Result<Option<SecretValue>,
     };
     match SecretValue::from_json(value) {
         Ok(secret) => Ok(Some(secret)),
-        Err(_) if kind == Kind::Basic => Err(one("password", "Write the password.")),
+        Err(_) if kind == CredentialKind::Basic => Err(one("password", "Write the password.")),
         Err(_) => Err(one("secret", "Every field of the object must be a text, and none may be missing.")),
     }
 }
@@ -280,7 +280,10 @@ fn one(field: &'static str, message: &str) -> Problems {
 }
 
 /// Configuration and secret of a direct credential, or everything that is wrong with them.
-pub(super) fn both(kind: Kind, fields: &Fields) -> Result<(Option<Auth>, Option<SecretValue>), Problems> {
+pub(super) fn both(
+    kind: CredentialKind,
+    fields: &Fields,
+) -> Result<(Option<Auth>, Option<SecretValue>), Problems> {
     match (auth(kind, fields), secret(kind, fields)) {
         (Ok(auth), Ok(secret)) => Ok((auth, secret)),
         (Err(mut problems), Err(more)) => {
@@ -292,7 +295,7 @@ pub(super) fn both(kind: Kind, fields: &Fields) -> Result<(Option<Auth>, Option<
 }
 
 /// The form's field for a field of the service.
-pub(super) fn field(kind: Kind, name: &str) -> &'static str {
+pub(super) fn field(kind: CredentialKind, name: &str) -> &'static str {
     let member = name.split('.').nth(1).and_then(|member| kind.field(member));
     if let Some(field) = member {
         return field.name;
@@ -303,11 +306,11 @@ pub(super) fn field(kind: Kind, name: &str) -> &'static str {
         ("allowed_hosts", _) => "allowed_hosts",
         ("api_base", _) => "api_base",
         ("secret.username", _) => "username",
-        ("secret.password", _) | (_, Kind::Basic) => "password",
-        ("auth", Kind::Hmac) => "content",
-        (name, Kind::Header | Kind::Hmac) if name.starts_with("auth") => "header_name",
-        (name, Kind::Query) if name.starts_with("auth") => "parameter",
-        (name, Kind::Cookie) if name.starts_with("auth") => "cookie_name",
+        ("secret.password", _) | (_, CredentialKind::Basic) => "password",
+        ("auth", CredentialKind::Hmac) => "content",
+        (name, CredentialKind::Header | CredentialKind::Hmac) if name.starts_with("auth") => "header_name",
+        (name, CredentialKind::Query) if name.starts_with("auth") => "parameter",
+        (name, CredentialKind::Cookie) if name.starts_with("auth") => "cookie_name",
         _ => kind.secret_fields().iter().find(|field| field.is_secret()).map_or("secret", |field| field.name),
     }
 }

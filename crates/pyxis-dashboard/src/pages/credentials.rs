@@ -4,33 +4,34 @@ use std::collections::HashMap;
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hosts::over_public_suffix;
 use pyxis_core::id::CredentialId;
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::Policy;
 use pyxis_core::presets;
-use pyxis_gateway::service::agents::{self, Scope};
+use pyxis_gateway::service::agents::{self, AgentScope};
 use pyxis_gateway::service::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::service::{audit, policies, workspaces};
 use pyxis_gateway::tokens::connect;
-use pyxis_gateway::{Error as Service, ResolvedCredential};
+use pyxis_gateway::{CredentialOptions, Error as Service};
 use pyxis_store::audit::AuditFilter;
 use pyxis_store::credentials::CredentialRow;
 use serde::Deserialize;
 
 use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, problem};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
-    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, Kind, NewCredentialPage, Verified,
+    CredentialForm, CredentialKind, CredentialLine, CredentialPage, CredentialsPage, NewCredentialPage,
+    ProbeResult,
 };
 use crate::view::{Layout, Problems, Timestamp};
 use crate::{Error, State, text};
@@ -38,7 +39,7 @@ use crate::{Error, State, text};
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let lines = Lines::of(&state, &who).await?;
     let mut rows = credentials::list(&state.gateway, who.person.workspace()).await?;
@@ -57,7 +58,7 @@ type Ruled = (String, CredentialRow);
 
 const TABLE: Table<Ruled> = Table {
     name: "credentials",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|(_, row)| row.name.clone())),
         ("description", By::Text(|(_, row)| row.description.clone())),
@@ -124,9 +125,9 @@ pub(crate) struct Chosen {
 pub(crate) async fn new(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(Chosen { kind, preset, search }): Asked<Chosen>,
+    QueryParams(Chosen { kind, preset, search }): QueryParams<Chosen>,
 ) -> Result<Response, Error> {
-    let kind = Kind::from_name(&kind).unwrap_or(Kind::Bearer);
+    let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::Bearer);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
     html(&new_page(&state, who.shell(&state).await?, kind, form, search))
 }
@@ -134,7 +135,7 @@ pub(crate) async fn new(
 fn new_page(
     state: &State,
     shell: Layout,
-    kind: Kind,
+    kind: CredentialKind,
     form: CredentialForm,
     search: String,
 ) -> NewCredentialPage {
@@ -149,20 +150,24 @@ pub(crate) async fn add(
     Extract(state): Extract<State>,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let kind = Kind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
+    let kind = CredentialKind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
     let problems = match form::both(kind, &fields) {
         Err(problems) => problems,
         Ok((auth, secret)) => {
-            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar);
+            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == CredentialKind::Sidecar);
             let input = CredentialInput {
                 name: fields.trimmed("name"),
                 description: fields.trimmed("description"),
-                connector: if kind == Kind::Sidecar { Connector::Sidecar } else { Connector::Direct },
+                connector: if kind == CredentialKind::Sidecar {
+                    Connector::Sidecar
+                } else {
+                    Connector::Direct
+                },
                 api_base,
                 auth,
                 allowed_hosts: fields.lines("allowed_hosts"),
                 allow_http: fields.on("allow_http"),
-                options: ResolvedCredential::default(),
+                options: CredentialOptions::default(),
                 secret,
             };
             match credentials::create(&state.gateway, &who.person.actor(), input).await {
@@ -222,7 +227,7 @@ fn wide_hosts(row: &CredentialRow) -> Vec<(String, String)> {
     over_public_suffix(&entries).map(|(entry, suffix)| (entry.to_owned(), suffix)).collect()
 }
 
-fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> Verified {
+fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> ProbeResult {
     let ago = text::relative(at, now);
     let meaning = match status {
         200..=399 => "the API took the request",
@@ -230,7 +235,7 @@ fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> Verified {
         404 => "the API knows no such address; try another one",
         _ => "the API did not like the request",
     };
-    Verified { good: (200..400).contains(&status), text: format!("{status}, {ago}: {meaning}.") }
+    ProbeResult { good: (200..400).contains(&status), text: format!("{status}, {ago}: {meaning}.") }
 }
 
 /// When the present version was set. The trail knows; version 1 came with the credential.
@@ -250,9 +255,9 @@ async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 
 async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<String, Error> {
     let agents = agents::list(&state.gateway, who.person.workspace()).await?;
-    let uses = |scope: &Scope| match scope {
-        Scope::All => true,
-        Scope::Named(names) => names.contains(&row.name),
+    let uses = |scope: &AgentScope| match scope {
+        AgentScope::All => true,
+        AgentScope::Named(names) => names.contains(&row.name),
     };
     let names: Vec<_> =
         agents.iter().filter(|agent| uses(&agent.credentials)).map(|agent| agent.row.name.as_str()).collect();
@@ -271,14 +276,15 @@ pub(crate) async fn edit(
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
     // Bearer and Basic have nothing to configure, so their stored form stays as it is.
-    let configured = matches!(kind, Kind::Header | Kind::Query | Kind::Cookie) || !kind.fields().is_empty();
+    let configured = matches!(kind, CredentialKind::Header | CredentialKind::Query | CredentialKind::Cookie)
+        || !kind.fields().is_empty();
     let auth = match form::auth(kind, &fields) {
         Ok(auth) => auth,
         Err(problems) => return wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await,
     };
     let patch = CredentialPatch {
         description: Some(fields.trimmed("description")),
-        api_base: Some(fields.trimmed("api_base")).filter(|_| kind == Kind::Sidecar),
+        api_base: Some(fields.trimmed("api_base")).filter(|_| kind == CredentialKind::Sidecar),
         auth: auth.filter(|_| configured),
         allowed_hosts: Some(fields.lines("allowed_hosts")),
         allow_http: Some(fields.on("allow_http")),

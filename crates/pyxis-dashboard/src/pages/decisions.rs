@@ -2,10 +2,10 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::approvals::ceremony as by_passkey;
-use pyxis_gateway::approvals::decide::{self, DecisionOutcome, GrantRequest, Word};
+use pyxis_gateway::approvals::decide::{self, Decision, DecisionOutcome, GrantRequest};
 
 use super::cards::surface;
 use super::ceremony;
@@ -13,7 +13,7 @@ use super::inbox::txn;
 use crate::form::{Fields, Form, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
-use crate::view::approvals::Place;
+use crate::view::approvals::ReturnTo;
 use crate::{Error, State};
 
 pub(crate) async fn approve(
@@ -23,7 +23,7 @@ pub(crate) async fn approve(
 ) -> Result<Response, Error> {
     let Ok(wish) = wish(&fields) else { return Ok(back(&state, &fields, &id, Notice::BadGrant)) };
     let Some(given) = ceremony::answer(&fields) else {
-        return answer(&state, &who, &fields, &id, Word::Approve(wish)).await;
+        return answer(&state, &who, &fields, &id, Decision::Approve(wish)).await;
     };
     let approver = who.person.approver(surface(place(&fields)));
     let decided = by_passkey::approve(&state.gateway, &approver, txn(&id)?, wish, &given).await;
@@ -61,7 +61,7 @@ pub(crate) async fn deny(
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
-    answer(&state, &who, &fields, &id, Word::Deny(reason)).await
+    answer(&state, &who, &fields, &id, Decision::Deny(reason)).await
 }
 
 async fn answer(
@@ -69,10 +69,10 @@ async fn answer(
     who: &SignedIn,
     fields: &Fields,
     id: &str,
-    word: Word,
+    word: Decision,
 ) -> Result<Response, Error> {
     let approver = who.person.approver(surface(place(fields)));
-    let denies = matches!(word, Word::Deny(_));
+    let denies = matches!(word, Decision::Deny(_));
     let decided = decide::decide(&state.gateway, &approver, txn(id)?, word).await;
     told(state, fields, id, decided, denies)
 }
@@ -100,11 +100,11 @@ fn told(
     Ok(back(state, fields, id, notice))
 }
 
-fn place(fields: &Fields) -> Place {
+fn place(fields: &Fields) -> ReturnTo {
     match fields.get("from") {
-        "inbox" => Place::Inbox,
-        "standalone" => Place::Standalone,
-        _ => Place::Approval,
+        "inbox" => ReturnTo::Inbox,
+        "standalone" => ReturnTo::Standalone,
+        _ => ReturnTo::Approval,
     }
 }
 
@@ -112,8 +112,8 @@ fn place(fields: &Fields) -> Place {
 fn back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
     let Ok(id) = txn(id) else { return notice.then(state, "/app/inbox") };
     match place(fields) {
-        Place::Inbox if notice.flash().good => notice.then(state, "/app/inbox"),
-        Place::Inbox | Place::Approval => notice.then(state, &format!("/app/approvals/{id}")),
-        Place::Standalone => notice.then(state, &format!("/approve/{id}")),
+        ReturnTo::Inbox if notice.flash().good => notice.then(state, "/app/inbox"),
+        ReturnTo::Inbox | ReturnTo::Approval => notice.then(state, &format!("/app/approvals/{id}")),
+        ReturnTo::Standalone => notice.then(state, &format!("/approve/{id}")),
     }
 }

@@ -17,12 +17,12 @@ use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, Sta
 use pyxis_scoring::service::{catalogue, issuers, scorers};
 use serde::Deserialize;
 
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, bring, day};
 use super::table::{By, Table};
 use crate::chart::meter::Meter;
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::text::{Middle, counted, hex, plain};
@@ -46,8 +46,8 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(ExplorerParams { address, scorer }): Asked<ExplorerParams>,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(ExplorerParams { address, scorer }): QueryParams<ExplorerParams>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let all = scorers::list(&scoring, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
@@ -107,7 +107,7 @@ async fn find(
 
 const TABLE: Table<StampLine> = Table {
     name: "stamps",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|line| line.stamp.provider.to_string())),
         ("state", By::Text(|line| standing(line.standing).word().to_owned())),

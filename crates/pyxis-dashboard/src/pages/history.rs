@@ -3,10 +3,10 @@
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::target::Target;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
 use pyxis_store::approvals::ApprovalColumn;
@@ -18,9 +18,9 @@ use super::inbox::{cursor, read_cursor, settled_card};
 use super::list_query::link;
 use super::{file, labels};
 use crate::error::html;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::session::SignedIn;
-use crate::view::approvals::{Card, DecidedPage, Pages, Place};
+use crate::view::approvals::{Card, DecidedPage, Pages, ReturnTo};
 use crate::view::{Order, Search};
 use crate::{Error, State, text};
 
@@ -91,7 +91,7 @@ impl HistoryParams {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(which): Asked<HistoryParams>,
+    QueryParams(which): QueryParams<HistoryParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     if which.export == FILE {
@@ -101,7 +101,7 @@ pub(crate) async fn page(
     let filter = which.filter(&who, u32::try_from(SHOWN + 1).unwrap_or(u32::MAX));
     let found = view::list(&state.gateway, workspace, &filter).await?;
     let more = found.get(SHOWN).and(found.get(SHOWN - 1)).map(|last| cursor(&last.row));
-    let cards = Cards::of(&state, &who, Place::Inbox).await?;
+    let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
     let decided: Vec<Card> = found.iter().take(SHOWN).map(|view| settled_card(&cards, view)).collect();
     let pages = (more.is_some() || filter.beyond.is_some()).then(|| Pages {
         summary: text::counted(decided.len() as u64, "request"),

@@ -5,9 +5,9 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::REFRESH;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalState;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
 use pyxis_gateway::service::{agents, approval_load, credentials};
 use pyxis_store::approvals::ApprovalRow;
@@ -16,11 +16,13 @@ use serde::Deserialize;
 use super::cards::Cards;
 use super::{first_request, labels};
 use crate::error::html;
-use crate::form::{Asked, PathId};
+use crate::form::{PathId, QueryParams};
 use crate::notice::see_other;
 use crate::session::SignedIn;
 use crate::view::Search;
-use crate::view::approvals::{ApprovalPage, Card, CardState, InboxPage, Load, Pages, Place, StandalonePage};
+use crate::view::approvals::{
+    ApprovalPage, Card, CardState, InboxPage, Load, Pages, ReturnTo, StandalonePage,
+};
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
@@ -48,14 +50,14 @@ pub(crate) struct InboxParams {
 pub(crate) async fn inbox(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(InboxParams { order, after, q }): Asked<InboxParams>,
+    QueryParams(InboxParams { order, after, q }): QueryParams<InboxParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
     let q = q.trim();
     let start = start(newest_first, q);
     let beyond = read_cursor(&after);
-    let cards = Cards::of(&state, &who, Place::Inbox).await?;
+    let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
     // One more than is shown tells whether there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
@@ -195,7 +197,7 @@ pub(crate) async fn approval(
     who: SignedIn,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let card = one(&state, &who, &id, Place::Approval).await?;
+    let card = one(&state, &who, &id, ReturnTo::Approval).await?;
     let on_its_way = is_on_its_way(&card);
     let page = html(&ApprovalPage { shell: who.shell(&state).await?, card })?;
     Ok(if on_its_way { look_again(page) } else { page })
@@ -206,7 +208,7 @@ pub(crate) async fn standalone(
     who: SignedIn,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let card = one(&state, &who, &id, Place::Standalone).await?;
+    let card = one(&state, &who, &id, ReturnTo::Standalone).await?;
     let on_its_way = is_on_its_way(&card);
     let page = html(&StandalonePage { shell: who.shell(&state).await?, card })?;
     Ok(if on_its_way { look_again(page) } else { page })
@@ -223,7 +225,7 @@ fn look_again(mut page: Response) -> Response {
     page
 }
 
-async fn one(state: &State, who: &SignedIn, id: &str, place: Place) -> Result<Card, Error> {
+async fn one(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
     let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
     who.require_approve(row.credential_id)?;
     let view = view::one(&state.gateway, who.person.workspace(), row.txn_id).await?;

@@ -6,11 +6,11 @@ use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
 
 use super::agents::unprocessable;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{Scoring, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
@@ -21,7 +21,7 @@ const HERE: &str = "/app/issuers";
 
 const TABLE: Table<IssuerRow> = Table {
     name: "issuers",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|row| row.name.clone())),
         ("did", By::Text(|row| row.did.clone())),
@@ -34,7 +34,7 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     page(&state, &scoring, &who, &asked, (String::new(), String::new()), Problems::default()).await
 }

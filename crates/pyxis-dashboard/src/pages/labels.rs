@@ -1,7 +1,7 @@
 //! Rules, decisions and outcomes in the words that a person reads.
 
+use pyxis_core::approval_mode::{ApprovalMode, ForwardState};
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::mode::{ApprovalMode, ForwardState};
 use pyxis_core::policy::{Method, Policy, Rule};
 use pyxis_store::approvals::ApprovalRow;
 

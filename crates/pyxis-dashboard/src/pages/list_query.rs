@@ -10,13 +10,13 @@ const PAGE: usize = 50;
 
 /// Which list of its page a list is. The same words narrow all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ListSlot {
     First,
     Second,
     Third,
 }
 
-impl Place {
+impl ListSlot {
     /// The parameter with its page, from 1.
     const fn page(self) -> &'static str {
         match self {
@@ -69,32 +69,32 @@ impl ListQuery {
     }
 
     /// The order that is asked for.
-    pub(super) fn sort_of(&self, place: Place) -> &str {
+    pub(super) fn sort_of(&self, place: ListSlot) -> &str {
         match place {
-            Place::First => &self.sort,
-            Place::Second => &self.second_sort,
-            Place::Third => &self.third_sort,
+            ListSlot::First => &self.sort,
+            ListSlot::Second => &self.second_sort,
+            ListSlot::Third => &self.third_sort,
         }
     }
 
-    fn page_of(&self, place: Place) -> &str {
+    fn page_of(&self, place: ListSlot) -> &str {
         match place {
-            Place::First => &self.page,
-            Place::Second => &self.second,
-            Place::Third => &self.third,
+            ListSlot::First => &self.page,
+            ListSlot::Second => &self.second,
+            ListSlot::Third => &self.third,
         }
     }
 
     /// What a new search keeps: everything but words and pages.
     fn kept(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let also = self.also.iter().map(|(name, value)| (*name, value.as_str()));
-        let places = [Place::First, Place::Second, Place::Third];
+        let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         also.chain(places.map(|place| (place.sort(), self.sort_of(place))))
     }
 
     /// A link to the same with one parameter changed; it keeps its pages.
     pub(super) fn link(&self, path: &str, changed: &'static str, value: &str) -> String {
-        let places = [Place::First, Place::Second, Place::Third];
+        let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         let pages = places.map(|place| (place.page(), self.page_of(place)));
         let all = std::iter::once(("q", self.q.trim())).chain(self.kept()).chain(pages);
         link(path, all.map(|(name, old)| (name, if name == changed { value } else { old })))
@@ -118,11 +118,11 @@ pub(super) fn link<'a>(path: &str, query: impl IntoIterator<Item = (&'static str
 
 /// The lines of the page that was asked for, and what the page shows around them.
 pub(super) fn search<T>(path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
-    search_at(Place::First, path, find, found)
+    search_at(ListSlot::First, path, find, found)
 }
 
 /// The same for any list of a page.
-pub(super) fn search_at<T>(place: Place, path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
+pub(super) fn search_at<T>(place: ListSlot, path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
     let total = found.len();
     let last = total.div_ceil(PAGE).max(1);
     let page = find.page_of(place).parse::<usize>().unwrap_or(1).clamp(1, last);
@@ -161,10 +161,10 @@ mod tests {
         for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
             assert!(super::search("/app/people", &asked("", nonsense), all.clone()).1.next.is_some());
         }
-        let (_, below) = search_at(Place::Second, "/app/policies", &ListQuery::default(), all.clone());
+        let (_, below) = search_at(ListSlot::Second, "/app/policies", &ListQuery::default(), all.clone());
         assert_eq!(below.next.as_deref(), Some("/app/policies?second=2"));
         let third = ListQuery { third: "3".to_owned(), ..ListQuery::default() };
-        let (_, last) = search_at(Place::Third, "/app/policies", &third, all.clone());
+        let (_, last) = search_at(ListSlot::Third, "/app/policies", &third, all.clone());
         assert_eq!(last.before.as_deref(), Some("/app/policies?third=2"));
         let (last, search) = super::search("/app/people", &asked("", "9"), all);
         assert_eq!((last.len(), search.next), (20, None));
@@ -174,7 +174,7 @@ mod tests {
     fn a_link_keeps_what_it_does_not_change_and_a_new_search_keeps_the_orders() {
         let find =
             ListQuery { second: "2".into(), sort: "-name".into(), ..asked(" a ", "3") }.also("range", "7d");
-        let (_, search) = search_at(Place::Second, "/x", &find, vec![(); 101]);
+        let (_, search) = search_at(ListSlot::Second, "/x", &find, vec![(); 101]);
         assert_eq!(search.next.as_deref(), Some("/x?q=a&range=7d&sort=%2Dname&page=3&second=3"));
         assert_eq!(search.kept, [("range", "7d".to_owned()), ("sort", "-name".to_owned())]);
         assert_eq!(search.all, "/x?range=7d&sort=%2Dname");

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::list_query::{ListQuery, search};
 use super::scoring::Scoring;
 use crate::error::html;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::session::Manager;
 use crate::text::{counted, grouped};
 use crate::view::Choice;
@@ -35,8 +35,8 @@ pub(crate) async fn page(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(ModelsParams { address, model }): Asked<ModelsParams>,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(ModelsParams { address, model }): QueryParams<ModelsParams>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();

@@ -13,11 +13,11 @@ use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
@@ -34,7 +34,7 @@ const PLATFORMS: [(ChatPlatform, &str); 2] =
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
@@ -95,7 +95,7 @@ async fn show(
 
 const UNSHOWN: Table<UnshownLine> = Table {
     name: "messages",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("platform", By::Text(|line| line.platform.clone())),
         ("chat", By::Text(|line| line.chat.clone())),

@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::service::passkeys;
-use pyxis_gateway::service::sessions::Holder;
+use pyxis_gateway::service::sessions::LinkHolder;
 
 use super::ceremony::{answer, challenge};
 use super::sign_in::{self, HOME};
@@ -30,7 +30,7 @@ pub(crate) async fn sign_in(
 ) -> Result<Response, Error> {
     let next = local_path(fields.get("next")).unwrap_or_default();
     let tried = match answer(&fields) {
-        Some(given) => passkeys::sign_in(&state.gateway, &given, Holder::Browser).await,
+        Some(given) => passkeys::sign_in(&state.gateway, &given, LinkHolder::Browser).await,
         None => Err(Service::PasskeyRefused("there was none")),
     };
     match tried {

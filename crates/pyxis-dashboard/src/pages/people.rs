@@ -2,8 +2,8 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::approval_mode::Role;
 use pyxis_core::id::{CredentialId, UserId};
-use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::service::rights::{self, Right};
@@ -12,11 +12,11 @@ use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
 use super::labels::enabled;
-use super::list_query::{ListQuery, Place, search};
+use super::list_query::{ListQuery, ListSlot, search};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
@@ -26,7 +26,7 @@ use crate::{Error, State, text};
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let users = people::list(&state.gateway, who.person.workspace()).await?;
     let grants = rights::list(&state.gateway, who.person.workspace()).await?;
@@ -43,7 +43,7 @@ pub(crate) async fn list(
 
 const TABLE: Table<(String, UserRow)> = Table {
     name: "people",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("email", By::Text(|(_, user)| user.email.clone())),
         ("role", By::Text(|(_, user)| role_word(user.role).to_owned())),
@@ -207,7 +207,7 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
     PathId(id): PathId,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));

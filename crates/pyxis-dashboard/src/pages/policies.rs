@@ -16,18 +16,18 @@ use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, policy_form as form, problem};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
-    Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay, ReplayChange,
-    StagedLine,
+    Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, ReplayChange,
+    ReplayView, StagedLine,
 };
-use crate::view::{Outcome, Timestamp};
+use crate::view::{DecisionBadge, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/policies";
@@ -37,7 +37,7 @@ const MAX_GROUPS: usize = 100;
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     who: SignedIn,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let mode = workspaces::get(&state.gateway, workspace).await?.mode;
@@ -73,7 +73,7 @@ pub(crate) async fn list(
 
 const POLICIES: Table<PolicyLine> = Table {
     name: "policies",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("credential", By::Text(|line| line.credential.clone())),
         ("policy", By::Text(|line| if line.own { "its own" } else { "workspace mode" }.to_owned())),
@@ -87,7 +87,7 @@ type Used = (i64, GrantLine);
 
 const GRANTS: Table<Used> = Table {
     name: "grants",
-    place: Place::Second,
+    place: ListSlot::Second,
     columns: &[
         ("method", By::Text(|(_, line)| line.method.clone())),
         ("route", By::Text(|(_, line)| line.route.clone())),
@@ -102,7 +102,7 @@ const GRANTS: Table<Used> = Table {
 
 const STAGED: Table<StagedLine> = Table {
     name: "proposals",
-    place: Place::Third,
+    place: ListSlot::Third,
     columns: &[
         ("credential", By::Text(|line| line.credential.clone())),
         ("proposed_by", By::Text(|line| line.by.clone())),
@@ -149,7 +149,7 @@ async fn grant_lines(
 struct PolicyListItem {
     form: Option<PolicyForm>,
     explain: Explain,
-    replay: Option<Replay>,
+    replay: Option<ReplayView>,
 }
 
 async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) -> Result<Response, Error> {
@@ -280,12 +280,12 @@ fn explained(said: Explanation, method: &str) -> Explained {
     }
 }
 
-fn decision(name: &str) -> (Outcome, &'static str) {
+fn decision(name: &str) -> (DecisionBadge, &'static str) {
     match name {
-        "auto_approve" => (Outcome::Passed, "Passes"),
-        "require_approval" => (Outcome::Pending, "Needs approval"),
-        "deny" => (Outcome::Denied, "Is denied"),
-        _ => (Outcome::Failed, "Is refused before any policy"),
+        "auto_approve" => (DecisionBadge::Passed, "Passes"),
+        "require_approval" => (DecisionBadge::Pending, "Needs approval"),
+        "deny" => (DecisionBadge::Denied, "Is denied"),
+        _ => (DecisionBadge::Failed, "Is refused before any policy"),
     }
 }
 
@@ -312,7 +312,7 @@ pub(crate) async fn replay(
 }
 
 /// Requests that change in the same way to the same place are one line.
-fn grouped(told: &policies::Replay) -> Replay {
+fn grouped(told: &policies::PolicyReplay) -> ReplayView {
     let mut changes: Vec<ReplayChange> = Vec::new();
     for change in &told.changed {
         let line = replay_change(change);
@@ -327,7 +327,7 @@ fn grouped(told: &policies::Replay) -> Replay {
     }
     changes.sort_by_key(|change| std::cmp::Reverse(change.count));
     changes.truncate(MAX_GROUPS);
-    Replay { considered: told.checked as u64, changed: told.changed.len() as u64, changes }
+    ReplayView { considered: told.checked as u64, changed: told.changed.len() as u64, changes }
 }
 
 fn replay_change(change: &Changed) -> ReplayChange {

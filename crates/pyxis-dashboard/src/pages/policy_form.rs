@@ -1,6 +1,6 @@
 //! Between the policy form and the policy document.
 
-use pyxis_core::mode::Channel;
+use pyxis_core::approval_mode::Channel;
 use pyxis_core::policy::{Method, Policy, PolicyError};
 use pyxis_gateway::service::channels;
 use pyxis_store::chat_messages::ChatPlatform;

@@ -13,14 +13,14 @@ use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::scores;
 
 use super::agents::unprocessable;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scorer_form::Draft;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
 use super::table::{By, Table};
 use super::weight_impact::reach;
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Asked, Form, PathId};
+use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
@@ -31,7 +31,7 @@ pub(crate) async fn list(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
@@ -56,7 +56,7 @@ type Counted = (Scorer, i64);
 
 const TABLE: Table<Counted> = Table {
     name: "scorers",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|(scorer, _)| scorer.name.clone())),
         ("number", By::Number(|(scorer, _)| scorer.id.get())),

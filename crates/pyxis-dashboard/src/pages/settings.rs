@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State as Extract;
 use axum::response::Response;
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::Config;
 use pyxis_gateway::service::{credentials, policies, workspaces};
 use pyxis_store::Engine;

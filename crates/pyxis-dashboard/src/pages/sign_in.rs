@@ -4,13 +4,13 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::sessions::{self, Holder, Person};
+use pyxis_gateway::service::sessions::{self, LinkHolder, Person};
 use pyxis_gateway::service::workspaces;
 use pyxis_store::users::UserRow;
 use serde::Deserialize;
 
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, PathId};
+use crate::form::{Fields, Form, PathId, QueryParams};
 use crate::notice::see_other;
 use crate::session::{self, HasCsrf, SignedIn, Visit, local_path};
 use crate::view::sign_in::{LinkPage, SignInPage, SignInState};
@@ -30,7 +30,7 @@ pub(crate) async fn sign_in_page(
     Extract(state): Extract<State>,
     visit: Visit,
     headers: HeaderMap,
-    Asked(SignInParams { next, ended }): Asked<SignInParams>,
+    QueryParams(SignInParams { next, ended }): QueryParams<SignInParams>,
 ) -> Result<Response, Error> {
     let next = local_path(&next).unwrap_or_default();
     if session::person(&state, &headers).await?.is_some() {
@@ -59,7 +59,7 @@ pub(crate) async fn sign_in(
     let email = fields.trimmed("email");
     let next = local_path(fields.get("next")).unwrap_or_default();
     let password = pyxis_core::secret::SecretString::new(fields.get("password").to_owned());
-    let tried = sessions::sign_in(&state.gateway, &email, &password, Holder::Browser).await;
+    let tried = sessions::sign_in(&state.gateway, &email, &password, LinkHolder::Browser).await;
     let (status, shown) = match tried {
         Ok(opened) => {
             leave_old_session(&state, &headers).await?;
@@ -142,7 +142,7 @@ pub(crate) async fn link(
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(visit.keep(&state, response));
     }
-    let (opened, user) = match sessions::sign_in_by_link(&state.gateway, &token, Holder::Browser).await {
+    let (opened, user) = match sessions::sign_in_by_link(&state.gateway, &token, LinkHolder::Browser).await {
         Err(Service::NotFound(_)) => return Err(Error::LinkUsed),
         other => other?,
     };

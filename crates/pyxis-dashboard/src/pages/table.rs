@@ -9,7 +9,7 @@ use pyxis_core::csv;
 use pyxis_core::decimal::Decimal;
 
 use super::file;
-use super::list_query::{ListQuery, Place, search_at};
+use super::list_query::{ListQuery, ListSlot, search_at};
 use crate::text::plain;
 use crate::view::{Order, Search, SortLink};
 
@@ -65,7 +65,7 @@ pub(super) struct Table<T: 'static> {
     /// What its file is called.
     pub(super) name: &'static str,
     /// Which list of its page it is.
-    pub(super) place: Place,
+    pub(super) place: ListSlot,
     /// Its columns by name, in the order of the file. No other name sorts anything.
     pub(super) columns: &'static [(&'static str, By<T>)],
     /// Its order where none is asked for, as in a query: `name`, `-created`. Ties keep it too.
@@ -140,7 +140,7 @@ mod tests {
 
     const PAIRS: Table<Pair> = Table {
         name: "pairs",
-        place: Place::Second,
+        place: ListSlot::Second,
         columns: &[
             ("name", By::Text(|pair| pair.0.to_owned())),
             ("used", By::Number(|pair| pair.1)),

@@ -11,13 +11,13 @@ use pyxis_scoring::service::api_keys;
 use serde::Deserialize;
 
 use super::first_request;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count};
 use super::table::{By, Table};
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::session::Manager;
 use crate::text::{counted, grouped, minute};
 use crate::view::Search;
@@ -122,7 +122,7 @@ const AGENT: Askers = Askers {
     noun: "Agent",
     icon: "agent",
     meaning: "Admitted: passed, or waited for a person. Refused: denied by policy, or not allowed.",
-    table: Table { name: "agent-usage", place: Place::First, columns: COLUMNS, usual: "-requests" },
+    table: Table { name: "agent-usage", place: ListSlot::First, columns: COLUMNS, usual: "-requests" },
 };
 
 const KEY: Askers = Askers {
@@ -131,14 +131,14 @@ const KEY: Askers = Askers {
     noun: "API key",
     icon: "api",
     meaning: "Admitted: answered. Refused: over the budget of the key.",
-    table: Table { name: "api-key-usage", place: Place::Second, columns: COLUMNS, usual: "-requests" },
+    table: Table { name: "api-key-usage", place: ListSlot::Second, columns: COLUMNS, usual: "-requests" },
 };
 
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(UsageParams { range }): Asked<UsageParams>,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(UsageParams { range }): QueryParams<UsageParams>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);

@@ -8,17 +8,17 @@ use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
 use pyxis_verify as verify;
-use pyxis_verify::checker::{Reason, Verdict};
+use pyxis_verify::checker::{CheckVerdict, Reason};
 use pyxis_verify::service::networks::{self, NetworkStatus};
 use pyxis_verify::service::proofs::{self, AddressReport};
 use pyxis_verify::service::{Result as Served, issuers};
 use serde::Deserialize;
 
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::Asked;
+use crate::form::QueryParams;
 use crate::session::Manager;
 use crate::text;
 use crate::view::Timestamp;
@@ -42,8 +42,8 @@ pub(crate) struct CheckParams {
 pub(crate) async fn page(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(CheckParams { address, action_id }): Asked<CheckParams>,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(CheckParams { address, action_id }): QueryParams<CheckParams>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
     let (address, action_id) = (address.trim().to_owned(), action_id.trim().to_owned());
@@ -89,7 +89,7 @@ pub(crate) async fn page(
 
 const ISSUERS: Table<ProofIssuerLine> = Table {
     name: "proof-issuers",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("name", By::Text(|line| line.name.clone())),
         ("kinds", By::Text(|line| line.kinds.clone())),
@@ -100,7 +100,7 @@ const ISSUERS: Table<ProofIssuerLine> = Table {
 
 const NETWORKS: Table<NetworkLine> = Table {
     name: "networks",
-    place: Place::Second,
+    place: ListSlot::Second,
     columns: &[
         ("network", By::Text(|line| line.name.clone())),
         ("checks", By::Text(|line| line.kinds.clone())),
@@ -114,7 +114,7 @@ const NETWORKS: Table<NetworkLine> = Table {
 
 const CHECKED: Table<CheckLine> = Table {
     name: "checks",
-    place: Place::Third,
+    place: ListSlot::Third,
     columns: &[
         ("kind", By::Text(|line| line.kind.to_owned())),
         ("network", By::Text(|line| line.network.clone())),
@@ -140,14 +140,14 @@ async fn checked(
 
 fn check_line(checked: &AddressReport, now: UnixMillis) -> CheckLine {
     let (word, icon, class, why) = match &checked.verdict {
-        Ok(Verdict::Valid(until)) => {
+        Ok(CheckVerdict::Valid(until)) => {
             let why = until.map_or_else(
                 || "A contract says so; it does not say until when.".to_owned(),
                 |until| format!("It expires {}.", text::relative(until, now)),
             );
             ("Yes", "check", "green", why)
         }
-        Ok(Verdict::Invalid(reason)) => ("No", "cross", "grey", because(*reason).to_owned()),
+        Ok(CheckVerdict::Invalid(reason)) => ("No", "cross", "grey", because(*reason).to_owned()),
         Err(error) => ("Not known", "alert", "red", format!("{error}.")),
     };
     CheckLine { kind: kind_word(checked.kind), network: checked.network.to_string(), word, icon, class, why }

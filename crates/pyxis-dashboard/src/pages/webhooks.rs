@@ -14,15 +14,15 @@ use serde::Deserialize;
 
 use super::agents::unprocessable;
 use super::labels::enabled;
-use super::list_query::{ListQuery, Place};
+use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Asked, Fields, Form, PathId};
+use crate::form::{Fields, Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::webhooks::{
-    DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
+    DeliveryBadge, DeliveryLine, DeliveryPage, NewWebhookPage, WebhookForm, WebhookLine, WebhookPage,
     WebhookSecretPage, WebhooksPage,
 };
 use crate::view::{Choice, Problems, Timestamp};
@@ -55,7 +55,7 @@ fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
 pub(crate) async fn list(
     Extract(state): Extract<State>,
     Manager(who): Manager,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let mut found = webhooks::list(&state.gateway, who.person.workspace()).await?;
     found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
@@ -77,7 +77,7 @@ type Counted = (Webhook, [i64; 3]);
 
 const TABLE: Table<Counted> = Table {
     name: "webhooks",
-    place: Place::First,
+    place: ListSlot::First,
     columns: &[
         ("url", By::Text(|(webhook, _)| webhook.row.url.clone())),
         ("description", By::Text(|(webhook, _)| webhook.row.description.clone())),
@@ -196,7 +196,7 @@ pub(crate) async fn show(
     Extract(state): Extract<State>,
     Manager(who): Manager,
     PathId(id): PathId,
-    Asked(which): Asked<DeliveryParams>,
+    QueryParams(which): QueryParams<DeliveryParams>,
 ) -> Result<Response, Error> {
     let webhook = webhooks::get(&state.gateway, who.person.workspace(), webhook_id(&id)?).await?;
     let chosen = &webhook.events;
@@ -293,9 +293,9 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
         id: row.id.to_string(),
         event: row.event.as_str().to_owned(),
         progress: match row.status {
-            DeliveryStatus::Pending => Progress::Waiting,
-            DeliveryStatus::Delivered => Progress::Delivered,
-            DeliveryStatus::Failed => Progress::Failed,
+            DeliveryStatus::Pending => DeliveryBadge::Waiting,
+            DeliveryStatus::Delivered => DeliveryBadge::Delivered,
+            DeliveryStatus::Failed => DeliveryBadge::Failed,
         },
         attempts,
         answer: match (row.response_status, &row.error) {

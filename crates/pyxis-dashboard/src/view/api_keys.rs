@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Layout, Outcome, Problems, Search, Timestamp, in_section};
+use super::{Choice, DecisionBadge, Layout, Problems, Search, Timestamp, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/api-keys`.
@@ -61,7 +61,7 @@ pub struct HistoryRequest {
     /// When.
     pub at: Timestamp,
     /// Pending, approved or denied.
-    pub state: Outcome,
+    pub state: DecisionBadge,
     /// Who decided, and when.
     pub decided: Option<(String, Timestamp)>,
 }
@@ -69,7 +69,7 @@ pub struct HistoryRequest {
 impl HistoryRequest {
     /// The word on its badge.
     pub(crate) fn word(&self) -> &'static str {
-        if self.state == Outcome::Denied { "Refused" } else { self.state.word() }
+        if self.state == DecisionBadge::Denied { "Refused" } else { self.state.word() }
     }
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::body::BodyView;
-use super::{Layout, Outcome, Search, Timestamp, in_section};
+use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
 
 /// `GET /app/inbox`.
@@ -106,7 +106,7 @@ in_section!(InboxPage => Inbox, DecidedPage => Inbox, ApprovalPage => Inbox);
 
 /// The page a card stands on; sent back as `from`, so that the answer returns there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ReturnTo {
     /// The inbox.
     Inbox,
     /// The approval page.
@@ -115,7 +115,7 @@ pub enum Place {
     Standalone,
 }
 
-impl Place {
+impl ReturnTo {
     /// The value of the `from` field.
     pub const fn name(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ pub struct Card {
     /// What it was made from; the page is made anew when the server says another one.
     pub mark: String,
     /// Where it is shown.
-    pub place: Place,
+    pub place: ReturnTo,
     /// HTTP method, upper case.
     pub method: String,
     /// Host, with the port if it is not the default.
@@ -279,13 +279,13 @@ pub struct GrantChoice {
 
 impl Card {
     /// The badge.
-    const fn outcome(&self) -> Outcome {
+    const fn outcome(&self) -> DecisionBadge {
         match &self.state {
-            CardState::Open { .. } | CardState::Longer | CardState::Watching { .. } => Outcome::Pending,
-            CardState::Approved { failed: true, .. } => Outcome::Failed,
-            CardState::Approved { .. } => Outcome::Approved,
-            CardState::Denied { .. } => Outcome::Denied,
-            CardState::Expired { .. } => Outcome::Expired,
+            CardState::Open { .. } | CardState::Longer | CardState::Watching { .. } => DecisionBadge::Pending,
+            CardState::Approved { failed: true, .. } => DecisionBadge::Failed,
+            CardState::Approved { .. } => DecisionBadge::Approved,
+            CardState::Denied { .. } => DecisionBadge::Denied,
+            CardState::Expired { .. } => DecisionBadge::Expired,
         }
     }
 

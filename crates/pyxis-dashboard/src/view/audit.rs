@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Layout, Outcome, Search, Timestamp, in_section};
+use super::{Choice, DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::chart::StackedBars;
 
 /// `GET /app/audit` with the fields of [`AuditFilter`] in the query.
@@ -63,7 +63,7 @@ pub struct AuditRow {
     /// What, in words: `Request`, `Approved`, `Secret replaced`.
     pub event: String,
     /// Badge, for requests and decisions.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<DecisionBadge>,
     /// Agent or person.
     pub actor: String,
     /// Credential, person or other thing concerned; may be empty. Stands under the actor of a request,

@@ -3,7 +3,7 @@
 
 /// How a credential is attached; `?kind=` of the new page and the hidden field `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CredentialKind {
     /// `Authorization: Bearer`. Fields: `secret`.
     Bearer,
     /// One or more headers. Fields: `header_name` and `header_format`, repeated in pairs (a pair with
@@ -40,7 +40,7 @@ pub enum Kind {
 
 /// A field of a form.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct KindField {
     /// Its name: the member of the configuration or of the secret.
     pub name: &'static str,
     /// What it is called.
@@ -70,7 +70,7 @@ pub enum Input {
     Choice(&'static [(&'static str, &'static str)]),
 }
 
-impl Field {
+impl KindField {
     const fn line(name: &'static str, label: &'static str, example: &'static str) -> Self {
         Self { name, label, hint: "", example, optional: false, input: Input::Line }
     }
@@ -109,79 +109,87 @@ impl Field {
     }
 }
 
-const TOKEN_URL: Field = Field::line("token_url", "Token address", "https://login.example.com/oauth/token")
-    .hint("Where the provider gives out access tokens.");
-const SCOPE: Field = Field::line("scope", "Scope", "read write")
+const TOKEN_URL: KindField =
+    KindField::line("token_url", "Token address", "https://login.example.com/oauth/token")
+        .hint("Where the provider gives out access tokens.");
+const SCOPE: KindField = KindField::line("scope", "Scope", "read write")
     .hint("What the token may do, separated by spaces.")
     .optional();
-const CLIENT_AUTH: Field = Field::choice(
+const CLIENT_AUTH: KindField = KindField::choice(
     "client_auth",
     "Client identifies itself",
     &[("basic", "by HTTP Basic"), ("body", "in the form that is posted")],
 );
-const CLIENT_ID: Field = Field::line("client_id", "Client id", "");
-const PRIVATE_KEY: Field =
-    Field::secret("private_key", "Private key").secret_lines().hint("PEM, as the provider gave it out.");
+const CLIENT_ID: KindField = KindField::line("client_id", "Client id", "");
+const PRIVATE_KEY: KindField =
+    KindField::secret("private_key", "Private key").secret_lines().hint("PEM, as the provider gave it out.");
 
-const AWS: &[Field] = &[
-    Field::line("region", "Region", "eu-central-1"),
-    Field::line("service", "Service", "s3").hint("The name that stands in host names: s3, sts, execute-api."),
+const AWS: &[KindField] = &[
+    KindField::line("region", "Region", "eu-central-1"),
+    KindField::line("service", "Service", "s3")
+        .hint("The name that stands in host names: s3, sts, execute-api."),
 ];
-const AWS_SECRET: &[Field] = &[
-    Field::line("access_key_id", "Access key id", "AKIA…"),
-    Field::secret("secret_access_key", "Secret access key"),
-    Field::secret("session_token", "Session token").optional().hint("Only with temporary credentials."),
+const AWS_SECRET: &[KindField] = &[
+    KindField::line("access_key_id", "Access key id", "AKIA…"),
+    KindField::secret("secret_access_key", "Secret access key"),
+    KindField::secret("session_token", "Session token").optional().hint("Only with temporary credentials."),
 ];
-const OAUTH1: &[Field] = &[Field::choice(
+const OAUTH1: &[KindField] = &[KindField::choice(
     "without_token",
     "Without an access token",
     &[("omit", "oauth_token is left out"), ("empty", "oauth_token is sent empty, as some servers want")],
 )];
-const OAUTH1_SECRET: &[Field] = &[
-    Field::line("consumer_key", "Consumer key", ""),
-    Field::secret("consumer_secret", "Consumer secret"),
-    Field::line("token", "Access token", "").optional().hint("Without a token, only the application signs."),
-    Field::secret("token_secret", "Access token secret").optional(),
+const OAUTH1_SECRET: &[KindField] = &[
+    KindField::line("consumer_key", "Consumer key", ""),
+    KindField::secret("consumer_secret", "Consumer secret"),
+    KindField::line("token", "Access token", "")
+        .optional()
+        .hint("Without a token, only the application signs."),
+    KindField::secret("token_secret", "Access token secret").optional(),
 ];
-const HMAC: &[Field] = &[
-    Field::line("content", "What is signed", r"{timestamp}{method}{target}{body}").lines().hint(
+const HMAC: &[KindField] = &[
+    KindField::line("content", "What is signed", r"{timestamp}{method}{target}{body}").lines().hint(
         r"Parts of the request in braces: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line end.",
     ),
-    Field::choice(
+    KindField::choice(
         "hash",
         "Hash",
         &[("sha256", "SHA-256"), ("sha512", "SHA-512"), ("sha1", "SHA-1, for old APIs")],
     ),
-    Field::choice(
+    KindField::choice(
         "key_encoding",
         "The key is written as",
         &[("text", "text: its bytes are the key"), ("hex", "hexadecimal digits"), ("base64", "Base64")],
     ),
-    Field::choice(
+    KindField::choice(
         "signature_encoding",
         "The signature is written as",
         &[("hex", "hexadecimal digits"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
     ),
 ];
-const HMAC_SECRET: &[Field] = &[
-    Field::secret("key", "Key"),
-    Field::line("id", "Key id", "")
+const HMAC_SECRET: &[KindField] = &[
+    KindField::secret("key", "Key"),
+    KindField::line("id", "Key id", "")
         .optional()
         .hint("For APIs that want to know whose key it is; {secret.id} stands for it."),
 ];
-const MTLS_SECRET: &[Field] = &[
-    Field::line("certificate", "Certificate", "-----BEGIN CERTIFICATE-----")
+const MTLS_SECRET: &[KindField] = &[
+    KindField::line("certificate", "Certificate", "-----BEGIN CERTIFICATE-----")
         .lines()
         .hint("PEM: the client's certificate, then those in between."),
     PRIVATE_KEY,
 ];
-const ACCOUNT: &[Field] = &[
-    Field::line("authorization_url", "Authorization address", "https://login.example.com/oauth/authorize")
-        .hint("The provider's page of consent. Without it, bring a refresh token along.")
-        .optional(),
+const ACCOUNT: &[KindField] = &[
+    KindField::line(
+        "authorization_url",
+        "Authorization address",
+        "https://login.example.com/oauth/authorize",
+    )
+    .hint("The provider's page of consent. Without it, bring a refresh token along.")
+    .optional(),
     TOKEN_URL,
     SCOPE,
-    Field::line(
+    KindField::line(
         "authorization_parameters",
         "Further authorization parameters",
         "access_type=offline&prompt=consent",
@@ -190,49 +198,49 @@ const ACCOUNT: &[Field] = &[
     .optional(),
     CLIENT_AUTH,
 ];
-const ACCOUNT_SECRET: &[Field] = &[
+const ACCOUNT_SECRET: &[KindField] = &[
     CLIENT_ID,
-    Field::secret("client_secret", "Client secret").optional().hint("A public client has none."),
-    Field::secret("refresh_token", "Refresh token")
+    KindField::secret("client_secret", "Client secret").optional().hint("A public client has none."),
+    KindField::secret("refresh_token", "Refresh token")
         .optional()
         .hint("Only if you have one; else connect the account once it is added."),
 ];
-const CLIENT: &[Field] = &[
+const CLIENT: &[KindField] = &[
     TOKEN_URL,
     SCOPE,
-    Field::line("audience", "Audience", "https://api.example.com")
+    KindField::line("audience", "Audience", "https://api.example.com")
         .hint("Some providers ask for it.")
         .optional(),
     CLIENT_AUTH,
 ];
-const CLIENT_SECRET: &[Field] = &[CLIENT_ID, Field::secret("client_secret", "Client secret")];
-const ASSERTION: &[Field] = &[
+const CLIENT_SECRET: &[KindField] = &[CLIENT_ID, KindField::secret("client_secret", "Client secret")];
+const ASSERTION: &[KindField] = &[
     TOKEN_URL,
-    Field::line("issuer", "Issuer", "robot@project.iam.gserviceaccount.com")
+    KindField::line("issuer", "Issuer", "robot@project.iam.gserviceaccount.com")
         .hint("Whose assertion it is (iss)."),
-    Field::line("subject", "Subject", "").hint("For whom (sub), if not for the issuer.").optional(),
-    Field::line("audience", "Audience", "")
+    KindField::line("subject", "Subject", "").hint("For whom (sub), if not for the issuer.").optional(),
+    KindField::line("audience", "Audience", "")
         .hint("For whose eyes (aud), if not the token address.")
         .optional(),
     SCOPE,
-    Field::line("key_id", "Key id", "").hint("Which of the issuer's keys (kid).").optional(),
-    Field::choice(
+    KindField::line("key_id", "Key id", "").hint("Which of the issuer's keys (kid).").optional(),
+    KindField::choice(
         "algorithm",
         "Algorithm",
         &[("RS256", "RS256: RSA"), ("ES256", "ES256: P-256"), ("EdDSA", "EdDSA: Ed25519")],
     ),
 ];
-const GITHUB: &[Field] = &[
-    Field::line("app_id", "App id", "123456").hint("Id or client id, on the page of the app's settings."),
-    Field::line("installation_id", "Installation id", "98765432")
+const GITHUB: &[KindField] = &[
+    KindField::line("app_id", "App id", "123456").hint("Id or client id, on the page of the app's settings."),
+    KindField::line("installation_id", "Installation id", "98765432")
         .hint("The number at the end of the installation's address."),
-    Field::line("api_url", "API address", "https://api.github.com")
+    KindField::line("api_url", "API address", "https://api.github.com")
         .hint("Only for a server of your own.")
         .optional(),
 ];
-const KEY_ALONE: &[Field] = &[PRIVATE_KEY];
+const KEY_ALONE: &[KindField] = &[PRIVATE_KEY];
 
-impl Kind {
+impl CredentialKind {
     /// All, in the order of the page, in groups with a name.
     pub const GROUPS: [(&'static str, &'static [Self]); 4] = [
         ("The secret itself", &[Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie]),
@@ -323,7 +331,7 @@ impl Kind {
     }
 
     /// Fields of its configuration, where it is one that [`Field`] describes.
-    pub const fn fields(self) -> &'static [Field] {
+    pub const fn fields(self) -> &'static [KindField] {
         match self {
             Self::AwsSigv4 => AWS,
             Self::Hmac => HMAC,
@@ -337,7 +345,7 @@ impl Kind {
     }
 
     /// Fields of its secret, likewise.
-    pub const fn secret_fields(self) -> &'static [Field] {
+    pub const fn secret_fields(self) -> &'static [KindField] {
         match self {
             Self::Oauth1 => OAUTH1_SECRET,
             Self::AwsSigv4 => AWS_SECRET,
@@ -351,7 +359,7 @@ impl Kind {
     }
 
     /// The field of the form for a member of configuration or secret.
-    pub fn field(self, member: &str) -> Option<&'static Field> {
+    pub fn field(self, member: &str) -> Option<&'static KindField> {
         self.fields().iter().chain(self.secret_fields()).find(|field| field.name == member)
     }
 
@@ -365,14 +373,14 @@ impl Kind {
 mod tests {
     use super::*;
 
-    fn every_kind() -> impl Iterator<Item = Kind> {
-        Kind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).copied()
+    fn every_kind() -> impl Iterator<Item = CredentialKind> {
+        CredentialKind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).copied()
     }
 
     #[test]
     fn every_kind_is_found_by_its_name_and_no_two_fields_of_a_page_share_one() {
         for kind in every_kind() {
-            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+            assert_eq!(CredentialKind::from_name(kind.name()), Some(kind));
             let mut names: Vec<_> =
                 kind.fields().iter().chain(kind.secret_fields()).map(|field| field.name).collect();
             names.extend(["name", "description", "allowed_hosts", "allow_http", "kind", "csrf", "url"]);

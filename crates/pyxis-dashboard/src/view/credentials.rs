@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-pub use super::credential_kinds::{Field, Input, Kind};
+pub use super::credential_kinds::{CredentialKind, Input, KindField};
 use super::{Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/credentials`.
@@ -73,13 +73,14 @@ impl CredentialForm {
     }
 
     /// The value of a field; never one of a secret.
-    fn value(&self, field: &Field) -> &str {
+    fn value(&self, field: &KindField) -> &str {
         self.values.get(field.name).filter(|_| !field.is_secret()).map_or("", String::as_str)
     }
 
     /// Whether the secret was not taken. No field of a configuration is called as one of a secret.
     fn has_bad_secret(&self) -> bool {
-        let more = Kind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
+        let more =
+            CredentialKind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
         let mut names = ["secret", "username", "password"].into_iter().chain(more.map(|field| field.name));
         names.any(|name| self.problems.of(name).is_some())
     }
@@ -92,7 +93,7 @@ pub struct NewCredentialPage {
     /// The frame.
     pub shell: Layout,
     /// The chosen kind.
-    pub kind: Kind,
+    pub kind: CredentialKind,
     /// The form.
     pub form: CredentialForm,
     /// Where a provider sends people back to.
@@ -114,7 +115,7 @@ pub struct CredentialPage {
     /// The credential.
     pub credential: CredentialLine,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: CredentialKind,
     /// Version of the secret, from 1.
     pub version: u64,
     /// When it was added.
@@ -140,12 +141,12 @@ pub struct CredentialPage {
     /// What is tried where nobody names an address; may be empty.
     pub probe: String,
     /// What the last probe found.
-    pub verified: Option<Verified>,
+    pub verified: Option<ProbeResult>,
 }
 
 /// What a probe found.
 #[derive(Clone, Debug)]
-pub struct Verified {
+pub struct ProbeResult {
     /// Whether the API took the credential.
     pub good: bool,
     /// `200 from api.example.com in 84 ms`, `could not reach api.example.com`.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, Layout, Outcome, Problems, Search, Timestamp, in_section};
+use super::{Choice, DecisionBadge, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/policies`.
 #[derive(Clone, Debug, Template)]
@@ -144,7 +144,7 @@ pub struct PolicyPage {
     /// The explain box.
     pub explain: Explain,
     /// Result of a replay.
-    pub replay: Option<Replay>,
+    pub replay: Option<ReplayView>,
 }
 
 /// Asks what the stored policy would do. Fields: `method`, `url`.
@@ -162,7 +162,7 @@ pub struct Explain {
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// Badge.
-    pub outcome: Outcome,
+    pub outcome: DecisionBadge,
     /// `Needs approval`.
     pub decision: String,
     /// The rule, in words.
@@ -175,7 +175,7 @@ pub struct Explained {
 
 /// What the draft would have done to past requests.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub struct ReplayView {
     /// How many requests were tried.
     pub considered: u64,
     /// How many would go another way.
@@ -184,7 +184,7 @@ pub struct Replay {
     pub changes: Vec<ReplayChange>,
 }
 
-impl Replay {
+impl ReplayView {
     /// `1000 requests`, with `noun` in the singular.
     fn considered_requests(&self, noun: &str) -> String {
         crate::text::counted(self.considered, noun)
@@ -201,9 +201,9 @@ pub struct ReplayChange {
     /// Host and path.
     pub route: String,
     /// Before.
-    pub before: Outcome,
+    pub before: DecisionBadge,
     /// After.
-    pub after: Outcome,
+    pub after: DecisionBadge,
     /// The rule of the draft that decides.
     pub rule: String,
 }

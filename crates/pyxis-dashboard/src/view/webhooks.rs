@@ -112,7 +112,7 @@ pub struct WebhookPage {
 
 /// How far a delivery has come: badge word, icon and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum DeliveryBadge {
     /// There are attempts to make.
     Waiting,
     /// The receiver acknowledged it.
@@ -121,7 +121,7 @@ pub enum Progress {
     Failed,
 }
 
-impl Progress {
+impl DeliveryBadge {
     /// The word on the badge.
     pub const fn word(self) -> &'static str {
         match self {
@@ -158,7 +158,7 @@ pub struct DeliveryLine {
     /// The event.
     pub event: String,
     /// How far it has come.
-    pub progress: Progress,
+    pub progress: DeliveryBadge,
     /// `1 attempt`, `3 attempts, sent again once`.
     pub attempts: String,
     /// What the receiver said last: `200`, `timed out`.

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view::{self, Filter};

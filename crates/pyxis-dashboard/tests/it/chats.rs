@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::{channels, people};
 use pyxis_gateway::{Actor, Config, TelegramConfig};

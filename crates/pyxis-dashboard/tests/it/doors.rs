@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http::header::{ORIGIN, SET_COOKIE};
-use pyxis_core::mode::Role;
+use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
 use pyxis_gateway::service::{agents, people};
 
@@ -169,11 +169,11 @@ async fn the_sign_in_form_needs_the_token_of_its_own_visit() {
 #[tokio::test]
 async fn a_bearer_session_is_nobody_in_a_cookie() {
     use pyxis_core::secret::SecretString;
-    use pyxis_gateway::service::sessions::{Holder, sign_in};
+    use pyxis_gateway::service::sessions::{LinkHolder, sign_in};
     let world = World::new().await;
     let (_, _) = world.with_owner().await;
     let password = SecretString::new(PASSWORD.to_owned());
-    let opened = sign_in(&world.gateway, "ana@example.com", &password, Holder::Bearer).await.unwrap();
+    let opened = sign_in(&world.gateway, "ana@example.com", &password, LinkHolder::Bearer).await.unwrap();
     let mut browser = world.browser();
     browser.jar.insert("px_session".to_owned(), opened.token.expose().clone());
     assert_eq!(browser.get("/app/inbox").await.status, StatusCode::SEE_OTHER);

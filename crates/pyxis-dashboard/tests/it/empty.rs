@@ -1,6 +1,6 @@
 //! What there is nothing of yet says so and how it begins, where it can with a command to paste.
 
-use pyxis_core::mode::Role;
+use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
 use pyxis_gateway::service::{agents, credentials, people};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};

@@ -5,7 +5,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use pyxis_dashboard::assets;
-use pyxis_dashboard::view::credentials::Kind;
+use pyxis_dashboard::view::credentials::CredentialKind;
 use pyxis_gateway::service::{agents, policies};
 
 use crate::support::{Browser, CANARY, World};
@@ -61,7 +61,7 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for (_, kinds) in Kind::GROUPS {
+    for (_, kinds) in CredentialKind::GROUPS {
         paths.extend(kinds.iter().map(|kind| format!("/app/new/credential?kind={}", kind.name())));
     }
     let inbox = browser.get("/app/inbox").await.text;
@@ -247,7 +247,7 @@ async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
 
 #[tokio::test]
 async fn an_admin_neither_makes_owners_nor_links_for_them() {
-    use pyxis_core::mode::Role;
+    use pyxis_core::approval_mode::Role;
     use pyxis_gateway::service::people;
     let world = World::new().await;
     let (team, mut owner) = world.with_owner().await;

@@ -2,11 +2,11 @@
 
 use http::StatusCode;
 use http_body_util::BodyExt;
-use pyxis_core::mode::{ApprovalState, Role};
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::agents::{self, AgentInput, Scope};
+use pyxis_gateway::service::agents::{self, AgentInput, AgentScope};
 use pyxis_gateway::service::{credentials, grants, people, policies};
 
 use crate::support::{Browser, Page, Team, World, both_engines};
@@ -55,7 +55,7 @@ impl Scene {
             name: "acme-bot".into(),
             rate_limit_per_hour: None,
             max_pending: None,
-            credentials: Scope::All,
+            credentials: AgentScope::All,
         };
         let (bot, _) = agents::create(&world.gateway, &actor, bot).await.unwrap();
         let policy = Policy::from_json(br#"{"deny_urls":["/acme/never"]}"#).unwrap();

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::UserId;
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::people;
-use pyxis_gateway::service::sessions::{self, Holder};
+use pyxis_gateway::service::sessions::{self, LinkHolder};
 use pyxis_gateway::{Actor, Error};
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_testkit::authenticator::Authenticator;
@@ -204,7 +204,7 @@ both_engines! {
         let gateway = &scene.world.gateway;
         let (_, link) = people::add(gateway, &Actor::cli(scene.team.id), "cleo@example.com", Role::Admin).await.unwrap();
         let token = link.expose().rsplit('/').next().unwrap();
-        let (opened, _) = sessions::sign_in_by_link(gateway, token, Holder::Browser).await.unwrap();
+        let (opened, _) = sessions::sign_in_by_link(gateway, token, LinkHolder::Browser).await.unwrap();
         let mut cleo = scene.world.browser();
         cleo.jar.insert("px_session".to_owned(), opened.token.expose().clone());
         let mut key = Authenticator::new(ORIGIN_URL, 1);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use pyxis_core::approval_mode::Role;
 use pyxis_core::catalogue::{Platform, default_catalogue};
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::agents::{self, AgentInput, Scope};
+use pyxis_gateway::service::agents::{self, AgentInput, AgentScope};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
@@ -57,7 +57,7 @@ fn agent(name: &str) -> AgentInput {
         name: name.to_owned(),
         rate_limit_per_hour: None,
         max_pending: None,
-        credentials: Scope::All,
+        credentials: AgentScope::All,
     }
 }
 

@@ -2,7 +2,7 @@
 //! pages and the API. Spec 3, Approver eligibility, Policy editing; decisions, Passkeys, sessions, tokens.
 
 use http::StatusCode;
-use pyxis_core::mode::{ApprovalState, Role};
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_dashboard::view::routes::ROUTES;
 use pyxis_gateway::Actor;

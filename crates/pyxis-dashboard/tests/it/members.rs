@@ -1,8 +1,8 @@
 //! What a member sees and may do in the dashboard, and how people are managed there.
 
 use http::StatusCode;
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view;

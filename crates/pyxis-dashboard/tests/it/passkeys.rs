@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::approvals::view;

@@ -8,13 +8,13 @@ mod scorers;
 
 use http::StatusCode;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
-use pyxis_core::mode::Role;
 use pyxis_dashboard::view::routes::ROUTES;
 use pyxis_gateway::Actor;
 use pyxis_gateway::service::people;
-use pyxis_scoring::credential::Verified;
+use pyxis_scoring::credential::VerifiedCredential;
 use pyxis_scoring::engine;
 use pyxis_scoring::service::api_keys::ApiKeyInput;
 use pyxis_scoring::service::scorers::{Scorer, ScorerInput};
@@ -48,7 +48,7 @@ async fn terms(world: &World, team: &Team, id: ScorerId) -> Scorer {
 async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
     let (now, actor) = (world.scoring.now(), Actor::cli(team.id));
     issuers::add(&world.scoring, &actor, ISSUER, "Our issuer").await.unwrap();
-    let verified = Verified {
+    let verified = VerifiedCredential {
         address,
         provider: stamp.parse().unwrap(),
         issuer: ISSUER.to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::approvals::view;
 use pyxis_gateway::service::workspaces;
 

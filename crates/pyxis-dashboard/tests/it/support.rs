@@ -10,11 +10,11 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
+use pyxis_core::approval_mode::{ApprovalMode, Role};
+use pyxis_core::auth::{Auth, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
-use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_core::secret::SecretBytes;
 use pyxis_dashboard::State;
 use pyxis_gateway::service::credentials::CredentialInput;
@@ -236,7 +236,7 @@ impl World {
 
     /// A key that signs, and an agent's payload that waits for it; the transaction.
     pub(crate) async fn ask_to_sign(&self, team: &Team, body: &serde_json::Value) -> String {
-        let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
+        let key = TokenSigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
         let input = CredentialInput {
             name: "treasury".to_owned(),
             auth: Some(Auth::SigningKey(key)),

@@ -1,11 +1,11 @@
 //! Tables are sorted by their headings, and each can be had as a file.
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use pyxis_core::approval_mode::Role;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::Role;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::agents::{self, AgentInput, Scope};
+use pyxis_gateway::service::agents::{self, AgentInput, AgentScope};
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
@@ -35,7 +35,7 @@ async fn fill(world: &World, team: WorkspaceId) {
             name: name.into(),
             rate_limit_per_hour: None,
             max_pending: None,
-            credentials: Scope::All,
+            credentials: AgentScope::All,
         };
         agents::create(&world.gateway, &actor, input).await.unwrap();
         world.add_bearer(team, name, "api.example.com").await;
@@ -136,7 +136,7 @@ both_engines! {
                 name: format!("bot-{n:03}"),
                 rate_limit_per_hour: None,
                 max_pending: None,
-                credentials: Scope::All,
+                credentials: AgentScope::All,
             };
             agents::create(&world.gateway, &Actor::cli(team.id), input).await.unwrap();
         }

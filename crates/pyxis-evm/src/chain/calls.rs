@@ -8,7 +8,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 
 use super::{Call, Returned};
-use crate::rpc::{Endpoint, Outcome, Question, Request1};
+use crate::rpc::{CallOutcome, Endpoint, Question, Request1};
 use crate::{Error, abi};
 
 /// A piece of this size that Multicall3 does not answer is asked call by call.
@@ -86,9 +86,9 @@ impl<'c> Calls<'c> {
         let calls = piece.iter().map(|index| (self.all[*index].to, &self.all[*index].data[..]));
         let data = abi::aggregate3(&calls.collect::<Vec<_>>());
         let told = match node.ask(&[self.eth_call(multicall, &data)]).await?.pop() {
-            Some(Outcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
-            Some(Outcome::Unfinished) => return Err(Error::Unfinished),
-            Some(Outcome::Reverted(_)) => return Err(Error::OtherContract),
+            Some(CallOutcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
+            Some(CallOutcome::Unfinished) => return Err(Error::Unfinished),
+            Some(CallOutcome::Reverted(_)) => return Err(Error::OtherContract),
             None => return Err(Error::Malformed("a call without an answer")),
         };
         if told.is_empty() {
@@ -115,14 +115,14 @@ impl<'c> Calls<'c> {
         let requests: Vec<Request1> = open.iter().map(request).collect();
         for (index, outcome) in open.iter().zip(node.ask(&requests).await?) {
             match outcome {
-                Outcome::Result(told) => {
+                CallOutcome::Result(told) => {
                     let data = told.data().ok_or(Error::Malformed("not hexadecimal"))?;
                     if !data.is_empty() {
                         self.answers[*index] = Some(returned(data));
                     }
                 }
-                Outcome::Reverted(reason) => self.answers[*index] = Some(Returned::Reverted(reason)),
-                Outcome::Unfinished => self.unfinished[*index] = true,
+                CallOutcome::Reverted(reason) => self.answers[*index] = Some(Returned::Reverted(reason)),
+                CallOutcome::Unfinished => self.unfinished[*index] = true,
             }
         }
         Ok(())
@@ -138,7 +138,7 @@ impl<'c> Calls<'c> {
         for (address, calls) in contracts {
             let params = format!(r#"["{address}","{:#x}"]"#, self.block);
             let code = node.ask(&[Request1::new("eth_getCode", params)]).await?.pop();
-            let Some(Outcome::Result(code)) = code else {
+            let Some(CallOutcome::Result(code)) = code else {
                 return Err(Error::Malformed("no code of a contract"));
             };
             if code.data().ok_or(Error::Malformed("not hexadecimal"))?.is_empty() {

@@ -17,8 +17,8 @@ fn encoded(reason: &str) -> String {
     format!("0x{}", hex::encode(&data))
 }
 
-fn kind_of(error: &Value) -> Kind {
-    Failure::read(error).kind
+fn kind_of(error: &Value) -> FailureKind {
+    NodeFailure::read(error).kind
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_revert_with_a_reason_is_read_in_the_words_of_every_client() {
         ("a text for an error", json!(format!("execution reverted: {REASON}"))),
         ("a code in text", json!({"code": "3", "message": "execution reverted", "data": data})),
     ] {
-        assert_eq!(kind_of(&error), Kind::Reverted(Some(REASON.to_owned())), "{client}: {error}");
+        assert_eq!(kind_of(&error), FailureKind::Reverted(Some(REASON.to_owned())), "{client}: {error}");
     }
 }
 
@@ -125,58 +125,68 @@ fn a_revert_without_a_reason_is_one_too() {
         json!({"code": -32000, "message": "execution reverted", "data": "0xf4f28e99"}),
         json!({"code": 3, "message": ""}),
     ] {
-        assert_eq!(kind_of(&error), Kind::Reverted(None), "{error}");
+        assert_eq!(kind_of(&error), FailureKind::Reverted(None), "{error}");
     }
     // A reason that the contract chose counts as the contract's, whatever it says.
     for reason in ["out of gas", "header not found", "rate limit", "timeout"] {
         let error =
             json!({"code": 3, "message": format!("execution reverted: {reason}"), "data": encoded(reason)});
-        assert_eq!(kind_of(&error), Kind::Reverted(Some(reason.to_owned())));
+        assert_eq!(kind_of(&error), FailureKind::Reverted(Some(reason.to_owned())));
     }
 }
 
 #[test]
 fn a_failure_of_the_node_is_never_a_revert() {
     for (wanted, code, message, data) in [
-        (Kind::Halted, -32000, "out of gas", Value::Null),
-        (Kind::Halted, -32015, "VM execution error.", json!("Out of gas")),
-        (Kind::Halted, -32015, "VM execution error.", json!("OutOfGas")),
-        (Kind::Halted, -32003, "out of gas: gas required exceeds allowance: 50000000", Value::Null),
-        (Kind::Halted, -32000, "Block gas limit exceeded", Value::Null),
-        (Kind::Halted, 3, "out of gas", Value::Null),
-        (Kind::Halted, -32015, "VM execution error.", json!("Bad instruction fe")),
+        (FailureKind::Halted, -32000, "out of gas", Value::Null),
+        (FailureKind::Halted, -32015, "VM execution error.", json!("Out of gas")),
+        (FailureKind::Halted, -32015, "VM execution error.", json!("OutOfGas")),
+        (FailureKind::Halted, -32003, "out of gas: gas required exceeds allowance: 50000000", Value::Null),
+        (FailureKind::Halted, -32000, "Block gas limit exceeded", Value::Null),
+        (FailureKind::Halted, 3, "out of gas", Value::Null),
+        (FailureKind::Halted, -32015, "VM execution error.", json!("Bad instruction fe")),
         (
-            Kind::Halted,
+            FailureKind::Halted,
             -32000,
             "Transaction processing could not be completed due to an exception: INSUFFICIENT_GAS",
             Value::Null,
         ),
-        (Kind::Time, -32000, "execution aborted (timeout = 5s)", Value::Null),
-        (Kind::Time, -32002, "request timed out", Value::Null),
-        (Kind::Time, -32000, "execution timeout", Value::Null),
-        (Kind::Time, -32003, "response too large", Value::Null),
-        (Kind::Behind, -32000, "header not found", Value::Null),
-        (Kind::Behind, -32000, "missing trie node 5b1c (path ) state 0x5b1c is not available", Value::Null),
-        (Kind::Behind, -32001, "Unknown block number", Value::Null),
-        (Kind::Behind, -32001, "block not found: 0x7", Value::Null),
-        (Kind::Behind, -32000, "block 0x7 not found", Value::Null),
-        (Kind::Behind, -32000, "World state unavailable", Value::Null),
-        (Kind::Behind, -32000, "required historical state unavailable (reexec=128)", Value::Null),
-        (Kind::Behind, -32602, "BlockOutOfRangeError: block height is 5 but requested was 7", Value::Null),
-        (Kind::Behind, -32000, "Received invalid block tag 7. Latest block number is 5", Value::Null),
-        (Kind::Behind, -32000, "cannot query unfinalized data", Value::Null),
-        (Kind::Busy, -32005, "daily request count exceeded, request rate limited", Value::Null),
-        (Kind::Busy, -32005, "limit exceeded", Value::Null),
-        (Kind::Busy, 429, "Your app has exceeded its compute units per second capacity", Value::Null),
-        (Kind::Refused, -32601, "the method eth_call does not exist/is not available", Value::Null),
-        (Kind::Halted, -32000, "invalid opcode: INVALID", Value::Null),
-        (Kind::Refused, -32603, "Internal error", json!({"stack": "at revertState (state.js)"})),
-        (Kind::Refused, -32015, "VM execution error.", Value::Null),
+        (FailureKind::Time, -32000, "execution aborted (timeout = 5s)", Value::Null),
+        (FailureKind::Time, -32002, "request timed out", Value::Null),
+        (FailureKind::Time, -32000, "execution timeout", Value::Null),
+        (FailureKind::Time, -32003, "response too large", Value::Null),
+        (FailureKind::Behind, -32000, "header not found", Value::Null),
+        (
+            FailureKind::Behind,
+            -32000,
+            "missing trie node 5b1c (path ) state 0x5b1c is not available",
+            Value::Null,
+        ),
+        (FailureKind::Behind, -32001, "Unknown block number", Value::Null),
+        (FailureKind::Behind, -32001, "block not found: 0x7", Value::Null),
+        (FailureKind::Behind, -32000, "block 0x7 not found", Value::Null),
+        (FailureKind::Behind, -32000, "World state unavailable", Value::Null),
+        (FailureKind::Behind, -32000, "required historical state unavailable (reexec=128)", Value::Null),
+        (
+            FailureKind::Behind,
+            -32602,
+            "BlockOutOfRangeError: block height is 5 but requested was 7",
+            Value::Null,
+        ),
+        (FailureKind::Behind, -32000, "Received invalid block tag 7. Latest block number is 5", Value::Null),
+        (FailureKind::Behind, -32000, "cannot query unfinalized data", Value::Null),
+        (FailureKind::Busy, -32005, "daily request count exceeded, request rate limited", Value::Null),
+        (FailureKind::Busy, -32005, "limit exceeded", Value::Null),
+        (FailureKind::Busy, 429, "Your app has exceeded its compute units per second capacity", Value::Null),
+        (FailureKind::Refused, -32601, "the method eth_call does not exist/is not available", Value::Null),
+        (FailureKind::Halted, -32000, "invalid opcode: INVALID", Value::Null),
+        (FailureKind::Refused, -32603, "Internal error", json!({"stack": "at revertState (state.js)"})),
+        (FailureKind::Refused, -32015, "VM execution error.", Value::Null),
     ] {
         let error = json!({"code": code, "message": message, "data": data});
         assert_eq!(kind_of(&error), wanted, "{error}");
     }
     for odd in [json!(null), json!(7), json!([]), json!({}), json!({"message": null})] {
-        assert_eq!(kind_of(&odd), Kind::Refused, "{odd}");
+        assert_eq!(kind_of(&odd), FailureKind::Refused, "{odd}");
     }
 }

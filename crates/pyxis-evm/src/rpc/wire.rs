@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::Error;
-use crate::failure::{Failure, Kind};
+use crate::failure::{FailureKind, NodeFailure};
 
 /// A method and its parameters.
 #[derive(Clone, Debug)]
@@ -40,9 +40,9 @@ impl Request1 {
 
 /// A piece of a node's answer, as it came: the result of many calls is long, and is not copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Json(Bytes);
+pub(crate) struct RawJson(Bytes);
 
-impl Json {
+impl RawJson {
     /// What it says.
     pub(crate) fn value(&self) -> Value {
         // It was read as JSON before.
@@ -58,9 +58,9 @@ impl Json {
 
 /// What one call came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// Its result.
-    Result(Json),
+    Result(RawJson),
     /// The contract reverted, with this reason if it gave one.
     Reverted(Option<String>),
     /// It needs more gas or time than the node allows.
@@ -71,7 +71,7 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) struct Answers {
     /// By call; `None` where the node gave none.
-    pub(crate) outcomes: Vec<Option<Outcome>>,
+    pub(crate) outcomes: Vec<Option<CallOutcome>>,
     /// Why some have none.
     pub(crate) failure: Option<Error>,
 }
@@ -142,9 +142,9 @@ pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
 }
 
 impl Answers {
-    fn put(&mut self, place: Option<usize>, outcome: Outcome) -> Result<(), Error> {
+    fn put(&mut self, place: Option<usize>, outcome: CallOutcome) -> Result<(), Error> {
         // The only call needs no id to be told from others, if it failed.
-        let alone = self.outcomes.len() == 1 && place.is_none() && !matches!(outcome, Outcome::Result(_));
+        let alone = self.outcomes.len() == 1 && place.is_none() && !matches!(outcome, CallOutcome::Result(_));
         let place = if alone { Some(0) } else { place };
         let slot = place.and_then(|place| self.outcomes.get_mut(place));
         let slot = slot.ok_or(Error::Malformed("an answer to no call"))?;
@@ -162,23 +162,23 @@ impl Answers {
     }
 }
 
-fn outcome(text: &Bytes, one: &Received<'_>, count: usize) -> Result<Outcome, Error> {
+fn outcome(text: &Bytes, one: &Received<'_>, count: usize) -> Result<CallOutcome, Error> {
     if one.error.is_null() {
         let result = one.result.ok_or(Error::Malformed("neither result nor error"))?.get();
         if result == "null" {
             return Err(Error::Behind("it answered null".to_owned()));
         }
-        return Ok(Outcome::Result(Json(text.slice_ref(result.as_bytes()))));
+        return Ok(CallOutcome::Result(RawJson(text.slice_ref(result.as_bytes()))));
     }
-    let Failure { code, message, kind } = Failure::read(&one.error);
+    let NodeFailure { code, message, kind } = NodeFailure::read(&one.error);
     match kind {
-        Kind::Reverted(reason) => Ok(Outcome::Reverted(reason)),
-        Kind::Halted => Ok(Outcome::Unfinished),
+        FailureKind::Reverted(reason) => Ok(CallOutcome::Reverted(reason)),
+        FailureKind::Halted => Ok(CallOutcome::Unfinished),
         // Beside fewer others it may be fast enough.
-        Kind::Time if count == 1 => Ok(Outcome::Unfinished),
-        Kind::Behind => Err(Error::Behind(message)),
-        Kind::Busy => Err(Error::Busy { code, message }),
-        Kind::Time | Kind::Refused => Err(Error::Refused { code, message }),
+        FailureKind::Time if count == 1 => Ok(CallOutcome::Unfinished),
+        FailureKind::Behind => Err(Error::Behind(message)),
+        FailureKind::Busy => Err(Error::Busy { code, message }),
+        FailureKind::Time | FailureKind::Refused => Err(Error::Refused { code, message }),
     }
 }
 
@@ -190,14 +190,14 @@ mod tests {
         read(&Bytes::copy_from_slice(text.as_ref()), count)
     }
 
-    fn whole(text: &str, count: usize) -> Vec<Outcome> {
+    fn whole(text: &str, count: usize) -> Vec<CallOutcome> {
         let answers = answers(text, count).unwrap();
         assert!(answers.failure.is_none(), "{text}");
         answers.outcomes.into_iter().map(Option::unwrap).collect()
     }
 
-    fn json(text: &'static str) -> Json {
-        Json(Bytes::from_static(text.as_bytes()))
+    fn json(text: &'static str) -> RawJson {
+        RawJson(Bytes::from_static(text.as_bytes()))
     }
 
     #[test]
@@ -216,11 +216,11 @@ mod tests {
 
     #[test]
     fn answers_are_put_into_the_order_of_the_calls() {
-        let wanted = [json("[ 1 ]"), json(r#""b""#)].map(Outcome::Result);
+        let wanted = [json("[ 1 ]"), json(r#""b""#)].map(CallOutcome::Result);
         assert_eq!(whole(r#"[{"id":1,"result":"b"},{"id":0,"result":[ 1 ]}]"#, 2), wanted);
         assert_eq!(whole(r#"[{"id":"1","result":"b"},{"id":" 0 ","result":[ 1 ]}]"#, 2), wanted);
         assert_eq!(whole(r#"[{"id":1.0,"result":"b"},{"id":0,"result":[ 1 ],"error":null}]"#, 2), wanted);
-        assert_eq!(whole(r#"{"id":"0","result":"b"}"#, 1), [Outcome::Result(json(r#""b""#))]);
+        assert_eq!(whole(r#"{"id":"0","result":"b"}"#, 1), [CallOutcome::Result(json(r#""b""#))]);
     }
 
     #[test]
@@ -249,10 +249,10 @@ mod tests {
         assert_eq!(
             answers.outcomes,
             [
-                Some(Outcome::Result(json(r#""a""#))),
+                Some(CallOutcome::Result(json(r#""a""#))),
                 None,
-                Some(Outcome::Reverted(Some("no".to_owned()))),
-                Some(Outcome::Unfinished),
+                Some(CallOutcome::Reverted(Some("no".to_owned()))),
+                Some(CallOutcome::Unfinished),
             ]
         );
         assert_eq!(answers.failure.unwrap().to_string(), "the node is at a limit: -32005, limit exceeded");
@@ -284,7 +284,7 @@ mod tests {
         }
         // Alone it is told by nothing else.
         let alone = r#"{"id":null,"error":{"code":3,"message":"execution reverted"}}"#;
-        assert_eq!(whole(alone, 1), [Outcome::Reverted(None)]);
+        assert_eq!(whole(alone, 1), [CallOutcome::Reverted(None)]);
         assert!(answers(r#"{"id":null,"result":"a"}"#, 1).is_err());
     }
 }

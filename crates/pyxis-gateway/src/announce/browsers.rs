@@ -1,6 +1,6 @@
 //! Notifications of browsers: rows, written with the change that they tell of; [`crate::push`] sends them.
 
-use pyxis_core::mode::Channel;
+use pyxis_core::approval_mode::Channel;
 use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::push::{self, PushMessageRow};

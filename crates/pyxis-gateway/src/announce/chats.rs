@@ -1,9 +1,9 @@
 //! Messages that ask in chats. They are rows, written with the change that they tell of; [`crate::channels`]
 //! posts and edits them.
 
+use pyxis_core::approval_mode::{ApprovalState, Channel};
 use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
-use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::{Tx, chat_identities};
@@ -48,7 +48,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
 /// Lets the messages about a transaction tell how it ended.
 pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: ApprovalState) -> Result<()> {
     if platform(row.channel).is_some() {
-        chat_messages::want(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
+        chat_messages::set_desired_state(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
     }
     Ok(())
 }
@@ -56,7 +56,7 @@ pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: A
 /// Lets the messages about a transaction that still waits tell who has approved by now.
 pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     if platform(row.channel).is_some() {
-        chat_messages::renew(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
+        chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Manager;
 use crate::error::{Error, Result};
-use crate::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use crate::service::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use crate::service::deny_all;
 use crate::state::State;
 
@@ -22,10 +22,10 @@ enum Credentials {
 }
 
 impl Credentials {
-    fn scope(self) -> Result<Scope> {
+    fn scope(self) -> Result<AgentScope> {
         match self {
-            Self::Named(names) => Ok(Scope::Named(names)),
-            Self::Word(word) if word == "all" => Ok(Scope::All),
+            Self::Named(names) => Ok(AgentScope::Named(names)),
+            Self::Word(word) if word == "all" => Ok(AgentScope::All),
             Self::Word(_) => Err(Error::field("credentials", "\"all\" or a list of names")),
         }
     }
@@ -101,8 +101,8 @@ fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
         rate_limit_per_hour: agent.row.rate_limit_per_hour,
         max_pending: agent.row.max_pending,
         credentials: match agent.credentials {
-            Scope::All => Credentials::Word("all".to_owned()),
-            Scope::Named(names) => Credentials::Named(names),
+            AgentScope::All => Credentials::Word("all".to_owned()),
+            AgentScope::Named(names) => Credentials::Named(names),
         },
         enabled: agent.row.disabled_at.is_none(),
         created_at: agent.row.created_at.to_rfc3339(),
@@ -128,7 +128,7 @@ pub(super) async fn create(
     Manager(person): Manager,
     Json(input): Json<CreateAgentRequest>,
 ) -> Result<(StatusCode, Json<AgentResponse>)> {
-    let credentials = input.credentials.map_or(Ok(Scope::All), Credentials::scope)?;
+    let credentials = input.credentials.map_or(Ok(AgentScope::All), Credentials::scope)?;
     let input = AgentInput {
         name: input.name,
         rate_limit_per_hour: input.rate_limit_per_hour,
@@ -189,6 +189,6 @@ pub(super) async fn deny_all(
     Json(input): Json<DenyAll>,
 ) -> Result<Json<DeniedAll>> {
     let reason = input.reason.as_deref();
-    let done = deny_all::deny_all(&state, &person, Surface::Api, id(&agent)?, reason).await?;
+    let done = deny_all::deny_all(&state, &person, DecisionSurface::Api, id(&agent)?, reason).await?;
     Ok(Json(DeniedAll { denied: done.denied, left: done.left }))
 }

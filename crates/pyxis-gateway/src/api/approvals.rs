@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use axum::extract::State as Extract;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::{ApprovalState, Channel};
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, Channel};
 use pyxis_core::policy::Policy;
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 
 use super::Approving;
 use crate::approvals::coverage::{GrantCoverage, RecentRequests};
-use crate::approvals::decide::{self, AuthMethod, DecisionOutcome, GrantRequest, Word};
+use crate::approvals::decide::{self, AuthMethod, Decision, DecisionOutcome, GrantRequest};
 use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::error::{Error, Result};
@@ -191,14 +191,14 @@ async fn say(
     state: &State,
     caller: &Caller,
     id: &str,
-    word: Word,
+    word: Decision,
     note: Option<String>,
 ) -> Result<Json<DecisionResponse>> {
     let proof = match &caller.token {
         None => AuthMethod::Session,
         Some(token) => AuthMethod::Token { id: token.id, name: token.name.clone() },
     };
-    let approver = caller.approver(Surface::Api);
+    let approver = caller.approver(DecisionSurface::Api);
     Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof, note).await?))
 }
 
@@ -269,7 +269,7 @@ pub(super) async fn approve(
         agent_only: input.agent_only,
         max_uses: input.max_uses,
     });
-    say(&state, &caller, &id, Word::Approve(wish), input.reason).await
+    say(&state, &caller, &id, Decision::Approve(wish), input.reason).await
 }
 
 pub(super) async fn deny(
@@ -278,5 +278,5 @@ pub(super) async fn deny(
     Path(id): Path<String>,
     Json(input): Json<Deny>,
 ) -> Result<Json<DecisionResponse>> {
-    say(&state, &caller, &id, Word::Deny(input.reason), None).await
+    say(&state, &caller, &id, Decision::Deny(input.reason), None).await
 }

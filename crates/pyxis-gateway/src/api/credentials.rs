@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Manager;
 use crate::error::Result;
-use crate::resolve::ResolvedCredential;
+use crate::resolve::CredentialOptions;
 use crate::secret_value::SecretValue;
 use crate::service::credentials::{self, CredentialInput, CredentialPatch};
 use crate::state::State;
@@ -30,7 +30,7 @@ pub(super) struct CreateCredentialRequest {
     #[serde(default)]
     allow_http: bool,
     #[serde(default)]
-    options: ResolvedCredential,
+    options: CredentialOptions,
     secret: Option<Value>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct UpdateCredentialRequest {
     auth: Option<Auth>,
     allowed_hosts: Option<Vec<String>>,
     allow_http: Option<bool>,
-    options: Option<ResolvedCredential>,
+    options: Option<CredentialOptions>,
 }
 
 #[derive(Deserialize)]

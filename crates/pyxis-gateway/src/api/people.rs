@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_http::{Json, Path};
 use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};

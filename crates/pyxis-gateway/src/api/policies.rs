@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{Editing, Manager, staged as proposals};
 use crate::error::{Error, Result};
-use crate::service::policies::{self, Explanation, Replay};
+use crate::service::policies::{self, Explanation, PolicyReplay};
 use crate::service::staged;
 use crate::state::State;
 
@@ -97,7 +97,7 @@ pub(super) async fn replay(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
     Json(input): Json<ReplayInput>,
-) -> Result<Json<Replay>> {
+) -> Result<Json<PolicyReplay>> {
     let draft = Policy::from_json(input.policy.get().as_bytes()).map_err(policies::invalid)?;
     let last = input.last.unwrap_or(100);
     Ok(Json(policies::replay(&state, caller.workspace(), &credential.name, &draft, last).await?))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SignedIn;
 use crate::error::Result;
-use crate::service::sessions::{self, Holder};
+use crate::service::sessions::{self, LinkHolder};
 use crate::state::State;
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ pub(super) async fn sign_in(
     Extract(state): Extract<State>,
     Json(input): Json<SignIn>,
 ) -> Result<Json<SessionResponse>> {
-    let opened = sessions::sign_in(&state, &input.email, &input.password, Holder::Bearer).await?;
+    let opened = sessions::sign_in(&state, &input.email, &input.password, LinkHolder::Bearer).await?;
     Ok(Json(SessionResponse {
         token: opened.token.expose().clone(),
         expires_at: opened.session.expires_at.to_rfc3339(),

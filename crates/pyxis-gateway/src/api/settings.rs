@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State as Extract;
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_http::Json;
 use pyxis_store::workspaces::WorkspaceRow;
 use serde::{Deserialize, Serialize};

@@ -39,7 +39,7 @@ pub(super) struct UpdateWebhookRequest {
 }
 
 #[derive(Deserialize)]
-pub(super) struct DeliveryResponse {
+pub(super) struct DeliveryListParams {
     webhook_id: Option<String>,
     status: Option<String>,
     event: Option<String>,
@@ -78,7 +78,7 @@ pub(super) struct Rotated {
 }
 
 #[derive(Serialize)]
-pub(super) struct Delivery {
+pub(super) struct DeliveryResponse {
     id: String,
     webhook_id: String,
     event: WebhookEvent,
@@ -101,7 +101,7 @@ pub(super) struct Delivery {
 
 #[derive(Serialize)]
 pub(super) struct Deliveries {
-    deliveries: Vec<Delivery>,
+    deliveries: Vec<DeliveryResponse>,
     next_before: Option<String>,
 }
 
@@ -124,8 +124,8 @@ fn shown(state: &State, webhook: Webhook, secret: Option<String>) -> WebhookResp
     }
 }
 
-fn delivery(row: DeliveryRow, body: Option<String>) -> Delivery {
-    Delivery {
+fn delivery(row: DeliveryRow, body: Option<String>) -> DeliveryResponse {
+    DeliveryResponse {
         id: row.id.to_string(),
         webhook_id: row.webhook_id.to_string(),
         event: row.event,
@@ -223,12 +223,12 @@ pub(super) async fn deliveries_of(
     state: Extract<State>,
     person: Manager,
     Path(id): Path<String>,
-    Query(which): Query<DeliveryResponse>,
+    Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
     deliveries(
         state,
         person,
-        Query(DeliveryResponse { webhook_id: Some(webhook_id(&id)?.to_string()), ..which }),
+        Query(DeliveryListParams { webhook_id: Some(webhook_id(&id)?.to_string()), ..which }),
     )
     .await
 }
@@ -236,7 +236,7 @@ pub(super) async fn deliveries_of(
 pub(super) async fn deliveries(
     Extract(state): Extract<State>,
     Manager(person): Manager,
-    Query(which): Query<DeliveryResponse>,
+    Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
     let filter = DeliveryFilter {
         webhook: read("webhook_id", which.webhook_id.as_deref(), |text| text.parse().ok())?,
@@ -259,7 +259,7 @@ pub(super) async fn show_delivery(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(id): Path<String>,
-) -> Result<Json<Delivery>> {
+) -> Result<Json<DeliveryResponse>> {
     let found = webhooks::delivery(&state, person.workspace(), delivery_id(&id)?).await?;
     Ok(Json(delivery(found.row, Some(String::from_utf8_lossy(&found.body).into_owned()))))
 }
@@ -268,7 +268,7 @@ pub(super) async fn resend(
     Extract(state): Extract<State>,
     Manager(person): Manager,
     Path(id): Path<String>,
-) -> Result<(StatusCode, Json<Delivery>)> {
+) -> Result<(StatusCode, Json<DeliveryResponse>)> {
     let row = webhooks::resend(&state, &person.actor(), delivery_id(&id)?).await?;
     Ok((StatusCode::ACCEPTED, Json(delivery(row, None))))
 }

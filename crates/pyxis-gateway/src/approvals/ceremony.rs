@@ -1,13 +1,13 @@
 //! Approving with a passkey: the assertion is bound to this request, as it was shown, to the action, the
 //! grant and the person.
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::{passkeys, users};
 
-use super::decide::{self, Approver, AuthMethod, DecisionOutcome, GrantRequest, Word};
+use super::decide::{self, Approver, AuthMethod, Decision, DecisionOutcome, GrantRequest};
 use crate::ceremony::{self, CeremonyResponse, Challenge};
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -60,5 +60,5 @@ pub async fn approve(
 ) -> Result<DecisionOutcome> {
     let verified = ceremony::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
     let proof = AuthMethod::Passkey(Box::new(verified));
-    decide::decide_with(state, approver, txn, Word::Approve(wish), &proof, None).await
+    decide::decide_with(state, approver, txn, Decision::Approve(wish), &proof, None).await
 }

@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::{ApprovalState, ForwardState, Role};
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::grant::{self, Surface};
+use pyxis_core::grant::{self, DecisionSurface};
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId, WorkspaceId};
-use pyxis_core::mode::{ApprovalState, ForwardState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
-use pyxis_store::audit::{self, Record};
+use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{StoreError, StoreEvent, Tx, policies};
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::viewer_status;
 use crate::announce;
-use crate::ceremony::Verified;
+use crate::ceremony::VerifiedAssertion;
 use crate::error::{Error, NO_NUL, Result};
 use crate::records::json;
 use crate::redaction::Redactor;
@@ -42,7 +42,7 @@ pub struct Approver {
     /// Their standing.
     pub role: Role,
     /// Where the word was given.
-    pub surface: Surface,
+    pub surface: DecisionSurface,
 }
 
 /// What a word rests on.
@@ -59,7 +59,7 @@ pub enum AuthMethod {
         name: String,
     },
     /// A passkey, whose assertion was checked but not used up.
-    Passkey(Box<Verified>),
+    Passkey(Box<VerifiedAssertion>),
 }
 
 /// An account on a chat platform.
@@ -86,7 +86,7 @@ pub struct GrantRequest {
 
 /// A human's word.
 #[derive(Clone, Debug)]
-pub enum Word {
+pub enum Decision {
     /// Yes, perhaps with a grant.
     Approve(Option<GrantRequest>),
     /// No, perhaps with a reason for the agent.
@@ -111,7 +111,12 @@ pub struct DecisionOutcome {
 /// # Errors
 /// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
 /// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
-pub async fn decide(state: &State, approver: &Approver, txn: TxnId, word: Word) -> Result<DecisionOutcome> {
+pub async fn decide(
+    state: &State,
+    approver: &Approver,
+    txn: TxnId,
+    word: Decision,
+) -> Result<DecisionOutcome> {
     decide_with(state, approver, txn, word, &AuthMethod::Session, None).await
 }
 
@@ -124,18 +129,18 @@ pub async fn decide_with(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    word: Word,
+    word: Decision,
     proof: &AuthMethod,
     note: Option<String>,
 ) -> Result<DecisionOutcome> {
     let (now, note) = (state.now(), checked(note)?);
     let redactor = match (&word, &note) {
-        (Word::Deny(None) | Word::Approve(None), None) => Redactor::default(),
+        (Decision::Deny(None) | Decision::Approve(None), None) => Redactor::default(),
         _ => Redactor::of_workspace(state, approver.workspace, &[]).await?,
     };
     let (word, note) = spoken(&redactor, word, note)?;
     let mut tx = state.store.begin().await?;
-    if let Word::Approve(Some(_)) = word {
+    if let Decision::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
         let row = row.ok_or(Error::NotFound("transaction"))?;
         policies::hold(&mut tx, row.workspace_id, row.credential_id).await?;
@@ -168,8 +173,8 @@ pub async fn decide_with(
         now,
     };
     let decided = match word {
-        Word::Approve(wish) => case.approve(&mut tx, wish).await?,
-        Word::Deny(reason) => case.deny(&mut tx, reason).await?,
+        Decision::Approve(wish) => case.approve(&mut tx, wish).await?,
+        Decision::Deny(reason) => case.deny(&mut tx, reason).await?,
     };
     tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
     tx.commit().await?;
@@ -206,11 +211,11 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
 }
 
 /// What a person says without the workspace's secrets: it is kept, told to the agent, and exported.
-fn spoken(redactor: &Redactor, word: Word, note: Option<String>) -> Result<(Word, Option<String>)> {
+fn spoken(redactor: &Redactor, word: Decision, note: Option<String>) -> Result<(Decision, Option<String>)> {
     let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
     let word = match word {
-        Word::Deny(reason) => Word::Deny(clean(checked(reason)?)),
-        word @ Word::Approve(_) => word,
+        Decision::Deny(reason) => Decision::Deny(clean(checked(reason)?)),
+        word @ Decision::Approve(_) => word,
     };
     Ok((word, clean(note)))
 }
@@ -404,8 +409,8 @@ impl DecisionContext<'_> {
         Some(PasskeyDetail { id: verified.row.id, name: &verified.row.name, assertion: &verified.evidence })
     }
 
-    fn base_record(&self, kind: &'static str) -> Record {
-        let mut record = Record::new(self.now, kind);
+    fn base_record(&self, kind: &'static str) -> AuditRecord {
+        let mut record = AuditRecord::new(self.now, kind);
         record.workspace_id = Some(self.row.workspace_id);
         record.actor = format!("user:{}", self.approver.user);
         record.actor_name.clone_from(&self.approver.email);

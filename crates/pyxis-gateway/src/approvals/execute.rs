@@ -5,8 +5,8 @@
 //! request may have happened, so nobody sends it again.
 
 use http_body_util::BodyExt;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
@@ -23,7 +23,7 @@ use crate::exchange_metrics::{ExchangeMetrics, micros};
 use crate::lost_answer::LostAnswer;
 use crate::outbound::{Outbound, UpstreamResponse, dispatch};
 use crate::records;
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::signing;
 use crate::state::State;
 use crate::stored::{StoredRequest, StoredResponse};
@@ -38,7 +38,7 @@ const AGAIN: [Duration; 4] =
 
 /// Everything that is needed to send, checked again just now.
 struct Cleared {
-    credential: Credential,
+    credential: ResolvedCredential,
     target: Target,
     method: Method,
     request: StoredRequest,
@@ -93,7 +93,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let policy = policies::find(store, workspace, row.credential_id).await?;
     let mode = workspaces::find(store, workspace).await?.map_or(ApprovalMode::Gated, |found| found.mode);
     let document = policy.as_ref().map(|policy| policy.document.as_str());
-    let credential = Credential::parse(credential, document, mode)?;
+    let credential = ResolvedCredential::parse(credential, document, mode)?;
     let request = open_request(state, row).await?;
     if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
         return Err(Error::NoLongerAllowed("the stored request is not the one that was approved"));
@@ -120,7 +120,7 @@ async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest>
 }
 
 async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, started: Instant) -> Result<()> {
-    state.touched.note(row.agent_id, row.credential_id, state.now());
+    state.last_used.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
         let signed = signing::carry_out(state, &credential, &request.body);
@@ -227,7 +227,7 @@ async fn finish(
         }
     };
     facts.error = error.or(facts.error);
-    state.meters().ended(&facts);
+    state.metrics().ended(&facts);
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
     let record = match seq {
         Some(seq) => records::outcome(state, workspace, seq, &facts),
@@ -246,7 +246,12 @@ async fn finish(
 }
 
 /// Stores the end with its record, unless it has one.
-async fn store_end(state: &State, row: &ApprovalRow, end: &Finish, record: &audit::Record) -> Result<()> {
+async fn store_end(
+    state: &State,
+    row: &ApprovalRow,
+    end: &Finish,
+    record: &audit::AuditRecord,
+) -> Result<()> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let mut tx = state.store.begin().await?;
     if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {

@@ -1,10 +1,10 @@
 //! The end of the approval window.
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalRow};
-use pyxis_store::audit::{self, Record};
+use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::{StoreEvent, Tx};
 
 use crate::announce;
@@ -58,7 +58,7 @@ pub(crate) async fn record_end(
     kind: &'static str,
     now: UnixMillis,
 ) -> Result<()> {
-    let mut record = Record::new(now, kind);
+    let mut record = AuditRecord::new(now, kind);
     record.workspace_id = Some(workspace);
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);

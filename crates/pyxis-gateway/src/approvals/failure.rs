@@ -15,7 +15,7 @@ use crate::stored::StoredResponse;
 
 /// What there is to say about a failure.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Failure {
+pub(super) struct ForwardFailure {
     /// The code that the same failure has without an approval.
     code: String,
     /// One sentence.
@@ -30,7 +30,7 @@ pub(super) struct Failure {
     answered: Option<u16>,
 }
 
-impl Failure {
+impl ForwardFailure {
     fn of(error: &Error) -> Self {
         let problem = Problem::from(error);
         Self {
@@ -93,7 +93,7 @@ pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Er
     let kept = StoredResponse {
         status: StatusCode::BAD_GATEWAY,
         headers: HeaderMap::new(),
-        body: serde_json::to_vec(&Failure::of(error)).unwrap_or_default().into(),
+        body: serde_json::to_vec(&ForwardFailure::of(error)).unwrap_or_default().into(),
         truncated: false,
     };
     let aad = approvals::response_aad(workspace, txn);
@@ -107,21 +107,23 @@ mod tests {
     #[test]
     fn what_a_person_can_do_about_it_survives_and_other_failures_have_their_word() {
         let (url, detail) = ("https://pyxis.example/app/credentials/api", "it must be connected again");
-        let told =
-            Failure::of(&Error::ReauthorizationRequired { url: url.to_owned(), detail: detail.to_owned() });
+        let told = ForwardFailure::of(&Error::ReauthorizationRequired {
+            url: url.to_owned(),
+            detail: detail.to_owned(),
+        });
         let kept = told.into_error().unwrap();
         assert!(matches!(&kept, Error::ReauthorizationRequired { url: kept, .. } if kept == url));
         assert_eq!(kept.to_string(), detail);
-        let told = Failure::of(&Error::TokenEndpoint("it answered 401".to_owned()));
+        let told = ForwardFailure::of(&Error::TokenEndpoint("it answered 401".to_owned()));
         assert_eq!(told.detail.as_deref(), Some("no access token: it answered 401"));
         assert!(matches!(told.into_error(), Some(Error::TokenEndpoint(why)) if why == "it answered 401"));
-        assert!(Failure::of(&Error::UpstreamTimeout).into_error().is_none());
+        assert!(ForwardFailure::of(&Error::UpstreamTimeout).into_error().is_none());
     }
 
     /// A failure as the agent hears it with an approval: kept, read and told.
     fn told_again(error: &Error) -> Problem {
-        let kept = serde_json::to_vec(&Failure::of(error)).unwrap();
-        let read: Failure = serde_json::from_slice(&kept).unwrap();
+        let kept = serde_json::to_vec(&ForwardFailure::of(error)).unwrap();
+        let read: ForwardFailure = serde_json::from_slice(&kept).unwrap();
         Problem::from(&read.into_error().unwrap())
     }
 
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_an_earlier_version_kept_is_still_told() {
-        let read: Failure =
+        let read: ForwardFailure =
             serde_json::from_str(r#"{"code":"unknown_content_coding","detail":"withheld","url":null}"#)
                 .unwrap();
         assert!(matches!(read.into_error(), Some(Error::Upstream(detail)) if detail == "withheld"));

@@ -1,9 +1,9 @@
 //! A request that needs a human is sealed, stored and announced; the agent gets a 202.
 
 use bytes::Bytes;
+use pyxis_core::approval_mode::Channel;
 use pyxis_core::digest;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::Channel;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
 use pyxis_store::{StoreError, StoreEvent, audit};
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::idempotency::Claimed;
 use crate::outbound::clean_headers;
 use crate::records;
-use crate::redaction::{Redactor, Words};
+use crate::redaction::{RedactedRequest, Redactor};
 use crate::state::State;
 use crate::stored::StoredRequest;
 use crate::validated_request::ValidatedRequest;
@@ -142,7 +142,7 @@ fn new_approval(
     request: &StoredRequest,
     dedupe: &str,
     txn: TxnId,
-    words: &Words,
+    words: &RedactedRequest,
 ) -> NewApproval {
     let (credential, agent) = (&asked.credential.row, &asked.agent.row);
     let now = state.now();

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName};
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow};
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
@@ -211,7 +211,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
     };
     let rows = match &filter.among {
         None => approvals::list(&state.store, workspace, &wanted).await?,
-        Some(among) => approvals::list_among(&state.store, workspace, &wanted, among).await?,
+        Some(among) => approvals::list_for_credentials(&state.store, workspace, &wanted, among).await?,
     };
     let ids: Vec<TxnId> = rows.iter().map(|row| row.txn_id).collect();
     if rows.is_empty() {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::{Accent, DEFAULT_NAME, SECURED_BY};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::{preview, visible};
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
@@ -40,7 +40,7 @@ pub(crate) struct ApprovalMessage {
     /// Where a person decides with all before their eyes.
     pub(crate) url: String,
     /// Where a person approves.
-    pub(crate) place: Place,
+    pub(crate) place: DecideIn,
     /// Whether an approval can open a grant.
     pub(crate) grantable: bool,
     /// The colour of the first line, where a platform has colours.
@@ -52,7 +52,7 @@ pub(crate) struct ApprovalMessage {
 
 /// Where a person approves. Everything can be denied in the chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DecideIn {
     /// In the chat, by a button or a reaction.
     Chat,
     /// On the page that shows everything: the message does not, or it warns.
@@ -93,9 +93,9 @@ impl ApprovalMessage {
         let url = page(state, row);
         let (mut lines, enough) = asked(&seen, &brand);
         let place = match (passkey, enough) {
-            (true, _) => Place::Ceremony,
-            (false, true) => Place::Chat,
-            (false, false) => Place::Page,
+            (true, _) => DecideIn::Ceremony,
+            (false, true) => DecideIn::Chat,
+            (false, false) => DecideIn::Page,
         };
         let grantable = !passkey && viewer_status::grantable(row, needed);
         if row.state == ApprovalState::Pending {
@@ -106,9 +106,9 @@ impl ApprovalMessage {
             }
             lines.push(format!("Until {}", time_of_day(row.expires_at)));
             let way = match place {
-                Place::Chat => "Everything about it",
-                Place::Page => "Read it all and approve there",
-                Place::Ceremony => "Approve with your passkey",
+                DecideIn::Chat => "Everything about it",
+                DecideIn::Page => "Read it all and approve there",
+                DecideIn::Ceremony => "Approve with your passkey",
             };
             lines.push(format!("{way}: {url}"));
         } else {

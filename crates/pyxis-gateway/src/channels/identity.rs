@@ -1,16 +1,16 @@
 //! Who a chat account is, and what its word does.
 
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_core::mode::ApprovalState;
-use pyxis_store::audit::{self, Record};
+use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use pyxis_store::users;
 use serde_json::json;
 
 use super::{approval_message, code_hash};
-use crate::approvals::decide::{Approver, AuthMethod, ChatAccount, GrantRequest, Word, decide_with};
+use crate::approvals::decide::{Approver, AuthMethod, ChatAccount, Decision, GrantRequest, decide_with};
 use crate::error::{Error, Result};
 use crate::records;
 use crate::state::State;
@@ -71,11 +71,11 @@ pub(super) async fn act(
         });
     }
     let word = match action {
-        Action::Approve => Word::Approve(None),
+        Action::Approve => Decision::Approve(None),
         Action::ApproveWithGrant => {
-            Word::Approve(Some(GrantRequest { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
+            Decision::Approve(Some(GrantRequest { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
         }
-        Action::Deny => Word::Deny(None),
+        Action::Deny => Decision::Deny(None),
     };
     let proof = AuthMethod::Chat(ChatAccount {
         platform: account.platform.as_str(),
@@ -116,7 +116,7 @@ async fn approver(state: &State, workspace: WorkspaceId, account: &Account<'_>) 
         user: user.id,
         email: user.email,
         role: user.role,
-        surface: Surface::Chat,
+        surface: DecisionSurface::Chat,
     }))
 }
 
@@ -126,7 +126,7 @@ async fn record_stranger(
     txn: TxnId,
     account: &Account<'_>,
 ) -> Result<()> {
-    let mut record = Record::new(state.now(), "chat.stranger");
+    let mut record = AuditRecord::new(state.now(), "chat.stranger");
     record.workspace_id = Some(workspace);
     record.actor = format!("{}:{}", account.platform.as_str(), account.id);
     account.label.clone_into(&mut record.actor_name);
@@ -158,7 +158,7 @@ pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Re
         linked_at: now,
     };
     chat_identities::link(&mut tx, &row).await?;
-    let mut record = Record::new(now, "chat.linked");
+    let mut record = AuditRecord::new(now, "chat.linked");
     record.workspace_id = Some(taken.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);

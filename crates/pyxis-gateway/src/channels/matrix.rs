@@ -10,12 +10,12 @@ mod updates;
 
 use std::sync::Arc;
 
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::approval_message::{ApprovalMessage, Place};
+use super::approval_message::{ApprovalMessage, DecideIn};
 use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::MatrixConfig;
 use crate::state::State;
@@ -153,9 +153,9 @@ fn content(card: &ApprovalMessage) -> Value {
 /// What the bot offers.
 fn reactions(card: &ApprovalMessage) -> Vec<&'static str> {
     match (card.state, card.place, card.grantable) {
-        (ApprovalState::Pending, Place::Page | Place::Ceremony, _) => vec![NO],
-        (ApprovalState::Pending, Place::Chat, true) => vec![YES, NO, WHILE],
-        (ApprovalState::Pending, Place::Chat, false) => vec![YES, NO],
+        (ApprovalState::Pending, DecideIn::Page | DecideIn::Ceremony, _) => vec![NO],
+        (ApprovalState::Pending, DecideIn::Chat, true) => vec![YES, NO, WHILE],
+        (ApprovalState::Pending, DecideIn::Chat, false) => vec![YES, NO],
         (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, ..) => Vec::new(),
     }
 }

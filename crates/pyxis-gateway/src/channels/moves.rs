@@ -79,7 +79,15 @@ async fn follow_in(
         }
         *chat = Some(to.to_owned());
         let document = serde_json::to_string(&policy).map_err(|error| Error::Internal(error.into()))?;
-        let put = policies::put_over(&mut change.tx, workspace, id, &document, row.version, &actor.name, now);
+        let put = policies::replace_if_unchanged(
+            &mut change.tx,
+            workspace,
+            id,
+            &document,
+            row.version,
+            &actor.name,
+            now,
+        );
         if put.await?.is_none() {
             return Ok(false);
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
 use super::approval_message::{ApprovalMessage, Common};
@@ -160,17 +160,20 @@ async fn serve<P: ChatPlatformClient>(
 ) -> Result<()> {
     let store = &state.store;
     if limited.load(Ordering::Relaxed) {
-        return Ok(
-            chat_messages::hand_back(store, message, Some(state.now().plus(Duration::from_secs(1)))).await?
-        );
+        return Ok(chat_messages::release_claim(
+            store,
+            message,
+            Some(state.now().plus(Duration::from_secs(1))),
+        )
+        .await?);
     }
     let Some(card) = ApprovalMessage::of(state, message, common).await? else {
-        return Ok(chat_messages::hand_back(store, message, None).await?);
+        return Ok(chat_messages::release_claim(store, message, None).await?);
     };
     let told = match &message.message_ref {
         // Decided before anybody was told: there is nothing left to ask.
         None if card.state != ApprovalState::Pending => {
-            return Ok(chat_messages::hand_back(store, message, None).await?);
+            return Ok(chat_messages::release_claim(store, message, None).await?);
         }
         None => poster.post(state, message, &card).await,
         Some(name) => poster.edit(state, message, name, &card).await.map(|()| name.clone()),
@@ -187,7 +190,7 @@ async fn serve<P: ChatPlatformClient>(
         }
         Err(DeliveryError::Later(wait)) => {
             limited.store(true, Ordering::Relaxed);
-            chat_messages::hand_back(store, message, Some(state.now().plus(wait))).await?;
+            chat_messages::release_claim(store, message, Some(state.now().plus(wait))).await?;
         }
         Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;

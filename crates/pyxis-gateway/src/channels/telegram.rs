@@ -9,12 +9,12 @@ mod updates;
 
 use std::sync::Arc;
 
-use pyxis_core::mode::ApprovalState;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::approval_message::{ApprovalMessage, Place};
+use super::approval_message::{ApprovalMessage, DecideIn};
 use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::TelegramConfig;
 use crate::state::State;
@@ -108,9 +108,9 @@ fn keyboard(card: &ApprovalMessage) -> Vec<Vec<Value>> {
     let button = |text: &str, action: &str| json!({ "text": text, "callback_data": format!("{action}:{}", card.nonce) });
     let deny = button("Deny", "d");
     let elsewhere = match card.place {
-        Place::Chat => None,
-        Place::Page => Some("Read and approve"),
-        Place::Ceremony => Some("Approve with passkey"),
+        DecideIn::Chat => None,
+        DecideIn::Page => Some("Read and approve"),
+        DecideIn::Ceremony => Some("Approve with passkey"),
     };
     if let Some(text) = elsewhere {
         // Telegram takes no links to this machine in buttons; the text has it in any case.

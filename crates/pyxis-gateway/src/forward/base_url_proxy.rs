@@ -15,7 +15,7 @@ use super::{Call, ForwardVariant, method};
 use crate::control::{Control, KEY_PREFIX};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::state::State;
 
 /// What every path of this entrance starts with.
@@ -28,7 +28,7 @@ pub async fn entrance(state: &State, request: Request) -> Response {
 
 pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
     let key = key(&head.headers)?;
-    let agent = state.cache.agent_now(&state.store, &key).await?;
+    let agent = state.config_cache.agent_now(&state.store, &key).await?;
     remove_all_with(&mut head.headers, &key);
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -112,7 +112,7 @@ fn bearer(value: &HeaderValue) -> Result<String> {
 }
 
 /// The first allowed host that is exact.
-fn origin(credential: &Credential) -> Result<String> {
+fn origin(credential: &ResolvedCredential) -> Result<String> {
     let hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
     let host = hosts.iter().find(|host| !host.starts_with('*'));
     let host = host.ok_or_else(|| Error::HostNotAllowed("the credential has no exact host".to_owned()))?;

@@ -15,7 +15,7 @@ use pyxis_core::policy::Method;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
-use pyxis_signing::hmac_request::Signed;
+use pyxis_signing::hmac_request::SignedHeaders;
 use pyxis_signing::oauth1::{self, AmbiguousBody, NonceAndTimestamp, Tokens};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
@@ -25,7 +25,7 @@ use super::sought::Sought;
 use super::{Outbound, UpstreamResponse, wire_request, wrap};
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 use crate::tokens;
@@ -78,7 +78,7 @@ async fn run(state: &State, mut outbound: Outbound<'_>, body: Body) -> Result<Up
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.
-fn told(credential: &Credential, method: Method, error: pyxis_net::Error) -> Error {
+fn told(credential: &ResolvedCredential, method: Method, error: pyxis_net::Error) -> Error {
     let is_closed = matches!(error, pyxis_net::Error::Closed { .. });
     let error = Error::unanswered(error, method);
     if !is_closed || !matches!(credential.auth, Some(Auth::Mtls {})) {
@@ -104,7 +104,7 @@ async fn attach(
         Some(Auth::AwsSigv4(scope)) => aws(state, outbound, scope, secret, attached).await,
         Some(Auth::Hmac(config)) => hmac(state, outbound, config, secret, attached).await,
         Some(Auth::Mtls {}) => {
-            attached.client = state.identities.client(&state.net, credential, secret)?;
+            attached.client = state.mtls_clients.client(&state.net, credential, secret)?;
             Ok(())
         }
         Some(
@@ -119,7 +119,7 @@ async fn attach(
 
 async fn bearer(
     state: &State,
-    credential: &Credential,
+    credential: &ResolvedCredential,
     secret: &SecretValue,
     attached: &mut Attached,
 ) -> Result<()> {
@@ -223,7 +223,7 @@ async fn aws(
     };
     let request =
         sigv4::Request { method: outbound.method.as_str(), target, headers: &signed, payload_hash: &hash };
-    let scope = sigv4::Scope { region: &scope.region, service: &scope.service };
+    let scope = sigv4::SigningScope { region: &scope.region, service: &scope.service };
     let text = sigv4::authorization(&keys, scope, &date, &request);
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     attached.sought.add(text.rsplit_once("Signature=").map_or("", |(_, signature)| signature));
@@ -246,7 +246,7 @@ async fn hmac(
         now: state.now(),
         nonce: &nonce,
     };
-    let Signed { headers, signature } = sign_hmac(config, &request, secret)?;
+    let SignedHeaders { headers, signature } = sign_hmac(config, &request, secret)?;
     attached.sought.add(&signature);
     for (name, value) in headers {
         let name = HeaderName::try_from(name).map_err(|error| Error::Internal(error.into()))?;
@@ -255,7 +255,11 @@ async fn hmac(
     Ok(())
 }
 
-fn sign_hmac(config: &Hmac, request: &hmac_request::Request<'_>, secret: &SecretValue) -> Result<Signed> {
+fn sign_hmac(
+    config: &Hmac,
+    request: &hmac_request::Request<'_>,
+    secret: &SecretValue,
+) -> Result<SignedHeaders> {
     // One string alone is the key.
     let field = |name: &str| match (secret.text(), name) {
         (Some(text), "key") => Some(text.to_owned()),

@@ -28,7 +28,7 @@ const MOST_PENDING: u32 = 100_000;
 
 /// Which credentials an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum AgentScope {
     /// All of the workspace, also later ones.
     All,
     /// These, by name.
@@ -45,7 +45,7 @@ pub struct AgentInput {
     /// Requests that may wait for a person at once; [`MAX_PENDING`] without it.
     pub max_pending: Option<u32>,
     /// What it may use.
-    pub credentials: Scope,
+    pub credentials: AgentScope,
 }
 
 /// What is to change about an agent; `None` leaves a thing as it is.
@@ -58,7 +58,7 @@ pub struct AgentPatch {
     /// Another number of requests that may wait at once; `Some(None)` is [`MAX_PENDING`].
     pub max_pending: Option<Option<u32>>,
     /// Other credentials.
-    pub credentials: Option<Scope>,
+    pub credentials: Option<AgentScope>,
     /// On or off.
     pub enabled: Option<bool>,
 }
@@ -69,7 +69,7 @@ pub struct Agent {
     /// The row.
     pub row: AgentRow,
     /// What it may use.
-    pub credentials: Scope,
+    pub credentials: AgentScope,
 }
 
 /// Makes an agent. Its key is returned here and never again.
@@ -90,7 +90,7 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
         key_hint: key.expose()[..HINT].to_owned(),
         rate_limit_per_hour: input.rate_limit_per_hour.map(i64::from),
         max_pending: input.max_pending.unwrap_or(MAX_PENDING).into(),
-        all_credentials: input.credentials == Scope::All,
+        all_credentials: input.credentials == AgentScope::All,
         created_at: now,
     };
     match agents::insert(&mut change.tx, &new, &assigned).await {
@@ -140,9 +140,9 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     let mut change = Change::begin(state, actor).await?;
     let assigned = match &patch.credentials {
         None => None,
-        Some(Scope::All) => Some(agents::Scope::All),
+        Some(AgentScope::All) => Some(agents::CredentialScope::All),
         Some(named) => {
-            Some(agents::Scope::Only(resolve_scope(&mut change.tx, actor.workspace, named).await?))
+            Some(agents::CredentialScope::Only(resolve_scope(&mut change.tx, actor.workspace, named).await?))
         }
     };
     let wanted = AgentChange {
@@ -215,17 +215,17 @@ fn check_pending(limit: Option<u32>) -> Result<()> {
 
 async fn with_scope(state: &State, row: AgentRow) -> Result<Agent> {
     if row.all_credentials {
-        return Ok(Agent { row, credentials: Scope::All });
+        return Ok(Agent { row, credentials: AgentScope::All });
     }
     let ids = agents::credential_ids(&state.store, row.workspace_id, row.id).await?;
     let all = credentials::list(&state.store, row.workspace_id).await?;
     let names =
         all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
-    Ok(Agent { credentials: Scope::Named(names.collect()), row })
+    Ok(Agent { credentials: AgentScope::Named(names.collect()), row })
 }
 
-async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &Scope) -> Result<Vec<CredentialId>> {
-    let Scope::Named(names) = scope else { return Ok(Vec::new()) };
+async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &AgentScope) -> Result<Vec<CredentialId>> {
+    let AgentScope::Named(names) = scope else { return Ok(Vec::new()) };
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
         let found = credentials::find_by_name(&mut *tx, workspace, name).await?;

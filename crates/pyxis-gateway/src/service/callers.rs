@@ -1,8 +1,8 @@
 //! Who asks: a person, by a session or by a token of theirs.
 
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::Role;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::Role;
 use pyxis_store::access_tokens::AccessTokenRow;
 use pyxis_store::users::UserRow;
 
@@ -35,7 +35,7 @@ impl Caller {
     }
 
     /// As a decider.
-    pub fn approver(&self, surface: Surface) -> Approver {
+    pub fn approver(&self, surface: DecisionSurface) -> Approver {
         Approver {
             workspace: self.workspace(),
             user: self.user.id,

@@ -131,7 +131,7 @@ pub struct Unshown {
 pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
-        let rows = chat_messages::in_trouble(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
+        let rows = chat_messages::list_failing(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
         found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
     }
     found.sort_by_key(|unshown| std::cmp::Reverse(unshown.message.created_at));

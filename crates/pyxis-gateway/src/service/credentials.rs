@@ -2,10 +2,10 @@
 
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::Method;
 use pyxis_core::presets;
 use pyxis_core::target::Target;
@@ -18,7 +18,7 @@ use crate::authorize;
 use crate::error::{Error, NO_NUL, Result};
 use crate::outbound::{Outbound, dispatch, inject, sought};
 use crate::redaction::Redactor;
-use crate::resolve::{Credential, MAX_NAME, ResolvedCredential};
+use crate::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::secret_value::SecretValue;
 use crate::signing_keys;
 use crate::state::State;
@@ -51,7 +51,7 @@ pub struct CredentialInput {
     /// Whether plain http targets are allowed.
     pub allow_http: bool,
     /// Switches.
-    pub options: ResolvedCredential,
+    pub options: CredentialOptions,
     /// The secret.
     pub secret: Option<SecretValue>,
 }
@@ -70,7 +70,7 @@ pub struct CredentialPatch {
     /// Plain http.
     pub allow_http: Option<bool>,
     /// Switches.
-    pub options: Option<ResolvedCredential>,
+    pub options: Option<CredentialOptions>,
 }
 
 /// Stores a credential.
@@ -119,7 +119,9 @@ pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Cr
 
 /// What to tell whoever stored a secret: which of its parts are too short to be looked for in answers.
 pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
-    let Ok(credential) = Credential::parse(row.clone(), None, ApprovalMode::Gated) else { return Vec::new() };
+    let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
+        return Vec::new();
+    };
     let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Vec::new() };
     if matches!(credential.auth, Some(Auth::SigningKey(_))) {
         return Vec::new();
@@ -222,7 +224,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
 /// Sends one GET with the credential to a URL within its allowed hosts. Only the status is told.
 pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
     let row = get(state, actor.workspace, name).await?;
-    let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
+    let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
     let url = match url {
         Some(url) => url.to_owned(),
         None => probe(&credential.row).ok_or_else(|| Error::field("url", NO_PROBE))?,

@@ -1,12 +1,12 @@
 //! "Deny all from this agent": its key stops working, and what it waits for is denied.
 
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, TxnId};
-use pyxis_core::mode::ApprovalState;
 
 use super::agents::{self, AgentPatch};
 use super::callers::Caller;
-use crate::approvals::decide::{self, Word};
+use crate::approvals::decide::{self, Decision};
 use crate::approvals::view::{self, Filter};
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -28,7 +28,7 @@ pub struct DeniedAll {
 pub async fn deny_all(
     state: &State,
     caller: &Caller,
-    surface: Surface,
+    surface: DecisionSurface,
     id: AgentId,
     reason: Option<&str>,
 ) -> Result<DeniedAll> {
@@ -58,11 +58,11 @@ pub async fn deny_all(
 async fn deny(
     state: &State,
     caller: &Caller,
-    surface: Surface,
+    surface: DecisionSurface,
     txn: TxnId,
     reason: Option<&str>,
 ) -> Result<Option<bool>> {
-    let word = Word::Deny(reason.map(str::to_owned));
+    let word = Decision::Deny(reason.map(str::to_owned));
     match decide::decide(state, &caller.approver(surface), txn, word).await {
         Ok(_) => Ok(Some(true)),
         // Somebody who approved already cannot take that back; the request is not sent all the same.

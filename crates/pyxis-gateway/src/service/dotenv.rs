@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::credentials::{self, CredentialInput};
 use crate::actor::Actor;
 use crate::error::{Error, Result};
-use crate::resolve::ResolvedCredential;
+use crate::resolve::CredentialOptions;
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -144,7 +144,7 @@ fn input(
         auth: Some(auth),
         allowed_hosts: preset.hosts.clone(),
         allow_http: false,
-        options: ResolvedCredential::default(),
+        options: CredentialOptions::default(),
         secret: Some(secret),
     })
 }

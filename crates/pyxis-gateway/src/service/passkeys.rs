@@ -12,7 +12,7 @@ use serde_json::json;
 use webauthn_rs::prelude::{PasskeyRegistration, RegisterPublicKeyCredential, Uuid};
 
 use super::callers::Caller;
-use super::sessions::{self, Holder, OpenedSession, Person, SESSION_LIFETIME};
+use super::sessions::{self, LinkHolder, OpenedSession, Person, SESSION_LIFETIME};
 use super::staged::{self, Staged};
 use super::tokens::check_label;
 use super::{policies, rights};
@@ -21,7 +21,7 @@ use crate::ceremony::{self, begin, verify};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-pub use crate::ceremony::{CeremonyResponse, Challenge, LIFETIME, Verified};
+pub use crate::ceremony::{CeremonyResponse, Challenge, LIFETIME, VerifiedAssertion};
 
 /// Most passkeys of one person.
 const MAX: usize = 20;
@@ -126,7 +126,7 @@ pub async fn begin_sign_in(state: &State) -> Result<Challenge> {
 }
 
 /// Signs in the person whose passkey answered a challenge of [`begin_sign_in`].
-pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: Holder) -> Result<OpenedSession> {
+pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: LinkHolder) -> Result<OpenedSession> {
     let verified = verify(state, answer, Purpose::SignIn, None).await?;
     let user = users::find(&state.store, verified.row.workspace_id, verified.row.user_id).await?;
     let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::Unauthenticated)?;
@@ -178,7 +178,7 @@ pub async fn apply(
     if !staged_policies::remove(&mut change.tx, row.workspace_id, id).await? {
         return Err(Error::NotFound("staged policy"));
     }
-    let version = pyxis_store::policies::put_over(
+    let version = pyxis_store::policies::replace_if_unchanged(
         &mut change.tx,
         row.workspace_id,
         row.credential_id,

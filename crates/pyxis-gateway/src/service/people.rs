@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_core::secret::SecretString;
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::users::{self, NewUser, UserRow};

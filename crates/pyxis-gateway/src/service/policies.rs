@@ -1,13 +1,13 @@
 //! Policies: written as a whole, explained, and replayed over what happened.
 
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::credentials::CredentialRow;
-use pyxis_store::grants::Wanted;
+use pyxis_store::grants::GrantLookup;
 use pyxis_store::policies::{self, PolicyRow};
 use pyxis_store::{agents, audit, grants, workspaces};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use super::{channels, credentials};
 use crate::actor::{Actor, Change};
 use crate::authorize;
 use crate::error::{Error, Result};
-use crate::resolve::Credential;
+use crate::resolve::ResolvedCredential;
 use crate::state::State;
 use crate::voters;
 
@@ -42,7 +42,7 @@ pub struct Explanation {
 
 /// What a draft would change about requests that were made.
 #[derive(Clone, Debug, Serialize)]
-pub struct Replay {
+pub struct PolicyReplay {
     /// Requests looked at.
     pub checked: usize,
     /// Those whose decision would differ, newest first.
@@ -182,7 +182,8 @@ pub async fn explain(
     let row = credentials::get(state, workspace, name).await?;
     let mode = mode(state, workspace).await?;
     let policy = policies::find(&state.store, workspace, row.id).await?;
-    let credential = Credential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
+    let credential =
+        ResolvedCredential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
     let agent = match agent {
         None => None,
         Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row),
@@ -213,7 +214,7 @@ pub async fn explain(
     {
         let row = &credential.row;
         let (route, now) = (target.route(), state.now());
-        let wanted = Wanted {
+        let wanted = GrantLookup {
             workspace,
             credential: row.id,
             credential_version: row.version,
@@ -298,14 +299,14 @@ pub async fn replay(
     name: &str,
     draft: &Policy,
     last: u32,
-) -> Result<Replay> {
+) -> Result<PolicyReplay> {
     let credential = credentials::get(state, workspace, name).await?;
     let mode = mode(state, workspace).await?;
     let present = load(state, workspace, &credential).await?.map(|(_, policy)| policy.compile());
     let draft = draft.compile();
     let last = last.clamp(1, MAX_REPLAY);
     let records = audit::recent_forwards(&state.store, workspace, &credential.name, last).await?;
-    let mut replay = Replay { checked: 0, changed: Vec::new() };
+    let mut replay = PolicyReplay { checked: 0, changed: Vec::new() };
     for record in records {
         let Some((method, target)) = request_of(&record.record) else { continue };
         replay.checked += 1;
@@ -325,7 +326,7 @@ pub async fn replay(
     Ok(replay)
 }
 
-fn request_of(record: &audit::Record) -> Option<(Method, Target)> {
+fn request_of(record: &audit::AuditRecord) -> Option<(Method, Target)> {
     let detail: serde_json::Value = serde_json::from_str(&record.detail).ok()?;
     let target = Target::parse(detail.get("target")?.as_str()?).ok()?;
     Some((Method::parse(record.method.as_deref()?)?, target))

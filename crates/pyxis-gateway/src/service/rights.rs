@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pyxis_core::approval_mode::Role;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_core::mode::Role;
 use pyxis_store::member_rights::{self, RightsRow};
 use pyxis_store::users::UserRow;
 use pyxis_store::{Tx, credentials};

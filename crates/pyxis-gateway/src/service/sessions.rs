@@ -9,7 +9,7 @@ use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
-use pyxis_store::audit::Record;
+use pyxis_store::audit::AuditRecord;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Executor, passkeys, sign_in_links};
@@ -74,14 +74,14 @@ pub struct OpenedSession {
 
 /// What kind of client holds the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum LinkHolder {
     /// A browser, in a cookie.
     Browser,
     /// A script, as a bearer token.
     Bearer,
 }
 
-impl Holder {
+impl LinkHolder {
     fn kind(self) -> SessionKind {
         match self {
             Self::Browser => SessionKind::Browser,
@@ -104,7 +104,7 @@ pub async fn sign_in(
     state: &State,
     email: &str,
     password: &SecretString,
-    holder: Holder,
+    holder: LinkHolder,
 ) -> Result<OpenedSession> {
     let now = state.now();
     let (mut candidates, mut locked) = (Vec::new(), None);
@@ -115,7 +115,7 @@ pub async fn sign_in(
         }
     }
     if candidates.is_empty() {
-        let locked = locked.or_else(|| state.strangers.attempt(email, now, MAX_FAILURES, LOCK));
+        let locked = locked.or_else(|| state.login_throttle.attempt(email, now, MAX_FAILURES, LOCK));
         if let Some(until) = locked {
             return Err(Error::Locked { until, wait: until.since(now) });
         }
@@ -160,7 +160,11 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
 /// use, the account is theirs as much as its owner's: from then on both count as one approver, until
 /// its owner signs in with a passkey from before, or another link is made on the command line. A link
 /// that the account itself made says nothing about who holds it.
-pub async fn sign_in_by_link(state: &State, token: &str, holder: Holder) -> Result<(OpenedSession, UserRow)> {
+pub async fn sign_in_by_link(
+    state: &State,
+    token: &str,
+    holder: LinkHolder,
+) -> Result<(OpenedSession, UserRow)> {
     let hash = hex::encode(&key_hash(token));
     let now = state.now();
     let mut tx = state.store.begin().await?;
@@ -213,7 +217,7 @@ pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
 pub async fn open(
     state: &State,
     user: &UserRow,
-    holder: Holder,
+    holder: LinkHolder,
     lifetime: Duration,
 ) -> Result<OpenedSession> {
     let now = state.now();
@@ -302,7 +306,7 @@ async fn set_password_of(
 }
 
 async fn record(state: &State, user: &UserRow, kind: &'static str) -> Result<()> {
-    let mut record = Record::new(state.now(), kind);
+    let mut record = AuditRecord::new(state.now(), kind);
     record.workspace_id = Some(user.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);

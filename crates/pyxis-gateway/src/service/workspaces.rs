@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_core::secret::SecretString;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{StoreError, users};
 use serde_json::json;
 
-use super::agents::{self, AgentInput, Scope};
+use super::agents::{self, AgentInput, AgentScope};
 use super::credentials::check_name;
 use super::people;
 use crate::actor::{Actor, Change};
@@ -53,7 +53,7 @@ pub async fn create(
         name: FIRST_AGENT.to_owned(),
         rate_limit_per_hour: None,
         max_pending: None,
-        credentials: Scope::All,
+        credentials: AgentScope::All,
     };
     let (_, agent_key) = agents::create(state, &actor, input).await?;
     let owner = match owner {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::auth::Auth;
 use pyxis_core::auth::derived::Connected;
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::UserId;
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::target::Target;
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::grants;
@@ -22,7 +22,7 @@ use super::endpoint::{self, GrantedToken, form_encoded};
 use super::{Before, TokenRequest};
 use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
-use crate::resolve::{Credential, key_hash};
+use crate::resolve::{ResolvedCredential, key_hash};
 use crate::secret_value::SecretValue;
 use crate::state::State;
 
@@ -68,7 +68,7 @@ pub fn redirect_uri(state: &State) -> String {
 
 /// Whether the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
-    let credential = Credential::parse(row.clone(), None, ApprovalMode::Gated)?;
+    let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
     let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
     Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
@@ -152,7 +152,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
     let row = row.filter(|row| row.version == connection.credential_version);
     let row = row.ok_or(CHANGED)?;
-    let credential = Credential::parse(row, None, ApprovalMode::Gated)?;
+    let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
     let account = account(&credential)?;
     let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
@@ -188,12 +188,12 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
     change.commit("credential.connected", Some(&subject.row.name), detail).await
 }
 
-async fn find(state: &State, actor: &Actor, name: &str) -> Result<Credential> {
+async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
     let row = credentials::find_by_name(&state.store, actor.workspace, name).await?;
-    Credential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
+    ResolvedCredential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
 }
 
-fn account(credential: &Credential) -> Result<&Connected> {
+fn account(credential: &ResolvedCredential) -> Result<&Connected> {
     match &credential.auth {
         Some(Auth::Oauth2Refresh(account)) => Ok(account),
         _ => Err(Error::field("auth", "only an oauth2_refresh credential is connected")),

@@ -83,7 +83,7 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
     };
     let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
     let attempt = judged(state, claimed, answer, millis);
-    state.meters().attempted(attempt.status);
+    state.metrics().attempted(attempt.status);
     if !deliveries::record(&state.store, claimed, &attempt).await? {
         tracing::debug!(delivery = %claimed.id, "somebody else attempted it too, or it was sent again by hand");
     }

@@ -15,7 +15,7 @@ use tower::Service;
 
 use super::BODY_TIMEOUT;
 use super::head::is_host;
-use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, Refusal};
+use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MalformedRequest};
 use super::wire::Shared;
 
 /// Answers refused requests itself and hands on the others.
@@ -31,7 +31,7 @@ impl<S> Gate<S> {
     }
 
     /// Looks at a request's head. Over HTTP/1 [`super::wire`] did most of it.
-    fn check(&self, request: &Request<hyper::body::Incoming>) -> Result<(), Refusal> {
+    fn check(&self, request: &Request<hyper::body::Incoming>) -> Result<(), MalformedRequest> {
         if request.version() == Version::HTTP_2 {
             check_sizes(request.headers())?;
         } else if let Some(refusal) = self.shared.next() {
@@ -46,26 +46,26 @@ impl<S> Gate<S> {
 }
 
 /// The limits of HTTP/1 for a head that came over HTTP/2. A field counts as it would be written over HTTP/1.
-fn check_sizes(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_sizes(headers: &HeaderMap) -> Result<(), MalformedRequest> {
     if headers.len() > MAX_HEADER_FIELDS {
-        return Err(Refusal::TooManyFields);
+        return Err(MalformedRequest::TooManyFields);
     }
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if bytes > MAX_HEADER_BYTES { Err(Refusal::FieldsTooLarge) } else { Ok(()) }
+    if bytes > MAX_HEADER_BYTES { Err(MalformedRequest::FieldsTooLarge) } else { Ok(()) }
 }
 
 /// One host, named once or twice alike.
-fn check_host(authority: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_host(authority: Option<&str>, headers: &HeaderMap) -> Result<(), MalformedRequest> {
     let mut hosts = headers.get_all(HOST).iter();
     match (authority, hosts.next(), hosts.next()) {
-        (_, _, Some(_)) => Err(Refusal::SeveralHosts),
-        (None, None, None) => Err(Refusal::NoHost),
-        (_, Some(host), None) if !is_host(host.as_bytes()) => Err(Refusal::HostValue),
-        (Some(authority), _, None) if !is_host(authority.as_bytes()) => Err(Refusal::HostValue),
+        (_, _, Some(_)) => Err(MalformedRequest::SeveralHosts),
+        (None, None, None) => Err(MalformedRequest::NoHost),
+        (_, Some(host), None) if !is_host(host.as_bytes()) => Err(MalformedRequest::HostValue),
+        (Some(authority), _, None) if !is_host(authority.as_bytes()) => Err(MalformedRequest::HostValue),
         (Some(authority), Some(host), None)
             if !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()) =>
         {
-            Err(Refusal::HostDiffers)
+            Err(MalformedRequest::HostDiffers)
         }
         _ => Ok(()),
     }
@@ -78,7 +78,7 @@ where
 {
     type Response = Response;
     type Error = S::Error;
-    type Future = Answer<S::Future>;
+    type Future = ResponseFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.service.poll_ready(context)
@@ -87,7 +87,7 @@ where
     fn call(&mut self, request: Request<hyper::body::Incoming>) -> Self::Future {
         let version = request.version();
         if let Err(refusal) = self.check(&request) {
-            return Answer { way: Way::Refused(Some(refusal)), version, stall: Stall::Never };
+            return ResponseFuture { way: Way::Refused(Some(refusal)), version, stall: Stall::Never };
         }
         let (stall, request) = if request.body().is_end_stream() {
             (Stall::Never, request.map(RequestBody::new))
@@ -98,7 +98,7 @@ where
         } else {
             (Stall::Connection(Arc::clone(&self.shared)), request.map(RequestBody::new))
         };
-        Answer { way: Way::Served(self.service.call(request)), version, stall }
+        ResponseFuture { way: Way::Served(self.service.call(request)), version, stall }
     }
 }
 
@@ -121,18 +121,18 @@ impl Stall {
 }
 
 /// The answer to a request, some time later.
-pub(super) struct Answer<F> {
+pub(super) struct ResponseFuture<F> {
     way: Way<F>,
     version: Version,
     stall: Stall,
 }
 
 enum Way<F> {
-    Refused(Option<Refusal>),
+    Refused(Option<MalformedRequest>),
     Served(F),
 }
 
-impl<F, E> Future for Answer<F>
+impl<F, E> Future for ResponseFuture<F>
 where
     F: Future<Output = Result<Response, E>> + Unpin,
 {
@@ -141,7 +141,7 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let refusal = match &mut this.way {
-            Way::Refused(refusal) => refusal.take().unwrap_or(Refusal::RequestLine),
+            Way::Refused(refusal) => refusal.take().unwrap_or(MalformedRequest::RequestLine),
             Way::Served(future) => {
                 let response = ready!(Pin::new(future).poll(context))?;
                 // Whatever the handler made of half a body, this is why.
@@ -149,7 +149,7 @@ where
                 if !failed || !this.stall.happened() {
                     return Poll::Ready(Ok(response));
                 }
-                Refusal::SlowBody
+                MalformedRequest::SlowBody
             }
         };
         let mut response = refusal.response();
@@ -244,11 +244,11 @@ mod tests {
         assert_eq!(check(Some("a.example"), &[]), None);
         assert_eq!(check(Some("a.example:80"), &["A.Example:80"]), None);
         assert_eq!(check(None, &["a.example"]), None);
-        assert_eq!(check(None, &[]), Some(Refusal::NoHost));
-        assert_eq!(check(Some("a.example"), &["b.example"]), Some(Refusal::HostDiffers));
-        assert_eq!(check(Some("a.example"), &["a.example:80"]), Some(Refusal::HostDiffers));
-        assert_eq!(check(Some("a"), &["a", "a"]), Some(Refusal::SeveralHosts));
-        assert_eq!(check(None, &["a, b"]), Some(Refusal::HostValue));
-        assert_eq!(check(Some("u@a"), &[]), Some(Refusal::HostValue));
+        assert_eq!(check(None, &[]), Some(MalformedRequest::NoHost));
+        assert_eq!(check(Some("a.example"), &["b.example"]), Some(MalformedRequest::HostDiffers));
+        assert_eq!(check(Some("a.example"), &["a.example:80"]), Some(MalformedRequest::HostDiffers));
+        assert_eq!(check(Some("a"), &["a", "a"]), Some(MalformedRequest::SeveralHosts));
+        assert_eq!(check(None, &["a, b"]), Some(MalformedRequest::HostValue));
+        assert_eq!(check(Some("u@a"), &[]), Some(MalformedRequest::HostValue));
     }
 }

@@ -7,7 +7,7 @@
 use memchr::memchr;
 
 use super::chunks::{Chunks, Piece};
-use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, Refusal};
+use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, MalformedRequest};
 
 /// First bytes of a client that speaks HTTP/2 with prior knowledge.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -54,7 +54,7 @@ pub(super) enum Rest {
     /// None, or the beginning of a head: to be scanned again with what follows.
     Unfinished,
     /// A head that is refused.
-    Refused(Refusal),
+    Refused(MalformedRequest),
     /// A byte that a chunked body cannot have there.
     Broken,
 }
@@ -157,7 +157,7 @@ struct Head {
 
 impl Head {
     /// Reads on. `bytes` begin with the head. Returns its length and framing once it is complete.
-    fn read(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, Refusal> {
+    fn read(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, MalformedRequest> {
         loop {
             let Some(feed) = memchr(b'\n', &bytes[self.searched..]) else {
                 self.searched = bytes.len();
@@ -165,7 +165,7 @@ impl Head {
             };
             let end = self.searched + feed;
             let line = &bytes[self.line..end];
-            let line = line.strip_suffix(b"\r").ok_or(Refusal::BareLineFeed)?;
+            let line = line.strip_suffix(b"\r").ok_or(MalformedRequest::BareLineFeed)?;
             self.check_size(end + 1)?;
             (self.line, self.searched) = (end + 1, end + 1);
             if self.fields_at.is_some() {
@@ -183,29 +183,29 @@ impl Head {
     }
 
     /// Refuses a head as soon as it is known to be too large.
-    fn check_size(&self, length: usize) -> Result<(), Refusal> {
+    fn check_size(&self, length: usize) -> Result<(), MalformedRequest> {
         match self.fields_at {
-            Some(start) if length - start > MAX_HEADER_BYTES => Err(Refusal::FieldsTooLarge),
-            None if length > MAX_URI_BYTES + LINE_OVERHEAD => Err(Refusal::UriTooLong),
+            Some(start) if length - start > MAX_HEADER_BYTES => Err(MalformedRequest::FieldsTooLarge),
+            None if length > MAX_URI_BYTES + LINE_OVERHEAD => Err(MalformedRequest::UriTooLong),
             _ => Ok(()),
         }
     }
 
-    fn field(&mut self, line: &[u8]) -> Result<(), Refusal> {
+    fn field(&mut self, line: &[u8]) -> Result<(), MalformedRequest> {
         if matches!(line.first(), Some(b' ' | b'\t')) {
-            return Err(Refusal::Folded);
+            return Err(MalformedRequest::Folded);
         }
         self.fields += 1;
         if self.fields > MAX_HEADER_FIELDS {
-            return Err(Refusal::TooManyFields);
+            return Err(MalformedRequest::TooManyFields);
         }
         let colon = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
-        let value = value.strip_prefix(b":").filter(|_| colon > 0).ok_or(Refusal::FieldName)?;
+        let value = value.strip_prefix(b":").filter(|_| colon > 0).ok_or(MalformedRequest::FieldName)?;
         // Counted to the end, so that many bytes are looked at at once.
         let is_control = |byte: &&u8| (**byte < b' ' && **byte != b'\t') || **byte == 0x7F;
         if value.iter().filter(is_control).count() > 0 {
-            return Err(Refusal::FieldValue);
+            return Err(MalformedRequest::FieldValue);
         }
         // By length first: few names get further.
         match name.len() {
@@ -216,39 +216,39 @@ impl Head {
         }
     }
 
-    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+    fn host(&mut self, value: &[u8]) -> Result<(), MalformedRequest> {
         self.hosts += 1;
         if self.hosts > 1 {
-            return Err(Refusal::SeveralHosts);
+            return Err(MalformedRequest::SeveralHosts);
         }
-        if is_host(value) { Ok(()) } else { Err(Refusal::HostValue) }
+        if is_host(value) { Ok(()) } else { Err(MalformedRequest::HostValue) }
     }
 
-    fn length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+    fn length(&mut self, value: &[u8]) -> Result<(), MalformedRequest> {
         let digits = (1..=19).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
         if !digits || self.content_length.is_some() {
-            return Err(Refusal::ContentLength);
+            return Err(MalformedRequest::ContentLength);
         }
         self.content_length =
             Some(value.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')));
         Ok(())
     }
 
-    fn encoding(&mut self, value: &[u8]) -> Result<(), Refusal> {
+    fn encoding(&mut self, value: &[u8]) -> Result<(), MalformedRequest> {
         if self.transfer_encoding || self.is_http_10 || !value.eq_ignore_ascii_case(b"chunked") {
-            return Err(Refusal::TransferEncoding);
+            return Err(MalformedRequest::TransferEncoding);
         }
         self.transfer_encoding = true;
         Ok(())
     }
 
     /// Framing of the body, once the head is complete.
-    fn body(&self) -> Result<Body, Refusal> {
+    fn body(&self) -> Result<Body, MalformedRequest> {
         if self.hosts == 0 && !self.is_http_10 {
-            return Err(Refusal::NoHost);
+            return Err(MalformedRequest::NoHost);
         }
         match (self.content_length, self.transfer_encoding) {
-            (Some(_), true) => Err(Refusal::LengthAndEncoding),
+            (Some(_), true) => Err(MalformedRequest::LengthAndEncoding),
             (Some(length), false) => Ok(Body::Sized(length)),
             (None, true) => Ok(Body::Chunked),
             (None, false) => Ok(Body::Sized(0)),
@@ -257,23 +257,30 @@ impl Head {
 }
 
 /// True for a request line of HTTP/1.0, false for one of HTTP/1.1.
-fn is_http_10(line: &[u8]) -> Result<bool, Refusal> {
+fn is_http_10(line: &[u8]) -> Result<bool, MalformedRequest> {
     let method = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
-    let rest = line[method..].strip_prefix(b" ").filter(|_| method > 0).ok_or(Refusal::RequestLine)?;
-    let space = rest.iter().rposition(|byte| *byte == b' ').ok_or(Refusal::RequestLine)?;
+    let rest =
+        line[method..].strip_prefix(b" ").filter(|_| method > 0).ok_or(MalformedRequest::RequestLine)?;
+    let space = rest.iter().rposition(|byte| *byte == b' ').ok_or(MalformedRequest::RequestLine)?;
     let (target, version) = (&rest[..space], &rest[space + 1..]);
     let is_http_10 = match version {
         b"HTTP/1.1" => false,
         b"HTTP/1.0" => true,
-        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => return Err(Refusal::Version),
-        _ => return Err(Refusal::RequestLine),
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => {
+            return Err(MalformedRequest::Version);
+        }
+        _ => return Err(MalformedRequest::RequestLine),
     };
     if target.len() > MAX_URI_BYTES {
-        return Err(Refusal::UriTooLong);
+        return Err(MalformedRequest::UriTooLong);
     }
     // Nearly every target is plain.
     let plain = target.first() == Some(&b'/') && target.iter().all(|byte| is_plain(*byte));
-    if plain || is_target(&line[..method], target) { Ok(is_http_10) } else { Err(Refusal::RequestLine) }
+    if plain || is_target(&line[..method], target) {
+        Ok(is_http_10)
+    } else {
+        Err(MalformedRequest::RequestLine)
+    }
 }
 
 /// True for the four forms of a target (RFC 9112, section 3.2) in characters that the library takes.

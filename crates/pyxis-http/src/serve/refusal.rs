@@ -19,7 +19,7 @@ pub const MAX_URI_BYTES: usize = 65_534;
 /// Reason to refuse a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Refusal {
+pub(super) enum MalformedRequest {
     RequestLine,
     Version,
     UriTooLong,
@@ -40,7 +40,7 @@ pub(super) enum Refusal {
     SlowBody,
 }
 
-impl Refusal {
+impl MalformedRequest {
     /// Every reason, in the order of their numbers.
     const ALL: [Self; 18] = [
         Self::RequestLine,
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_number() {
-        for (number, reason) in Refusal::ALL.into_iter().enumerate() {
+        for (number, reason) in MalformedRequest::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, number);
-            assert_eq!(Refusal::from_number(u8::try_from(number).unwrap()), Some(reason));
+            assert_eq!(MalformedRequest::from_number(u8::try_from(number).unwrap()), Some(reason));
         }
-        assert_eq!(Refusal::from_number(200), None);
+        assert_eq!(MalformedRequest::from_number(200), None);
     }
 }

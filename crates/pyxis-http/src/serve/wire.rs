@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::head::{Rest, Stream};
-use super::refusal::Refusal;
+use super::refusal::MalformedRequest;
 use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
 
 /// Stand-in for a refused request, so that its response comes in turn. [`Shared`] has its number.
@@ -42,13 +42,13 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Counts a request over HTTP/1. The reason, if it is the one that is refused.
-    pub(super) fn next(&self) -> Option<Refusal> {
+    pub(super) fn next(&self) -> Option<MalformedRequest> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let refused = self.refused.load(Ordering::Acquire) == number;
-        refused.then(|| Refusal::from_number(self.reason.load(Ordering::Relaxed))).flatten()
+        refused.then(|| MalformedRequest::from_number(self.reason.load(Ordering::Relaxed))).flatten()
     }
 
-    fn refuse(&self, number: u64, reason: Refusal) {
+    fn refuse(&self, number: u64, reason: MalformedRequest) {
         self.reason.store(reason as u8, Ordering::Relaxed);
         self.refused.store(number, Ordering::Release);
     }
@@ -143,7 +143,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
     }
 
     /// Puts a stand-in in the place of a head.
-    fn refuse(&mut self, reason: Refusal) {
+    fn refuse(&mut self, reason: MalformedRequest) {
         self.shared.refuse(self.scanned.heads() + 1, reason);
         self.held.truncate(self.good);
         self.held.extend_from_slice(REFUSED);
@@ -218,7 +218,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         match self.waits {
             Wait::Nothing => {}
             Wait::Head if self.held.is_empty() => self.ended = End::Idle,
-            Wait::Head => self.refuse(Refusal::SlowHead),
+            Wait::Head => self.refuse(MalformedRequest::SlowHead),
             Wait::Body => {
                 self.shared.stalled.store(true, Ordering::Relaxed);
                 self.ended = End::Stalled;
@@ -362,7 +362,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_never_stops_sending_is_left_at_the_deadline() {
         let mut stream = ScreenedStream::new(Endless, Arc::default());
-        stream.refuse(Refusal::SlowHead);
+        stream.refuse(MalformedRequest::SlowHead);
         let mut stream = Pin::new(&mut stream);
         let first = poll_fn(|cx| Poll::Ready(stream.as_mut().poll_shutdown(cx))).await;
         assert!(first.is_pending(), "it may still want to read its response");

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::chain::{Chain, Kind};
 use crate::features::Features;
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::{Chain, Kind};
 
 const START: u32 = 1_640_000_000;
 /// Addresses from here on are no users.
@@ -191,7 +191,7 @@ fn a_group_tells_who_sends_to_whom_and_only_if_models_doubt_it() {
     let ring = judged([10.0, 90.0, 20.0, 30.0]).unwrap();
     assert_eq!((ring.id, ring.size, ring.transfers_within), (address(11), 4, 4));
     assert_eq!(ring.links, [(0, 1), (1, 2), (2, 3), (3, 0)]);
-    assert_eq!(ring.members[1], Member { address: address(12), score: Some(90.0) });
+    assert_eq!(ring.members[1], ClusterMember { address: address(12), score: Some(90.0) });
     assert!((ring.median_score - 30.0).abs() < f64::EPSILON);
     // They bridged a whole day apart, and deal with nobody else.
     assert_eq!((ring.same_day, ring.shared_funder, ring.shared_sink), (0, None, None));

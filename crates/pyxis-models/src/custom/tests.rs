@@ -4,15 +4,15 @@ use pyxis_testkit::onnx::{Model as File, logistic, stump};
 
 use super::*;
 use crate::bundle::{Bundle, score};
-use crate::chain::{Chain, Kind, Scope};
-use crate::features::scope::Event;
+use crate::features::scope::ScopedTransfer;
+use crate::scope::{Chain, ChainScope, Kind};
 
 /// A wallet with so many transfers on Polygon and on Base.
 fn wallet(transfers: u32) -> Features {
     let mut events = Vec::new();
     for chain in [Chain::Polygon, Chain::Base] {
         for number in 0..transfers {
-            events.push(Event {
+            events.push(ScopedTransfer {
                 chain,
                 kind: Kind::Erc20,
                 party: Some(number),
@@ -40,7 +40,7 @@ fn wanted(model: Model) -> Wanted {
 }
 
 fn place(name: &str) -> usize {
-    (0..features::ALL).find(|place| features::name(*place) == name).unwrap()
+    (0..features::ALL).find(|place| features::feature_name(*place) == name).unwrap()
 }
 
 /// A tree that asks whether a wallet sent more than ten transfers in the model's scope.
@@ -108,13 +108,13 @@ fn an_aggregate_of_the_users_own_looks_at_the_whole_wallet() {
     assert_eq!(bundle.scores(&busy).unwrap().of(Model::Aggregate), Some(80.0), "twelve on both chains");
     let why = bundle.explain(Model::Aggregate, &busy).unwrap().unwrap();
     assert_eq!(why.contributions.len(), 1);
-    assert_eq!(features::name(why.contributions[0].feature), "wallet_out_transfers");
+    assert_eq!(features::feature_name(why.contributions[0].feature), "wallet_out_transfers");
     // From 0.2 where it is not known to 0.8: twice the logarithm of four.
     assert!((why.contributions[0].moved - 2.0 * 4.0_f64.ln()).abs() < 1e-5);
     assert!((why.start - 0.25_f64.ln()).abs() < 1e-5);
     // Activity on a chain that no model looks at is too little, also for it.
     let gnosis =
-        Features { scopes: vec![(Scope::Chain(Chain::Gnosis), [1.0; features::SCOPE])], ..wallet(5) };
+        Features { scopes: vec![(ChainScope::Chain(Chain::Gnosis), [1.0; features::SCOPE])], ..wallet(5) };
     assert_eq!(bundle.scores(&gnosis).unwrap().of(Model::Aggregate), None);
     assert_eq!(bundle.explain(Model::Aggregate, &gnosis).unwrap(), None);
 }

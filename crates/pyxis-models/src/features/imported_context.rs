@@ -5,10 +5,10 @@
 //! together from those of its parts. Counts, sums and extremes are then exact but for counterparties and days
 //! that two parts have in common, which count twice; means are weighted by what they are means of.
 
-use super::scope::{self, Event, PARTIES};
+use super::scope::{self, PARTIES, ScopedTransfer};
 use super::{Features, SCOPE, chains, index_of, to_float, wallet};
-use crate::chain::{Chain, Scope};
 use crate::graph::Node;
+use crate::scope::{Chain, ChainScope};
 
 type Numbers = [f32; SCOPE];
 
@@ -61,16 +61,20 @@ impl Features {
     /// was imported; `None` where there is too little in every scope.
     pub fn beside(
         &self,
-        events: &[Event],
+        events: &[ScopedTransfer],
         popularity: &impl Fn(Node) -> f32,
         latest: Option<u32>,
         is_asked: &impl Fn(Chain) -> bool,
     ) -> Option<Self> {
         let found = Self::of_events(events, popularity, latest, self.bridged());
         let found = found.map_or_else(Vec::new, |found| found.scopes);
-        let asked = |scope: Scope| matches!(scope, Scope::Chain(chain) if is_asked(chain));
-        let others: Vec<(Scope, Numbers)> =
-            self.scopes.iter().filter(|(scope, _)| *scope != Scope::Nft && !asked(*scope)).copied().collect();
+        let asked = |scope: ChainScope| matches!(scope, ChainScope::Chain(chain) if is_asked(chain));
+        let others: Vec<(ChainScope, Numbers)> = self
+            .scopes
+            .iter()
+            .filter(|(scope, _)| *scope != ChainScope::Nft && !asked(*scope))
+            .copied()
+            .collect();
         let nfts_on_asked: f32 = self
             .scopes
             .iter()
@@ -87,17 +91,17 @@ impl Features {
             let more = others.iter().filter(|(_, numbers)| transfers(numbers) > 0.0).count();
             wallet[SCOPE] = to_float(chains(events)) + super::count(more);
         }
-        let mut scopes: Vec<(Scope, Numbers)> =
+        let mut scopes: Vec<(ChainScope, Numbers)> =
             found.into_iter().filter(|(scope, _)| asked(*scope)).collect();
         scopes.extend(others);
-        scopes.extend(nfts.map(|numbers| (Scope::Nft, numbers)));
+        scopes.extend(nfts.map(|numbers| (ChainScope::Nft, numbers)));
         scopes.sort_by_key(|(scope, _)| *scope);
         (!scopes.is_empty()).then_some(Self { wallet, scopes })
     }
 }
 
-fn of_nfts(scopes: &[(Scope, Numbers)]) -> Option<&Numbers> {
-    scopes.iter().find(|(scope, _)| *scope == Scope::Nft).map(|(_, numbers)| numbers)
+fn of_nfts(scopes: &[(ChainScope, Numbers)]) -> Option<&Numbers> {
+    scopes.iter().find(|(scope, _)| *scope == ChainScope::Nft).map(|(_, numbers)| numbers)
 }
 
 /// One-of-a-kind tokens on every chain: those that were imported of chains that were asked are among those found,

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 
 use super::count;
-use crate::chain::{Chain, Kind};
 use crate::graph::Node;
+use crate::scope::{Chain, Kind};
 
 /// A transfer from the point of view of the wallet that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct ScopedTransfer {
     /// The chain.
     pub chain: Chain,
     /// What moved.
@@ -69,7 +69,7 @@ const HUB: f32 = 6.9087;
 /// The numbers of [`NAMES`]. `popularity` is how many distinct counterparties an address has, NaN where
 /// nobody knows; `latest` is the moment from which ages are counted, Unix seconds.
 pub fn measure(
-    events: &[Event],
+    events: &[ScopedTransfer],
     popularity: &impl Fn(Node) -> f32,
     latest: Option<u32>,
 ) -> [f32; NAMES.len()] {
@@ -79,8 +79,9 @@ pub fn measure(
     let mutual = sent_to.iter().filter(|party| got_from.binary_search(party).is_ok()).count();
     let distinct = sent_to.len() + got_from.len() - mutual;
     let (out, into) = (Popularity::of(&sent_to, popularity), Popularity::of(&got_from, popularity));
-    let share =
-        |wanted: fn(&Event) -> bool| ratio(events.iter().filter(|event| wanted(event)).count(), events.len());
+    let share = |wanted: fn(&ScopedTransfer) -> bool| {
+        ratio(events.iter().filter(|event| wanted(event)).count(), events.len())
+    };
     let known: Vec<bool> = events.iter().filter_map(|event| event.round).collect();
     let timing = Timing::of(events, latest);
     [
@@ -116,7 +117,7 @@ pub fn measure(
 }
 
 /// Distinct counterparties of one direction, in order.
-fn parties(events: &[Event], outgoing: bool) -> Vec<Node> {
+fn parties(events: &[ScopedTransfer], outgoing: bool) -> Vec<Node> {
     let wanted = events.iter().filter(|event| event.outgoing == outgoing);
     let mut parties: Vec<Node> = wanted.filter_map(|event| event.party).collect();
     parties.sort_unstable();
@@ -125,7 +126,7 @@ fn parties(events: &[Event], outgoing: bool) -> Vec<Node> {
 }
 
 /// The sender of the first transfer that came in, where times are known.
-fn funder(events: &[Event]) -> Option<Node> {
+fn funder(events: &[ScopedTransfer]) -> Option<Node> {
     let came = events.iter().filter(|event| !event.outgoing && event.time.is_some());
     came.min_by_key(|event| event.time)?.party
 }
@@ -170,7 +171,7 @@ struct Timing {
 }
 
 impl Timing {
-    fn of(events: &[Event], latest: Option<u32>) -> Self {
+    fn of(events: &[ScopedTransfer], latest: Option<u32>) -> Self {
         let mut times: Vec<u32> = events.iter().filter_map(|event| event.time).map(NonZeroU32::get).collect();
         times.sort_unstable();
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Self::unknown() };

@@ -9,8 +9,8 @@ use std::num::NonZeroU32;
 use pyxis_core::address::EvmAddress;
 
 use super::*;
-use crate::chain::Chain;
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::Chain;
 
 const DAY: u32 = 86_400;
 
@@ -55,13 +55,13 @@ fn address(byte: u8) -> EvmAddress {
 }
 
 fn of_wallet(found: &Features, wanted: &str) -> f32 {
-    let place = (0..WALLET).find(|place| name(*place) == wanted).expect("a name");
+    let place = (0..WALLET).find(|place| feature_name(*place) == wanted).expect("a name");
     found.wallet[place]
 }
 
 fn of_ethereum(found: &Features, wanted: &str) -> f32 {
-    let seen = found.seen(Scope::Chain(Chain::Ethereum)).expect("activity on Ethereum");
-    let place = (WALLET..ALL).find(|place| name(*place) == wanted).expect("a name");
+    let seen = found.seen(ChainScope::Chain(Chain::Ethereum)).expect("activity on Ethereum");
+    let place = (WALLET..ALL).find(|place| feature_name(*place) == wanted).expect("a name");
     seen[place]
 }
 
@@ -134,11 +134,13 @@ fn a_scope_needs_two_transfers_and_a_first_bridging_is_enough_for_ethereum() {
     let story =
         Story::new().sends(1, 2, 1).on(Chain::Base, Kind::Native, 1, 2).on(Chain::Base, Kind::Nft, 2, 1);
     let found = story.look_at(1).unwrap();
-    assert!(found.seen(Scope::Chain(Chain::Base)).is_some());
-    assert!(found.seen(Scope::Chain(Chain::Ethereum)).is_none() && found.seen(Scope::Nft).is_none());
+    assert!(found.seen(ChainScope::Chain(Chain::Base)).is_some());
+    assert!(
+        found.seen(ChainScope::Chain(Chain::Ethereum)).is_none() && found.seen(ChainScope::Nft).is_none()
+    );
     close(of_wallet(&found, "chains"), 2.0);
     let bridged = Story::new().bridged(1, 10, 99.0).bridged(2, 12, 0.0).look_at(1).unwrap();
-    assert!(bridged.seen(Scope::Chain(Chain::Ethereum)).is_some());
+    assert!(bridged.seen(ChainScope::Chain(Chain::Ethereum)).is_some());
     close(of_wallet(&bridged, "first_bridge_age_days"), 2.0);
     close(of_wallet(&bridged, "bridge_volume"), 100.0_f32.ln());
 }
@@ -147,7 +149,7 @@ fn a_scope_needs_two_transfers_and_a_first_bridging_is_enough_for_ethereum() {
 fn one_of_a_kind_tokens_of_all_chains_are_a_scope_of_their_own() {
     let story = Story::new().on(Chain::Base, Kind::Nft, 1, 2).on(Chain::Zksync, Kind::Nft, 3, 1);
     let found = story.look_at(1).unwrap();
-    assert_eq!(found.scopes.iter().map(|(scope, _)| *scope).collect::<Vec<_>>(), [Scope::Nft]);
+    assert_eq!(found.scopes.iter().map(|(scope, _)| *scope).collect::<Vec<_>>(), [ChainScope::Nft]);
 }
 
 /// Users 1 to 4 are peers: 1-2, 2-3 and 1-3 deal with each other, 4 deals with 3.
@@ -222,7 +224,7 @@ fn stored_features_are_read_again_bit_for_bit() {
 
 #[test]
 fn a_wallet_known_alone_has_its_own_numbers_and_no_company() {
-    let event = |party, outgoing| Event {
+    let event = |party, outgoing| ScopedTransfer {
         chain: Chain::Base,
         kind: Kind::Native,
         party: Some(party),
@@ -233,7 +235,7 @@ fn a_wallet_known_alone_has_its_own_numbers_and_no_company() {
     let events = [event(0, true), event(1, false)];
     let found =
         Features::of_alone(&events, &|party| if party == 0 { 9.0 } else { f32::NAN }, Some(7200)).unwrap();
-    let seen = found.seen(Scope::Chain(Chain::Base)).unwrap();
+    let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
     close(seen[WALLET + 6], 10.0_f32.ln());
     assert!(seen[WALLET + 9].is_nan(), "nobody knows the sender");
     close(of_wallet(&found, "chains"), 1.0);
@@ -242,7 +244,7 @@ fn a_wallet_known_alone_has_its_own_numbers_and_no_company() {
 
 #[test]
 fn every_number_has_a_name_of_its_own() {
-    let names: std::collections::BTreeSet<String> = (0..ALL).map(name).collect();
+    let names: std::collections::BTreeSet<String> = (0..ALL).map(feature_name).collect();
     assert_eq!(names.len(), ALL);
-    assert!((0..ALL).all(|place| !words(place).is_empty()));
+    assert!((0..ALL).all(|place| !feature_label(place).is_empty()));
 }

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
-use crate::chain::{Chain, Kind};
 use crate::features::Features;
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::{Chain, Kind};
 
 /// Who deals with whom.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl Known {
     }
 
     fn world(&self) -> i64 {
-        world(&self.graph, &self.peers)
+        global_fingerprint(&self.graph, &self.peers)
     }
 
     /// Addresses that are to be computed after `before`.

@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 
 use pyxis_core::address::EvmAddress;
 
-use super::{Moved, Record, is_round, time};
+use super::{ActivityRecord, Moved, is_round, time};
 use crate::Error;
-use crate::chain::{Chain, Kind};
 use crate::graph::Facts;
+use crate::scope::{Chain, Kind};
 
 /// Names of each column, the preferred one first.
 const FROM: &[&str] = &["from", "fromaddress", "fromaddresshash"];
@@ -294,16 +294,16 @@ impl Columns {
     }
 
     /// What a line says, or why it cannot be used.
-    pub(super) fn record(&self, line: &impl Cells) -> Result<Record, String> {
+    pub(super) fn record(&self, line: &impl Cells) -> Result<ActivityRecord, String> {
         match *self {
             Self::Facts { address, first, volume } => {
                 let facts = Facts {
                     first_bridge: time::seconds(&line.text(first)?)?.map_or(0, NonZeroU32::get),
                     volume_usd: volume.map_or(Ok(0.0), |place| usd(&line.text(place)?))?,
                 };
-                Ok(Record::Facts(self::address(&line.text(address)?)?, facts))
+                Ok(ActivityRecord::Facts(self::address(&line.text(address)?)?, facts))
             }
-            Self::Transfers(transfers) => transfers.record(line).map(Record::Transfer),
+            Self::Transfers(transfers) => transfers.record(line).map(ActivityRecord::Transfer),
         }
     }
 }

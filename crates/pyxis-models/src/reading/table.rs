@@ -14,7 +14,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::Record;
+use super::ActivityRecord;
 use super::columns::{Cells, Columns, Layout};
 use crate::Error;
 
@@ -116,7 +116,7 @@ impl Table {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> Option<Result<Result<Record, String>, Error>> {
+    pub(super) fn next(&mut self) -> Option<Result<Result<ActivityRecord, String>, Error>> {
         match self.advance() {
             Ok(false) => None,
             Ok(true) => Some(Ok(self.named.record(&Line { columns: &self.columns, row: self.given - 1 }))),

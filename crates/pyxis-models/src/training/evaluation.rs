@@ -5,9 +5,9 @@ use super::{LABELLED, Options, Spec, Steps, UNSEEN};
 use crate::Error;
 use crate::bundle::{Single, mean};
 use crate::calibration::Curve;
-use crate::chain::{Model, Scope};
 use crate::dataset::{FOLDS, Row, Split};
 use crate::metrics::{self, Quality, information};
+use crate::scope::{ChainScope, Model};
 
 /// The raw answer of a model that did not see the row.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl<'a> Measured<'a> {
         let mut measured: Vec<Self> = views.iter().copied().map(empty).collect();
         for (index, spec) in specs.iter().enumerate() {
             for left_out in 0..FOLDS {
-                let others = |row: &Row, _: Scope| row.fold(split, options.seed) != left_out;
+                let others = |row: &Row, _: ChainScope| row.fold(split, options.seed) != left_out;
                 let forest = fit::fit(&Matrix::of(learned, spec, others), options)?;
                 for view in &mut measured {
                     view.hear(index, left_out, |seen| forest.predict(seen));
@@ -160,14 +160,14 @@ pub(super) fn by_chain(
     let mut found = Vec::new();
     for chain in LABELLED {
         let scopes =
-            LABELLED.iter().filter(|other| **other != chain).map(|other| Scope::Chain(*other)).collect();
+            LABELLED.iter().filter(|other| **other != chain).map(|other| ChainScope::Chain(*other)).collect();
         let spec = Spec { name: crate::family::SHARED, scopes };
         let mut scored: Vec<(Option<f64>, bool)> = Vec::new();
         for fold in 0..FOLDS {
             let left_out = |row: &Row| row.fold(Split::Cluster, options.seed) == fold;
             let forest = fit::fit(&Matrix::of(rows, &spec, |row, _| !left_out(row)), options)?;
             scored.extend(rows.iter().filter(|row| left_out(row)).filter_map(|row| {
-                let seen = row.features.as_ref()?.seen(Scope::Chain(chain))?;
+                let seen = row.features.as_ref()?.seen(ChainScope::Chain(chain))?;
                 Some((Some(UNSEEN.probability(forest.predict(&seen))), row.human))
             }));
             steps.step();

@@ -7,10 +7,10 @@ use forust_ml::{GradientBooster, Matrix as Columns};
 
 use super::{Options, Spec};
 use crate::Error;
-use crate::chain::Scope;
 use crate::dataset::{FOLDS, Row};
 use crate::features::ALL;
 use crate::forest::{Forest, Tree};
+use crate::scope::ChainScope;
 
 /// How much of its answer a tree gives: many small steps rather than few large ones.
 const STEP: f32 = 0.06;
@@ -35,7 +35,7 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The rows of a model for which `wanted` holds, in order.
-    pub(super) fn of(rows: &[Row], spec: &Spec, wanted: impl Fn(&Row, Scope) -> bool) -> Self {
+    pub(super) fn of(rows: &[Row], spec: &Spec, wanted: impl Fn(&Row, ChainScope) -> bool) -> Self {
         let mut matrix = Self { seen: Vec::new(), human: Vec::new() };
         for row in rows {
             let Some(found) = &row.features else { continue };

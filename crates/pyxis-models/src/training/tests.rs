@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 
 use super::*;
 use crate::bundle::score;
-use crate::chain::Kind;
 use crate::features::Features;
 use crate::graph::{Builder, Facts, Transfer};
+use crate::scope::Kind;
 
 fn address(number: u32) -> EvmAddress {
     let mut bytes = [0; 20];

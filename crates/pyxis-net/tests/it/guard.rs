@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use proptest::prelude::*;
 use pyxis_net::guard::Special;
-use pyxis_net::{Blocked, Guard, HostPort, Verdict};
+use pyxis_net::{AddressVerdict, Blocked, Guard, HostPort};
 
 use crate::support::at;
 
-fn judge(ip: IpAddr) -> Verdict {
+fn judge(ip: IpAddr) -> AddressVerdict {
     let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
     Guard::default().check_literal_or_form(&at(&host, 443))
 }
@@ -19,11 +19,11 @@ fn is_public(ip: &str) -> bool {
     // A literal and a name that resolves to it must always be judged alike.
     let named = Guard::default().admit(&at("api.example.com", 443), &[ip]);
     match (literal, named) {
-        (Verdict::Literal(addr), Ok(addrs)) => {
+        (AddressVerdict::Literal(addr), Ok(addrs)) => {
             assert_eq!(addrs, [addr]);
             true
         }
-        (Verdict::Refused(a), Err(b)) => {
+        (AddressVerdict::Refused(a), Err(b)) => {
             assert_eq!(a, b);
             false
         }
@@ -121,7 +121,7 @@ fn an_ipv4_address_inside_an_ipv6_address_is_never_reached() {
             // Nor where the operator's own private networks may be reached.
             let target = at(&format!("[{address}]"), 443);
             let verdict = Guard::default().with_private().check_literal_or_form(&target);
-            assert!(matches!(verdict, Verdict::Refused(_)), "{form}: {address}");
+            assert!(matches!(verdict, AddressVerdict::Refused(_)), "{form}: {address}");
         }
         let teredo = embedded("2001::", Ipv4Addr::from(!u32::from(ip)), 0);
         assert!(!is_public(&teredo.to_string()), "Teredo hides the client's address: {teredo}");
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn no_ipv6_address_outside_global_unicast_passes(bits in any::<u128>()) {
         let ip = Ipv6Addr::from(bits);
-        let passes = matches!(judge(ip.into()), Verdict::Literal(_));
+        let passes = matches!(judge(ip.into()), AddressVerdict::Literal(_));
         prop_assert!(!passes || ip.segments()[0] >> 13 == 1);
     }
 
@@ -154,12 +154,12 @@ proptest! {
         let ip = Ipv4Addr::from(bits);
         let local = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast()
             || ip.is_broadcast() || ip.is_documentation() || ip.is_unspecified();
-        prop_assert!(!(local && matches!(judge(ip.into()), Verdict::Literal(_))));
+        prop_assert!(!(local && matches!(judge(ip.into()), AddressVerdict::Literal(_))));
     }
 
     #[test]
     fn no_text_makes_the_guard_panic_and_only_canonical_ipv4_is_a_literal(host in "[0-9a-fx.:%\\[\\]-]{0,20}") {
-        if let Verdict::Literal(SocketAddr::V4(addr)) = Guard::default().check_literal_or_form(&at(&host, 443)) {
+        if let AddressVerdict::Literal(SocketAddr::V4(addr)) = Guard::default().check_literal_or_form(&at(&host, 443)) {
             prop_assert_eq!(addr.ip().to_string(), host);
         }
     }
@@ -193,14 +193,14 @@ fn an_odd_spelling_of_an_address_is_never_resolved_even_when_everything_is_allow
     for host in numeric {
         assert_eq!(
             open.check_literal_or_form(&at(host, 443)),
-            Verdict::Refused(Blocked::NumericHost),
+            AddressVerdict::Refused(Blocked::NumericHost),
             "{host}"
         );
     }
     for host in ["127.0.0.1.", "example.com.", "localhost.", "."] {
         assert_eq!(
             open.check_literal_or_form(&at(host, 443)),
-            Verdict::Refused(Blocked::TrailingDot),
+            AddressVerdict::Refused(Blocked::TrailingDot),
             "{host}"
         );
     }
@@ -237,14 +237,14 @@ fn an_odd_spelling_of_an_address_is_never_resolved_even_when_everything_is_allow
     for host in malformed {
         assert_eq!(
             open.check_literal_or_form(&at(host, 443)),
-            Verdict::Refused(Blocked::MalformedHost),
+            AddressVerdict::Refused(Blocked::MalformedHost),
             "{host}"
         );
     }
     for host in [format!("{}.com", "a".repeat(64)), format!("{}com", "a.".repeat(126))] {
         assert_eq!(
             open.check_literal_or_form(&at(&host, 443)),
-            Verdict::Refused(Blocked::MalformedHost),
+            AddressVerdict::Refused(Blocked::MalformedHost),
             "{host}"
         );
     }
@@ -263,7 +263,7 @@ fn ordinary_names_wait_for_their_addresses() {
         "notlocalhost.com",
         "0x7g.com",
     ] {
-        assert_eq!(Guard::default().check_literal_or_form(&at(host, 443)), Verdict::Name, "{host}");
+        assert_eq!(Guard::default().check_literal_or_form(&at(host, 443)), AddressVerdict::Name, "{host}");
     }
 }
 
@@ -285,8 +285,16 @@ fn local_names_are_refused_by_form_and_reachable_only_inside_the_allow_list() {
     ];
     for (host, reason) in cases {
         let target = at(host, 8080);
-        assert_eq!(Guard::default().check_literal_or_form(&target), Verdict::Refused(reason), "{host}");
-        assert_eq!(guard.check_literal_or_form(&target), Verdict::NameInsideAllowOnly(reason), "{host}");
+        assert_eq!(
+            Guard::default().check_literal_or_form(&target),
+            AddressVerdict::Refused(reason),
+            "{host}"
+        );
+        assert_eq!(
+            guard.check_literal_or_form(&target),
+            AddressVerdict::NameInsideAllowOnly(reason),
+            "{host}"
+        );
         assert_eq!(guard.admit(&target, &[inside]), Ok(vec![SocketAddr::new(inside, 8080)]), "{host}");
         for answer in [&[outside][..], &[inside, outside], &[public], &[inside, public], &[]] {
             assert_eq!(guard.admit(&target, answer), Err(reason), "{host} {answer:?}");
@@ -318,16 +326,19 @@ fn ports_of_other_protocols_are_refused_except_inside_the_allow_list() {
     let inside: IpAddr = "127.0.0.1".parse().unwrap();
     for port in [0, 1, 22, 25, 53, 143, 445, 587, 993, 2049, 3306, 5432, 6000, 6379, 6667, 11211, 27017] {
         let name = at("api.example.com", port);
-        assert_eq!(Guard::default().check_literal_or_form(&name), Verdict::Refused(Blocked::Port(port)));
+        assert_eq!(
+            Guard::default().check_literal_or_form(&name),
+            AddressVerdict::Refused(Blocked::Port(port))
+        );
         let literal = at("93.184.216.34", port);
-        assert_eq!(guard.check_literal_or_form(&literal), Verdict::Refused(Blocked::Port(port)));
+        assert_eq!(guard.check_literal_or_form(&literal), AddressVerdict::Refused(Blocked::Port(port)));
         assert_eq!(guard.admit(&name, &["93.184.216.34".parse().unwrap()]), Err(Blocked::Port(port)));
         assert_eq!(guard.admit(&name, &[inside]).is_ok(), port != 0, "{port}");
     }
     for port in [80, 443, 3000, 5000, 8000, 8080, 8443, 8700, 9000, 9200, 65535] {
         assert_eq!(
             Guard::default().check_literal_or_form(&at("api.example.com", port)),
-            Verdict::Name,
+            AddressVerdict::Name,
             "{port}"
         );
     }
@@ -337,7 +348,7 @@ fn ports_of_other_protocols_are_refused_except_inside_the_allow_list() {
 fn an_exact_address_is_opened_without_its_neighbours() {
     let guard = Guard::new(vec![], vec!["127.0.0.1:4010".parse().unwrap()]);
     let passes =
-        |host: &str, port| matches!(guard.check_literal_or_form(&at(host, port)), Verdict::Literal(_));
+        |host: &str, port| matches!(guard.check_literal_or_form(&at(host, port)), AddressVerdict::Literal(_));
     assert!(passes("127.0.0.1", 4010));
     assert!(!passes("127.0.0.1", 4011));
     assert!(!passes("127.0.0.2", 4010));
@@ -350,7 +361,10 @@ fn an_allowed_ipv4_network_does_not_open_its_ipv6_disguises() {
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], vec![]);
     for host in ["[::ffff:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[::1]"] {
         assert!(
-            matches!(guard.check_literal_or_form(&at(host, 443)), Verdict::Refused(Blocked::Address(_))),
+            matches!(
+                guard.check_literal_or_form(&at(host, 443)),
+                AddressVerdict::Refused(Blocked::Address(_))
+            ),
             "{host}"
         );
     }
@@ -362,7 +376,7 @@ fn the_private_guard_opens_loopback_and_private_networks_but_never_metadata() {
     for host in
         ["127.0.0.1", "[::1]", "10.0.0.7", "172.20.0.2", "192.168.1.4", "[fd12:3456::1]", "93.184.216.34"]
     {
-        assert!(matches!(guard.check_literal_or_form(&at(host, 8080)), Verdict::Literal(_)), "{host}");
+        assert!(matches!(guard.check_literal_or_form(&at(host, 8080)), AddressVerdict::Literal(_)), "{host}");
     }
     for host in [
         "169.254.169.254",
@@ -374,7 +388,7 @@ fn the_private_guard_opens_loopback_and_private_networks_but_never_metadata() {
         "224.0.0.1",
         "168.63.129.16",
     ] {
-        assert!(matches!(guard.check_literal_or_form(&at(host, 80)), Verdict::Refused(_)), "{host}");
+        assert!(matches!(guard.check_literal_or_form(&at(host, 80)), AddressVerdict::Refused(_)), "{host}");
     }
     assert!(guard.admit(&at("signer", 8080), &["172.20.0.2".parse().unwrap()]).is_ok());
 }

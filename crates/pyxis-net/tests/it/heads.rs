@@ -36,7 +36,7 @@ fn answer(lines: &str) -> String {
 async fn told(answer: String) -> (Error, &'static str) {
     let error = failure(&client(), get(&raw(answer).await)).await;
     assert!(error.was_sent(), "{error:?}");
-    let told = error.told();
+    let told = error.public_message();
     (error, told)
 }
 

@@ -3,7 +3,7 @@
 use super::number::Number;
 use crate::kernel::{Carrier, EvaluationError, Inputs, Kernel};
 use crate::plan::{Builder, Operand};
-use crate::tensor::{Data, ElementType};
+use crate::tensor::{ElementType, TensorData};
 
 /// Operator of one number. Parameters are those of the operator's attributes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,22 +130,22 @@ impl Map {
 }
 
 impl Kernel for Map {
-    fn run(&self, inputs: Inputs<'_>, output: &mut Data) -> Result<(), EvaluationError> {
+    fn run(&self, inputs: Inputs<'_>, output: &mut TensorData) -> Result<(), EvaluationError> {
         match (self.0, output) {
             (Unary::IsNan, output) => {
                 let into = i128::of_mut(output);
                 match inputs.data(0) {
-                    Some(Data::F32(from)) => map(from, into, |x| i128::from(x.is_nan())),
-                    Some(Data::F64(from)) => map(from, into, |x| i128::from(x.is_nan())),
+                    Some(TensorData::F32(from)) => map(from, into, |x| i128::from(x.is_nan())),
+                    Some(TensorData::F64(from)) => map(from, into, |x| i128::from(x.is_nan())),
                     _ => {}
                 }
             }
             (Unary::Not, output) => {
                 map(inputs.elements::<i128>(0), i128::of_mut(output), |x| i128::from(x == 0));
             }
-            (_, Data::F32(into)) => self.compute(inputs.elements(0), into),
-            (_, Data::F64(into)) => self.compute(inputs.elements(0), into),
-            (_, Data::Int(into)) => self.signed(inputs.elements(0), into),
+            (_, TensorData::F32(into)) => self.compute(inputs.elements(0), into),
+            (_, TensorData::F64(into)) => self.compute(inputs.elements(0), into),
+            (_, TensorData::Int(into)) => self.signed(inputs.elements(0), into),
         }
         Ok(())
     }

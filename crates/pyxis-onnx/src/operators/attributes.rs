@@ -1,8 +1,8 @@
 //! Attributes of operators, and shapes that follow from them.
 
 use crate::plan::{Builder, Operand};
-use crate::proto::Node;
-use crate::tensor::{self, Data, ElementType, TensorType};
+use crate::proto::GraphNode;
+use crate::tensor::{self, ElementType, TensorData, TensorType};
 
 /// Codes of attribute types.
 const FLOAT: i64 = 1;
@@ -41,7 +41,7 @@ const TYPES: &[(&[&str], i64)] = &[
 ];
 
 /// Checks that attributes have the types that the file gives them.
-pub(super) fn check_types(node: &Node<'_>) -> Result<(), String> {
+pub(super) fn check_types(node: &GraphNode<'_>) -> Result<(), String> {
     for attribute in node.attributes.iter().filter(|attribute| attribute.kind != 0) {
         let expected = TYPES.iter().find(|(names, _)| names.contains(&attribute.name));
         if expected.is_some_and(|(_, kind)| *kind != attribute.kind) {
@@ -76,7 +76,9 @@ pub(super) fn axes(kind: &str, axes: &[i64], rank: usize) -> Result<Vec<usize>, 
 /// Integers of an input that must be weights.
 pub(super) fn constant_ints(builder: &Builder, kind: &str, operand: &Operand) -> Result<Vec<i64>, String> {
     let value = builder.value(operand);
-    value.and_then(Data::ints).ok_or_else(|| format!("{kind} with axes or a shape that are no whole weights"))
+    value
+        .and_then(TensorData::ints)
+        .ok_or_else(|| format!("{kind} with axes or a shape that are no whole weights"))
 }
 
 /// Shape after `Reshape`: 0 keeps a dimension, and -1 takes what is left.
@@ -129,19 +131,19 @@ pub(super) fn unsqueeze(shape: &[usize], found: &[i64]) -> Result<Vec<usize>, St
 }
 
 /// Value of `Constant`.
-pub(super) fn constant_value(builder: &mut Builder, node: &Node<'_>) -> Result<Operand, String> {
+pub(super) fn constant_value(builder: &mut Builder, node: &GraphNode<'_>) -> Result<Operand, String> {
     let (of, data) = if let Some(attribute) = node.attribute("value") {
         tensor::read(attribute.t.as_ref().ok_or("Constant without a value")?)?
     } else {
         let int = |int: &i64| i128::from(*int);
         let (element, rank, data) = if let Some(value) = node.int("value_int") {
-            (ElementType::I64, 0, Data::Int(vec![value.into()]))
+            (ElementType::I64, 0, TensorData::Int(vec![value.into()]))
         } else if let Some(value) = node.float("value_float") {
-            (ElementType::F32, 0, Data::F32(vec![value]))
+            (ElementType::F32, 0, TensorData::F32(vec![value]))
         } else if let Some(attribute) = node.attribute("value_ints") {
-            (ElementType::I64, 1, Data::Int(attribute.ints.iter().map(int).collect()))
+            (ElementType::I64, 1, TensorData::Int(attribute.ints.iter().map(int).collect()))
         } else if let Some(attribute) = node.attribute("value_floats") {
-            (ElementType::F32, 1, Data::F32(attribute.floats.clone()))
+            (ElementType::F32, 1, TensorData::F32(attribute.floats.clone()))
         } else {
             return Err("Constant without a number".to_owned());
         };

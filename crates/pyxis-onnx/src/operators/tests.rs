@@ -6,7 +6,7 @@ use super::OPERATORS;
 use crate::graph::{self, Planned};
 use crate::proto::Model;
 use crate::spec::ModelSpec;
-use crate::tensor::Data;
+use crate::tensor::TensorData;
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.as_bytes()
@@ -39,11 +39,11 @@ fn differences(case: &Value) -> Option<String> {
         let features = texts(&row["row"]).map(|number| number.parse::<f32>().unwrap());
         let answer = plan.run(features, Clone::clone).unwrap();
         let is_right = match &answer {
-            Data::Int(ints) => {
+            TensorData::Int(ints) => {
                 let wanted: Vec<i128> = texts(&row["answer"]).map(|number| number.parse().unwrap()).collect();
                 *ints == wanted
             }
-            Data::F32(_) | Data::F64(_) => {
+            TensorData::F32(_) | TensorData::F64(_) => {
                 let wanted: Vec<f64> = texts(&row["answer"]).map(|number| number.parse().unwrap()).collect();
                 let found = |index| answer.number(index).unwrap();
                 answer.len() == wanted.len()

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{BranchMode, TreeNode, Trees};
-use crate::proto::Node;
+use crate::proto::GraphNode;
 
 /// Largest feature that a split may read, and one more.
 const MAX_FEATURES: u32 = 1 << 20;
@@ -34,7 +34,7 @@ struct Visit {
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn read(node: &'a Node<'_>, leaves: &str) -> Result<Self, String> {
+    pub(super) fn read(node: &'a GraphNode<'_>, leaves: &str) -> Result<Self, String> {
         let mut lists = Self {
             order: Vec::new(),
             positions: HashMap::new(),
@@ -74,7 +74,7 @@ impl<'a> Lists<'a> {
         Ok(lists)
     }
 
-    fn read_weights(&mut self, node: &Node<'_>, leaves: &str) -> Result<(), String> {
+    fn read_weights(&mut self, node: &GraphNode<'_>, leaves: &str) -> Result<(), String> {
         let list = |name: &str| node.ints(&format!("{leaves}_{name}"));
         let (trees, nodes, ids) = (list("treeids"), list("nodeids"), list("ids"));
         let weights = node.floats(&format!("{leaves}_weights"));

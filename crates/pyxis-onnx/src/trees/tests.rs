@@ -21,7 +21,7 @@ fn text<'a>(name: &'a str, text: &'a str) -> Attribute<'a> {
 }
 
 /// A leaf for each tree, with these answers: tree, class, weight.
-fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<Attribute<'static>>) -> Node<'static> {
+fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<Attribute<'static>>) -> GraphNode<'static> {
     let trees: Vec<i64> = (0..=answers.iter().map(|(tree, ..)| *tree).max().unwrap()).collect();
     let zeros = vec![0; trees.len()];
     let mut attributes = vec![
@@ -39,10 +39,10 @@ fn leaves(labels: &[i64], answers: &[(i64, i64, f32)], more: Vec<Attribute<'stat
         floats("class_weights", &answers.iter().map(|(.., weight)| *weight).collect::<Vec<_>>()),
     ];
     attributes.extend(more);
-    Node { op_type: "TreeEnsembleClassifier", attributes, ..Node::default() }
+    GraphNode { op_type: "TreeEnsembleClassifier", attributes, ..GraphNode::default() }
 }
 
-fn answer(node: &Node<'_>) -> Vec<f32> {
+fn answer(node: &GraphNode<'_>) -> Vec<f32> {
     let trees = Trees::read(node).unwrap();
     let mut into = vec![0.0; trees.columns(1)];
     trees.compute(&[0.0], &mut into);

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_models::chunk;
 use pyxis_models::graph::Builder;
-use pyxis_models::reading::{Layout, Moved, Reader, Record};
+use pyxis_models::reading::{ActivityRecord, Layout, Moved, Reader};
 use pyxis_store::Store;
 use pyxis_store::activity::{self, Chunk, ImportRow};
 use tokio::sync::mpsc;
@@ -107,7 +107,8 @@ fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<
             number += 1;
             match line? {
                 Ok(record) => {
-                    without_time += i64::from(matches!(record, Record::Transfer(Moved { time: None, .. })));
+                    without_time +=
+                        i64::from(matches!(record, ActivityRecord::Transfer(Moved { time: None, .. })));
                     builder.add_record(record);
                 }
                 Err(why) => {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_models::bundle::Bundle;
-use pyxis_models::chain::Model;
 use pyxis_models::features::{self, Features};
 use pyxis_models::fingerprints::{self, Fingerprint};
 use pyxis_models::graph::{Graph, Node};
 use pyxis_models::peers::PeerIndex;
+use pyxis_models::scope::Model;
 use pyxis_models::{Error, clusters};
 use pyxis_store::activity::{self, PartyRow, Run, WalletRow};
 use pyxis_store::{Store, Tx, models};
@@ -103,7 +103,8 @@ impl World {
     /// `known` is what the last rebuild told of addresses, and `before` the sign that it left.
     fn of(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
         let peers = PeerIndex::of(&graph);
-        let (sign, signs) = (fingerprints::world(&graph, &peers), fingerprints::of(&graph, &peers));
+        let (sign, signs) =
+            (fingerprints::global_fingerprint(&graph, &peers), fingerprints::of(&graph, &peers));
         let told = |address| known.get(&address).map(|row| Fingerprint { own: row.own, seen: row.seen });
         let reached = match before {
             Some(before) if before == sign => fingerprints::affected(&graph, &peers, &signs, told),

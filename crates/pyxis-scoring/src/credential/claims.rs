@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::stamp::{Nullifier, StampName};
 
 use super::did::{self, Issuer};
-use super::json::{Node, Object};
+use super::json::{JsonNode, Object};
 use super::rejection::{Rejection, shortened};
 
 /// How far an issuer's clock may be ahead of ours.
@@ -29,7 +29,7 @@ pub(super) struct Claims {
 
 impl Claims {
     pub(super) fn read(document: &Object<'_>) -> Result<Self, Rejection> {
-        let first = document.list("@context")?.first().and_then(Node::as_text);
+        let first = document.list("@context")?.first().and_then(JsonNode::as_text);
         let types = document.list("type")?;
         if first != Some(CREDENTIALS_CONTEXT)
             || !types.iter().any(|name| name.as_text() == Some("VerifiableCredential"))
@@ -73,7 +73,7 @@ fn provider(subject: &Object<'_>) -> Result<StampName, Rejection> {
 fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
     let invalid = |expected| Rejection::InvalidNullifiers { expected };
     let list = match (subject.get("nullifiers"), subject.get("hash")) {
-        (Some(Node::List(list)), None) => list.as_slice(),
+        (Some(JsonNode::List(list)), None) => list.as_slice(),
         (None, Some(hash)) => std::slice::from_ref(hash),
         (Some(_), None) => return Err(invalid("nullifiers must be a list of texts")),
         (None, None) => return Err(invalid("nullifiers (or the older hash) must be there")),

@@ -23,18 +23,18 @@ pub(super) struct Issuer {
     said: String,
     /// The one DID by which the key is trusted, whatever DID names it.
     did: String,
-    pub(super) key: Key,
+    pub(super) key: DidKey,
 }
 
 /// A public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum DidKey {
     /// Of secp256k1, by the address that stands for it.
     Ethereum(EvmAddress),
     Ed25519([u8; 32]),
 }
 
-impl Key {
+impl DidKey {
     /// `did:ethr` with the address in lower case, or `did:key` in base58.
     fn did(self) -> String {
         match self {
@@ -71,7 +71,7 @@ impl Key {
 impl Issuer {
     /// Reads the DID of an issuer.
     pub(super) fn parse(said: &str) -> Result<Self, Rejection> {
-        let key = Key::of(said)?;
+        let key = DidKey::of(said)?;
         Ok(Self { said: said.to_owned(), did: key.did(), key })
     }
 
@@ -92,7 +92,7 @@ impl Issuer {
     /// True if `method`, a DID URL with a fragment, is the key of this issuer. A fragment of `did:key` is the key again.
     pub(super) fn owns(&self, method: &str) -> bool {
         let Some((did, fragment)) = method.split_once('#') else { return false };
-        if did != self.said && Key::of(did).ok() != Some(self.key) {
+        if did != self.said && DidKey::of(did).ok() != Some(self.key) {
             return false;
         }
         match did.strip_prefix("did:key:") {
@@ -111,21 +111,21 @@ fn behind_network(account: &str, is_network: impl Fn(&str) -> bool) -> Option<&s
 }
 
 /// The key of an address or of a compressed public key, in hexadecimal digits behind `0x`.
-fn ethereum(id: &str) -> Option<Key> {
+fn ethereum(id: &str) -> Option<DidKey> {
     let address = match id.parse() {
         Ok(address) => address,
         Err(_) => recovery::address_of_compressed(&hex::decode_prefixed(id)?)?,
     };
-    Some(Key::Ethereum(address))
+    Some(DidKey::Ethereum(address))
 }
 
 /// The key in a multibase text of its multicodec form.
-fn multikey(text: &str) -> Option<Key> {
+fn multikey(text: &str) -> Option<DidKey> {
     let bytes = multibase(text)?;
     if let Some(key) = bytes.strip_prefix(&ED25519_KEY) {
-        return key.try_into().ok().map(Key::Ed25519);
+        return key.try_into().ok().map(DidKey::Ed25519);
     }
-    recovery::address_of_compressed(bytes.strip_prefix(&SECP256K1_KEY)?).map(Key::Ethereum)
+    recovery::address_of_compressed(bytes.strip_prefix(&SECP256K1_KEY)?).map(DidKey::Ethereum)
 }
 
 /// The bytes of a multibase text in base58, hexadecimal digits, base32 or base64.

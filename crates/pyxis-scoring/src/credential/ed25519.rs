@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::claims::{CREDENTIALS_CONTEXT, Claims};
-use super::json::{Node, Object};
+use super::json::{JsonNode, Object};
 use super::linked_data::{self, Canonical};
 use super::rejection::Rejection;
 
@@ -58,7 +58,7 @@ fn check_shape(document: &Object<'_>, proof: &Object<'_>) -> Result<(), Rejectio
     if document.list("type")?.len() != 1 {
         return Err(Rejection::form("type", "VerifiableCredential alone under Ed25519Signature2018"));
     }
-    let is_name = |id: &Node<'_>| {
+    let is_name = |id: &JsonNode<'_>| {
         let absolute =
             |id: &str| ["http://", "https://", "urn:", "did:"].iter().any(|scheme| id.starts_with(scheme));
         id.as_text().is_some_and(absolute)
@@ -112,10 +112,10 @@ fn is_header(encoded: &str) -> bool {
     let Some(header) = std::str::from_utf8(&json).ok().and_then(|json| super::json::parse(json).ok()) else {
         return false;
     };
-    let critical = |node: &Node<'_>| matches!(node, Node::List(names) if matches!(&names[..], [Node::Text(name)] if name == "b64"));
+    let critical = |node: &JsonNode<'_>| matches!(node, JsonNode::List(names) if matches!(&names[..], [JsonNode::Text(name)] if name == "b64"));
     header.len() == 3
-        && header.get("alg").and_then(Node::as_text) == Some("EdDSA")
-        && matches!(header.get("b64"), Some(Node::Bool(false)))
+        && header.get("alg").and_then(JsonNode::as_text) == Some("EdDSA")
+        && matches!(header.get("b64"), Some(JsonNode::Bool(false)))
         && header.get("crit").is_some_and(critical)
 }
 

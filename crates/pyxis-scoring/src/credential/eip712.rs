@@ -1,9 +1,9 @@
 //! Credentials as EIP-712 data: what their reader and the hasher have to know of each other.
 
-use pyxis_signing::eip712::{self, Data, HashObserver, Hasher, Invalid, Members, Types, Word, words};
+use pyxis_signing::eip712::{self, HashObserver, Hasher, Invalid, Members, TypedValue, Types, Word, words};
 
 use super::hash_cache;
-use super::json::{Node, Object};
+use super::json::{JsonNode, Object};
 use super::rejection::Rejection;
 
 /// Most types of one credential.
@@ -22,13 +22,13 @@ pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Res
 /// Half of the texts of a credential stand in every one.
 struct Recurring;
 
-impl HashObserver<Node<'_>> for Recurring {
+impl HashObserver<JsonNode<'_>> for Recurring {
     fn keccak(&self, data: &[u8]) -> Word {
         hash_cache::keccak(data)
     }
 }
 
-impl<'a> Data for Node<'a> {
+impl<'a> TypedValue for JsonNode<'a> {
     type Object = Object<'a>;
 
     fn text(&self) -> Option<&str> {
@@ -60,9 +60,9 @@ impl<'a> Data for Node<'a> {
 }
 
 impl<'a> Members for Object<'a> {
-    type Value = Node<'a>;
+    type Value = JsonNode<'a>;
 
-    fn member(&self, name: &str) -> Option<&Node<'a>> {
+    fn member(&self, name: &str) -> Option<&JsonNode<'a>> {
         self.get(name)
     }
 

@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::{Word, hex};
 use pyxis_signing::recovery::{BadSignature, Signature};
 
-use super::json::{self, Node, Object};
+use super::json::{self, JsonNode, Object};
 use super::rejection::Rejection;
 use super::typed_data_cache;
 
@@ -17,13 +17,13 @@ pub(super) fn verify(
 ) -> Result<Word, Rejection> {
     // What cannot be signed leaves the proof; what stays is the document that was signed.
     let (data, signature) = take(document)?;
-    let signature = parse_signature(signature.as_ref().and_then(Node::as_text))?;
+    let signature = parse_signature(signature.as_ref().and_then(JsonNode::as_text))?;
     let form = typed_data_cache::of(&data)?;
     let hash = form.signing_hash(document)?;
     if signature.signer(&hash) != Some(issuer) {
         return Err(Rejection::SignatureMismatch);
     }
-    if let (Node::Object(_), Some(text)) = (&data, text) {
+    if let (JsonNode::Object(_), Some(text)) = (&data, text) {
         typed_data_cache::remember(text, form);
     }
     Ok(hash)
@@ -37,8 +37,8 @@ pub(super) fn hash_to_sign(text: &str) -> Result<Word, Rejection> {
 }
 
 /// Takes the typed data and the signature out of a proof.
-fn take<'a>(document: &mut Object<'a>) -> Result<(Node<'a>, Option<Node<'a>>), Rejection> {
-    let Some(Node::Object(proof)) = document.get_mut("proof") else {
+fn take<'a>(document: &mut Object<'a>) -> Result<(JsonNode<'a>, Option<JsonNode<'a>>), Rejection> {
+    let Some(JsonNode::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };
     let missing = || Rejection::form("proof.eip712Domain", "an object");

@@ -21,14 +21,14 @@ pub const MAX_DEPTH: usize = 16;
 pub const MAX_MEMBERS: usize = 64;
 
 #[derive(Debug)]
-pub(super) enum Node<'a> {
+pub(super) enum JsonNode<'a> {
     Null,
     Bool(bool),
     Integer(i64),
     /// Another number, as it was written: a fraction, or beyond 64 bits.
     Number(&'a str),
     Text(Cow<'a, str>),
-    List(Vec<Node<'a>>),
+    List(Vec<JsonNode<'a>>),
     Object(Object<'a>),
     /// A value that [`parse_except`] was told not to read, as it stands in the text.
     Unread(&'a str),
@@ -36,7 +36,7 @@ pub(super) enum Node<'a> {
 
 /// Members in the order of the input, every key once. Few enough that a search from the front is best.
 #[derive(Debug)]
-pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+pub(super) struct Object<'a>(Vec<(Cow<'a, str>, JsonNode<'a>)>);
 
 /// Reads a text that is one object.
 pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
@@ -71,7 +71,7 @@ fn read<'a>(text: &'a str, nodes: Nodes<'_>) -> serde_json::Result<Object<'a>> {
     let node = json.deserialize_map(nodes)?;
     json.end()?;
     match node {
-        Node::Object(object) => Ok(object),
+        JsonNode::Object(object) => Ok(object),
         _ => Err(serde_json::Error::custom("not an object")),
     }
 }
@@ -81,24 +81,24 @@ fn malformed(error: &serde_json::Error) -> Rejection {
 }
 
 impl<'a> Object<'a> {
-    pub(super) fn get(&self, key: &str) -> Option<&Node<'a>> {
+    pub(super) fn get(&self, key: &str) -> Option<&JsonNode<'a>> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Node<'a>> {
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut JsonNode<'a>> {
         self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    pub(super) fn remove(&mut self, key: &str) -> Option<Node<'a>> {
+    pub(super) fn remove(&mut self, key: &str) -> Option<JsonNode<'a>> {
         let position = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.swap_remove(position).1)
     }
 
-    pub(super) fn put(&mut self, key: &'static str, value: Node<'a>) {
+    pub(super) fn put(&mut self, key: &'static str, value: JsonNode<'a>) {
         self.0.push((Cow::Borrowed(key), value));
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &JsonNode<'a>)> {
         self.0.iter().map(|(name, node)| (&**name, node))
     }
 
@@ -107,22 +107,22 @@ impl<'a> Object<'a> {
     }
 
     /// The member `key`, which must be there.
-    pub(super) fn member(&self, key: &str) -> Result<&Node<'a>, Rejection> {
+    pub(super) fn member(&self, key: &str) -> Result<&JsonNode<'a>, Rejection> {
         self.get(key).ok_or_else(|| Rejection::missing(key))
     }
 
     /// The text `key`, which must be there.
     pub(super) fn text(&self, key: &str) -> Result<&str, Rejection> {
         match self.member(key)? {
-            Node::Text(text) => Ok(text),
+            JsonNode::Text(text) => Ok(text),
             _ => Err(Rejection::form(key, "a text")),
         }
     }
 
     /// The list `key`, which must be there.
-    pub(super) fn list(&self, key: &str) -> Result<&[Node<'a>], Rejection> {
+    pub(super) fn list(&self, key: &str) -> Result<&[JsonNode<'a>], Rejection> {
         match self.member(key)? {
-            Node::List(list) => Ok(list),
+            JsonNode::List(list) => Ok(list),
             _ => Err(Rejection::form(key, "a list")),
         }
     }
@@ -130,7 +130,7 @@ impl<'a> Object<'a> {
     /// The object `key`, which must be there.
     pub(super) fn object(&self, key: &str) -> Result<&Self, Rejection> {
         match self.member(key)? {
-            Node::Object(object) => Ok(object),
+            JsonNode::Object(object) => Ok(object),
             _ => Err(Rejection::form(key, "an object")),
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Object<'a> {
     }
 }
 
-impl Node<'_> {
+impl JsonNode<'_> {
     pub(super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -186,18 +186,18 @@ impl<'f> Nodes<'f> {
     }
 
     /// Reads a value of a list or object by itself.
-    fn exactly<E: Error>(self, raw: &RawValue) -> Result<Node<'_>, E> {
+    fn exactly<E: Error>(self, raw: &RawValue) -> Result<JsonNode<'_>, E> {
         let text = raw.get();
         if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-            return Ok(text.parse().map_or(Node::Number(text), Node::Integer));
+            return Ok(text.parse().map_or(JsonNode::Number(text), JsonNode::Integer));
         }
         self.deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(E::custom)
     }
 
     /// A number that serde has rounded.
-    fn rounded<'a>(self) -> Node<'a> {
+    fn rounded<'a>(self) -> JsonNode<'a> {
         self.other.set(true);
-        Node::Null
+        JsonNode::Null
     }
 
     /// What of the member `key` is not read.
@@ -209,49 +209,49 @@ impl<'f> Nodes<'f> {
 }
 
 impl<'a> DeserializeSeed<'a> for Nodes<'_> {
-    type Value = Node<'a>;
+    type Value = JsonNode<'a>;
 
-    fn deserialize<D: serde::Deserializer<'a>>(self, json: D) -> Result<Node<'a>, D::Error> {
+    fn deserialize<D: serde::Deserializer<'a>>(self, json: D) -> Result<JsonNode<'a>, D::Error> {
         json.deserialize_any(self)
     }
 }
 
 impl<'a> Visitor<'a> for Nodes<'_> {
-    type Value = Node<'a>;
+    type Value = JsonNode<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Node<'a>, E> {
-        Ok(Node::Null)
+    fn visit_unit<E>(self) -> Result<JsonNode<'a>, E> {
+        Ok(JsonNode::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node<'a>, E> {
-        Ok(Node::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<JsonNode<'a>, E> {
+        Ok(JsonNode::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Node<'a>, E> {
-        Ok(Node::Integer(value))
+    fn visit_i64<E>(self, value: i64) -> Result<JsonNode<'a>, E> {
+        Ok(JsonNode::Integer(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node<'a>, E> {
-        Ok(i64::try_from(value).map_or_else(|_| self.rounded(), Node::Integer))
+    fn visit_u64<E>(self, value: u64) -> Result<JsonNode<'a>, E> {
+        Ok(i64::try_from(value).map_or_else(|_| self.rounded(), JsonNode::Integer))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Node<'a>, E> {
+    fn visit_f64<E>(self, _: f64) -> Result<JsonNode<'a>, E> {
         Ok(self.rounded())
     }
 
-    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Node<'a>, E> {
-        Ok(Node::Text(Cow::Borrowed(text)))
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<JsonNode<'a>, E> {
+        Ok(JsonNode::Text(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node<'a>, E> {
-        Ok(Node::Text(Cow::Owned(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<JsonNode<'a>, E> {
+        Ok(JsonNode::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<Node<'a>, A::Error> {
+    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<JsonNode<'a>, A::Error> {
         let inner = self.deeper()?;
         let mut list = Vec::new();
         while inner.exact
@@ -264,12 +264,12 @@ impl<'a> Visitor<'a> for Nodes<'_> {
         {
             list.push(item);
         }
-        Ok(Node::List(list))
+        Ok(JsonNode::List(list))
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Node<'a>, A::Error> {
+    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<JsonNode<'a>, A::Error> {
         let inner = self.deeper()?;
-        let mut object: Vec<(Cow<'a, str>, Node<'a>)> = Vec::with_capacity(2);
+        let mut object: Vec<(Cow<'a, str>, JsonNode<'a>)> = Vec::with_capacity(2);
         while let Some(Key(key)) = members.next_key()? {
             if object.len() == MAX_MEMBERS {
                 return Err(self.fail(Rejection::TooComplex));
@@ -284,12 +284,12 @@ impl<'a> Visitor<'a> for Nodes<'_> {
             };
             object.push((key, value));
         }
-        Ok(Node::Object(Object(object)))
+        Ok(JsonNode::Object(Object(object)))
     }
 }
 
-fn unread<E: Error>(raw: &RawValue, known: impl Fn(&str) -> bool) -> Result<Node<'_>, E> {
-    if known(raw.get()) { Ok(Node::Unread(raw.get())) } else { Err(E::custom("not known")) }
+fn unread<E: Error>(raw: &RawValue, known: impl Fn(&str) -> bool) -> Result<JsonNode<'_>, E> {
+    if known(raw.get()) { Ok(JsonNode::Unread(raw.get())) } else { Err(E::custom("not known")) }
 }
 
 /// A key, borrowed unless it has escapes. A plain `Cow` always copies.
@@ -307,13 +307,13 @@ mod tests {
     #[test]
     fn values_are_read_and_texts_borrowed() {
         let object = parse(r#" {"a":"x","b":[1,-1,true,null],"c":{"d\u0065":"\n"},"e":1.5} "#).unwrap();
-        assert!(matches!(object.get("a"), Some(Node::Text(Cow::Borrowed("x")))));
+        assert!(matches!(object.get("a"), Some(JsonNode::Text(Cow::Borrowed("x")))));
         assert!(matches!(
             object.list("b").unwrap(),
-            [Node::Integer(1), Node::Integer(-1), Node::Bool(true), Node::Null]
+            [JsonNode::Integer(1), JsonNode::Integer(-1), JsonNode::Bool(true), JsonNode::Null]
         ));
         assert_eq!(object.object("c").unwrap().text("de").unwrap(), "\n");
-        assert!(matches!(object.get("e"), Some(Node::Number("1.5"))));
+        assert!(matches!(object.get("e"), Some(JsonNode::Number("1.5"))));
     }
 
     #[test]
@@ -322,13 +322,13 @@ mod tests {
         let text =
             format!(r#"{{"a":[{large},{{"b":-{large},"c":7}}],"d":18446744073709551615,"e":"\n","f":-0}}"#);
         let object = parse(&text).unwrap();
-        let [Node::Number(first), Node::Object(inner)] = object.list("a").unwrap() else { panic!() };
+        let [JsonNode::Number(first), JsonNode::Object(inner)] = object.list("a").unwrap() else { panic!() };
         assert_eq!(*first, large);
-        assert!(matches!(inner.get("b"), Some(Node::Number(text)) if text[1..] == *large));
-        assert!(matches!(inner.get("c"), Some(Node::Integer(7))));
-        assert!(matches!(object.get("d"), Some(Node::Number("18446744073709551615"))));
+        assert!(matches!(inner.get("b"), Some(JsonNode::Number(text)) if text[1..] == *large));
+        assert!(matches!(inner.get("c"), Some(JsonNode::Integer(7))));
+        assert!(matches!(object.get("d"), Some(JsonNode::Number("18446744073709551615"))));
         assert_eq!(object.text("e").unwrap(), "\n");
-        assert!(matches!(object.get("f"), Some(Node::Integer(0))));
+        assert!(matches!(object.get("f"), Some(JsonNode::Integer(0))));
         // The bounds hold as well.
         assert_eq!(code(&format!(r#"{{"a":{large},"b":{{"c":1,"c":2}}}}"#)), "duplicate_key");
         let deep = format!(r#"{{"a":{large},"b":{}{}}}"#, "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));

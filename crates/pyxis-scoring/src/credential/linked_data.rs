@@ -11,7 +11,7 @@ use oxrdf::{Dataset, QuadRef, TermRef};
 use serde_json::{Map, Value};
 
 use super::claims::CREDENTIALS_CONTEXT;
-use super::json::{Node, Object};
+use super::json::{JsonNode, Object};
 use super::rejection::Rejection;
 
 /// The terms of credentials and their proofs, as the credentials context defines them.
@@ -87,16 +87,17 @@ fn load(url: &str) -> JsonLdRemoteDocument {
 /// only definitions.
 pub(super) fn check_contexts(document: &Object<'_>, subject: &Object<'_>) -> Result<(), Rejection> {
     let refused = |field: &str| Rejection::UnsupportedContext { field: field.to_owned() };
-    let defines = |node: &Node<'_>| matches!(node, Node::Object(terms) if defines_plain_terms(terms));
+    let defines = |node: &JsonNode<'_>| matches!(node, JsonNode::Object(terms) if defines_plain_terms(terms));
     let contexts = document.list("@context")?;
-    let named = |node: &Node<'_>| contexts.iter().filter(|other| other.as_text() == node.as_text()).count();
-    let known = |node: &Node<'_>| node.as_text().is_some_and(is_known) && named(node) == 1;
+    let named =
+        |node: &JsonNode<'_>| contexts.iter().filter(|other| other.as_text() == node.as_text()).count();
+    let known = |node: &JsonNode<'_>| node.as_text().is_some_and(is_known) && named(node) == 1;
     if contexts.len() > MAX_CONTEXTS || !contexts.iter().all(|node| known(node) || defines(node)) {
         return Err(refused("@context"));
     }
     let fits = match subject.get("@context") {
         None => true,
-        Some(Node::List(list)) => list.len() <= 1 && list.iter().all(defines),
+        Some(JsonNode::List(list)) => list.len() <= 1 && list.iter().all(defines),
         Some(node) => defines(node),
     };
     if fits { Ok(()) } else { Err(refused("credentialSubject.@context")) }
@@ -116,10 +117,10 @@ fn defines_plain_terms(terms: &Object<'_>) -> bool {
         })
 }
 
-fn is_plain_definition(definition: &Node<'_>) -> bool {
+fn is_plain_definition(definition: &JsonNode<'_>) -> bool {
     match definition {
-        Node::Text(name) => is_web_address(name),
-        Node::Object(parts) => parts.iter().all(|(key, value)| match (key, value.as_text()) {
+        JsonNode::Text(name) => is_web_address(name),
+        JsonNode::Object(parts) => parts.iter().all(|(key, value)| match (key, value.as_text()) {
             ("@id" | "@type", Some(name)) => is_web_address(name),
             ("@container", Some(container)) => matches!(container, "@list" | "@set"),
             _ => false,

@@ -4,12 +4,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pyxis_signing::eip712::{DOMAIN, Data, Types, Word, words};
+use pyxis_signing::eip712::{DOMAIN, TypedValue, Types, Word, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::eip712;
-use super::json::{self, Node, Object};
+use super::json::{self, JsonNode, Object};
 use super::rejection::{Rejection, shortened};
 
 pub(super) const PRIMARY: &str = "Document";
@@ -63,10 +63,10 @@ pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
 }
 
 /// The form of a credential: what [`parse`] has for its typed data.
-pub(super) fn of(data: &Node<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
+pub(super) fn of(data: &JsonNode<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
     match data {
-        Node::Object(data) => TypedDataForm::read(data).map(Rc::new),
-        Node::Unread(raw) => {
+        JsonNode::Object(data) => TypedDataForm::read(data).map(Rc::new),
+        JsonNode::Unread(raw) => {
             met(raw).map_or_else(|| TypedDataForm::read(&json::parse(raw)?).map(Rc::new), Ok)
         }
         _ => Err(Rejection::form("proof.eip712Domain", "an object")),
@@ -105,8 +105,8 @@ struct Proof<'a> {
 /// A signature for another purpose must not pass as one on a credential.
 fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
     let is_positive =
-        |value: &Node<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
-    let expected = |name: &str, value: &Node<'_>| match name {
+        |value: &JsonNode<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
+    let expected = |name: &str, value: &JsonNode<'_>| match name {
         "name" if value.as_text() == Some(DOMAIN_NAME) => None,
         "name" => Some("must be VerifiableCredential"),
         "version" if value.as_text().is_some() => None,

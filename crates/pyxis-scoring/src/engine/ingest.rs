@@ -9,14 +9,14 @@ use pyxis_store::stamps::{NewStamp, StampRow};
 use pyxis_store::{Tx, addresses, issuers, revocations, scores, stamps};
 
 use super::live::Live;
-use super::{Place, hold_sets, settle_in, undisturbed};
-use crate::books::ScoringDb;
-use crate::credential::Verified;
+use super::{ScoreKey, hold_sets, retry_on_conflict, settle_in};
+use crate::credential::VerifiedCredential;
 use crate::error::{Error, Result};
+use crate::scoring_db::ScoringDb;
 
 /// What became of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum IngestOutcome {
     /// It is the first of its name.
     Accepted,
     /// It took the place of an older one.
@@ -36,22 +36,23 @@ pub async fn ingest(
     books: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
-    credentials: &[&Verified],
+    credentials: &[&VerifiedCredential],
     now: UnixMillis,
-) -> Result<Vec<Option<Outcome>>> {
+) -> Result<Vec<Option<IngestOutcome>>> {
     let mut dids: Vec<String> = credentials.iter().map(|credential| credential.issuer.clone()).collect();
     dids.sort_unstable();
     dids.dedup();
-    undisturbed(|| async {
+    retry_on_conflict(|| async {
         let mut tx = books.begin().await?;
         let listed = issuers::hold(&mut tx, workspace, &dids).await?;
-        let is_listed = |credential: &&Verified| listed.contains(&credential.issuer);
-        let believed: Vec<&Verified> = credentials.iter().copied().filter(is_listed).collect();
+        let is_listed = |credential: &&VerifiedCredential| listed.contains(&credential.issuer);
+        let believed: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
         let outcomes = ingest_in(books, &mut tx, workspace, address, &believed, now).await?;
         let Some(outcomes) = outcomes else { return Ok(None) };
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
-        let outcome = |credential: &&Verified| if is_listed(credential) { outcomes.next() } else { None };
+        let outcome =
+            |credential: &&VerifiedCredential| if is_listed(credential) { outcomes.next() } else { None };
         Ok(Some(credentials.iter().map(outcome).collect()))
     })
     .await
@@ -62,29 +63,30 @@ async fn ingest_in(
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
-    credentials: &[&Verified],
+    credentials: &[&VerifiedCredential],
     now: UnixMillis,
-) -> Result<Option<Vec<Outcome>>> {
+) -> Result<Option<Vec<IngestOutcome>>> {
     let digests: Vec<_> =
         credentials.iter().flat_map(|credential| credential.all_digests()).copied().collect();
     let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
-    let is_revoked = |one: &Verified| one.all_digests().iter().any(|digest| revoked.contains(digest));
-    let good: Vec<&Verified> = credentials.iter().copied().filter(|one| !is_revoked(one)).collect();
+    let is_revoked =
+        |one: &VerifiedCredential| one.all_digests().iter().any(|digest| revoked.contains(digest));
+    let good: Vec<&VerifiedCredential> = credentials.iter().copied().filter(|one| !is_revoked(one)).collect();
     for credential in good.iter().filter(|one| !one.digests.is_empty()) {
         revocations::note_same(tx, workspace, &credential.digests).await?;
     }
     // Then the address may be one that never had a Stamp.
     if good.is_empty() {
-        return Ok(Some(vec![Outcome::Revoked; credentials.len()]));
+        return Ok(Some(vec![IngestOutcome::Revoked; credentials.len()]));
     }
     addresses::ensure(tx, workspace, address, now).await?;
     let arrival = IncomingBatch::read(tx, workspace, address, good).await?;
     let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
     let Some(outcomes) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
     let mut outcomes = outcomes.into_iter();
-    let outcome = |one: &&Verified| {
+    let outcome = |one: &&VerifiedCredential| {
         if is_revoked(one) {
-            Outcome::Revoked
+            IngestOutcome::Revoked
         } else {
             outcomes.next().expect("an outcome of each that is not revoked")
         }
@@ -96,7 +98,7 @@ async fn ingest_in(
 pub(super) struct IncomingBatch<'a> {
     workspace: WorkspaceId,
     address: EvmAddress,
-    credentials: Vec<&'a Verified>,
+    credentials: Vec<&'a VerifiedCredential>,
     there: stamps::DecodedStamps,
 }
 
@@ -106,7 +108,7 @@ impl<'a> IncomingBatch<'a> {
         tx: &mut Tx,
         workspace: WorkspaceId,
         address: EvmAddress,
-        credentials: Vec<&'a Verified>,
+        credentials: Vec<&'a VerifiedCredential>,
     ) -> Result<Self> {
         let there = stamps::all_of(&mut *tx, workspace, address).await?;
         Ok(Self { workspace, address, credentials, there })
@@ -126,7 +128,7 @@ impl<'a> IncomingBatch<'a> {
         tx: &mut Tx,
         sets: &Sets,
         now: UnixMillis,
-    ) -> Result<Option<Vec<Outcome>>> {
+    ) -> Result<Option<Vec<IngestOutcome>>> {
         let Self { workspace, address, credentials, there } = self;
         let stamps::DecodedStamps { stamps: mut stored, damaged } = there;
         let mut outcomes = Vec::with_capacity(credentials.len());
@@ -138,7 +140,9 @@ impl<'a> IncomingBatch<'a> {
             }
             outcomes.push(place_one(tx, workspace, &mut stored, credential, now).await?);
         }
-        let changed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Accepted | Outcome::Replaced));
+        let changed = outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, IngestOutcome::Accepted | IngestOutcome::Replaced));
         let settled = !changed || settle_known(books, tx, workspace, address, sets, now).await?;
         Ok(settled.then_some(outcomes))
     }
@@ -148,31 +152,31 @@ async fn place_one(
     tx: &mut Tx,
     workspace: WorkspaceId,
     stored: &mut Vec<StampRow>,
-    credential: &Verified,
+    credential: &VerifiedCredential,
     now: UnixMillis,
-) -> Result<Outcome> {
+) -> Result<IngestOutcome> {
     let new = new_stamp(credential, now);
     let found = stored.iter().position(|stamp| stamp.provider == credential.provider);
     let (id, outcome) = match found.map(|index| stored.swap_remove(index)) {
-        None => (stamps::insert(tx, workspace, &new).await?, Outcome::Accepted),
+        None => (stamps::insert(tx, workspace, &new).await?, IngestOutcome::Accepted),
         Some(old) if old.digest == new.digest => {
             stored.push(old);
-            return Ok(Outcome::Unchanged);
+            return Ok(IngestOutcome::Unchanged);
         }
         Some(old) if (old.issued_at, old.digest) > (new.issued_at, new.digest) => {
             stored.push(old);
-            return Ok(Outcome::Superseded);
+            return Ok(IngestOutcome::Superseded);
         }
         Some(old) => {
             let id = stamps::replace(tx, workspace, &old, &new).await?.ok_or(Error::Busy)?;
-            (id, Outcome::Replaced)
+            (id, IngestOutcome::Replaced)
         }
     };
     stored.push(row_of(id, new));
     Ok(outcome)
 }
 
-pub(super) fn new_stamp(credential: &Verified, now: UnixMillis) -> NewStamp {
+pub(super) fn new_stamp(credential: &VerifiedCredential, now: UnixMillis) -> NewStamp {
     NewStamp {
         address: credential.address,
         provider: credential.provider.clone(),
@@ -214,7 +218,7 @@ pub(super) async fn settle_known(
     if !scorers.is_empty() {
         let live = Live::read(&mut *tx, workspace, address, now).await?.named(sets);
         for scorer in scorers {
-            let place = Place { workspace, scorer, address };
+            let place = ScoreKey { workspace, scorer, address };
             match settle_in(books, tx, place, &live, now, false).await {
                 // It was removed, and what it scored is on its way out.
                 Ok(Some(_)) | Err(Error::NoScorer) => {}
@@ -235,7 +239,7 @@ pub async fn remove(
     providers: &[StampName],
     now: UnixMillis,
 ) -> Result<u32> {
-    undisturbed(|| async {
+    retry_on_conflict(|| async {
         let mut tx = books.begin().await?;
         if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(0));

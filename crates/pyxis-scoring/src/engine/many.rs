@@ -10,24 +10,24 @@ use pyxis_core::stamp::StampName;
 use pyxis_store::stamps::BulkInsert;
 use pyxis_store::{Committing, Tx, addresses, revocations, stamps};
 
-use super::ingest::{IncomingBatch, Outcome, new_stamp};
-use super::{ATTEMPTS, hold_sets, undisturbed};
-use crate::books::ScoringDb;
-use crate::credential::Verified;
+use super::ingest::{IncomingBatch, IngestOutcome, new_stamp};
+use super::{ATTEMPTS, hold_sets, retry_on_conflict};
+use crate::credential::VerifiedCredential;
 use crate::error::{Error, Result};
+use crate::scoring_db::ScoringDb;
 
 /// Addresses that are known already and get their credentials in one transaction. Whoever changes one of them waits for
 /// it, and where they have more than 256 nullifiers together, so does whoever computes any score of the workspace.
 const AT_ONCE: usize = 64;
 
 /// What becomes of each credential, as far as it is known.
-type Outcomes = Vec<Option<Outcome>>;
+type Outcomes = Vec<Option<IngestOutcome>>;
 
 /// Credentials of any addresses, made ready to be stored together: what does not need the database is done
 /// before the transaction, in which everybody else has to wait.
 pub struct Batch {
     workspace: WorkspaceId,
-    credentials: Vec<Verified>,
+    credentials: Vec<VerifiedCredential>,
     received_at: UnixMillis,
     digests: Vec<SigningDigest>,
     addresses: Vec<EvmAddress>,
@@ -43,7 +43,7 @@ struct New {
 
 impl Batch {
     /// Credentials that come to a workspace.
-    pub fn of(workspace: WorkspaceId, credentials: Vec<Verified>, received_at: UnixMillis) -> Self {
+    pub fn of(workspace: WorkspaceId, credentials: Vec<VerifiedCredential>, received_at: UnixMillis) -> Self {
         let outcomes = first_of_each_digest(&credentials);
         let by_address = by_address(&credentials, &outcomes);
         let digests = credentials.iter().map(|credential| credential.digest).collect();
@@ -75,10 +75,10 @@ impl Batch {
         let mut stamps = Vec::with_capacity(kept.len());
         for &index in indexes {
             if kept.contains(&index) {
-                outcomes[index] = Some(Outcome::Accepted);
+                outcomes[index] = Some(IngestOutcome::Accepted);
                 stamps.push(new_stamp(&credentials[index], self.received_at));
             } else {
-                outcomes[index] = Some(Outcome::Superseded);
+                outcomes[index] = Some(IngestOutcome::Superseded);
             }
         }
         New { stamps: BulkInsert::of(self.workspace, stamps, self.received_at), outcomes }
@@ -94,11 +94,11 @@ pub async fn ingest_many(
     books: &ScoringDb,
     mut batch: Batch,
     now: UnixMillis,
-) -> Result<(Vec<Outcome>, Committing)> {
+) -> Result<(Vec<IngestOutcome>, Committing)> {
     let (mut outcomes, mut committing) = all_new(books, &mut batch, now).await?;
     let known: Vec<_> = by_address(&batch.credentials, &outcomes).into_iter().collect();
     for some in known.chunks(AT_ONCE) {
-        let (found, later) = undisturbed(|| async {
+        let (found, later) = retry_on_conflict(|| async {
             let mut tx = books.begin().await?;
             let Some(found) = known_in(books, &mut tx, &batch, some, now).await? else { return Ok(None) };
             Ok(Some((found, tx.commit_pipelined().await?)))
@@ -110,7 +110,7 @@ pub async fn ingest_many(
         // Never durable without those before.
         committing = later;
     }
-    let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Unchanged));
+    let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(IngestOutcome::Unchanged));
     Ok((outcomes.collect(), committing))
 }
 
@@ -141,7 +141,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
         stamps.leave_out(&known);
         for (credential, outcome) in batch.credentials.iter().zip(&mut outcomes) {
             // The same one again changes nothing there either.
-            if known.contains(&credential.address) && !matches!(outcome, Some(Outcome::Unchanged)) {
+            if known.contains(&credential.address) && !matches!(outcome, Some(IngestOutcome::Unchanged)) {
                 *outcome = None;
             }
         }
@@ -151,7 +151,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
     }
     let mut outcomes = first_of_each_digest(&batch.credentials);
     for index in revoked {
-        outcomes[index] = Some(Outcome::Revoked);
+        outcomes[index] = Some(IngestOutcome::Revoked);
     }
     let mut new = by_address(&batch.credentials, &outcomes);
     new.retain(|address, _| !known.contains(address));
@@ -168,7 +168,8 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
 /// Ties what the credentials of new addresses list: the only thing about them that changes the scores of others.
 async fn tie_new(tx: &mut Tx, batch: &Batch, outcomes: &Outcomes, now: UnixMillis) -> Result<()> {
     let new = batch.credentials.iter().zip(outcomes);
-    let new = new.filter(|(_, outcome)| matches!(outcome, Some(Outcome::Accepted | Outcome::Superseded)));
+    let new = new
+        .filter(|(_, outcome)| matches!(outcome, Some(IngestOutcome::Accepted | IngestOutcome::Superseded)));
     // Only lists of several nullifiers tie anything.
     let lists = new.map(|(credential, _)| credential.nullifiers.as_slice());
     let lists: Vec<_> = lists.filter(|list| list.len() > 1).collect();
@@ -204,7 +205,7 @@ async fn known_in(
     batch: &Batch,
     known: &[(EvmAddress, Vec<usize>)],
     now: UnixMillis,
-) -> Result<Option<Vec<(usize, Outcome)>>> {
+) -> Result<Option<Vec<(usize, IngestOutcome)>>> {
     let Batch { workspace, credentials, .. } = batch;
     let wanted: Vec<usize> = known.iter().flat_map(|(_, indexes)| indexes).copied().collect();
     // Some may have been revoked since.
@@ -216,7 +217,7 @@ async fn known_in(
     for (address, indexes) in known {
         let (gone, good): (Vec<usize>, Vec<usize>) =
             indexes.iter().partition(|index| revoked.contains(index));
-        outcomes.extend(gone.into_iter().map(|index| (index, Outcome::Revoked)));
+        outcomes.extend(gone.into_iter().map(|index| (index, IngestOutcome::Revoked)));
         let theirs = good.iter().map(|index| &credentials[*index]).collect();
         arrivals.push((good, IncomingBatch::read(tx, *workspace, *address, theirs).await?));
     }
@@ -230,7 +231,10 @@ async fn known_in(
 }
 
 /// Those of which it is not known yet what becomes of them.
-fn by_address(credentials: &[Verified], outcomes: &[Option<Outcome>]) -> BTreeMap<EvmAddress, Vec<usize>> {
+fn by_address(
+    credentials: &[VerifiedCredential],
+    outcomes: &[Option<IngestOutcome>],
+) -> BTreeMap<EvmAddress, Vec<usize>> {
     let mut by_address: BTreeMap<EvmAddress, Vec<usize>> = BTreeMap::new();
     for (index, credential) in credentials.iter().enumerate().filter(|(index, _)| outcomes[*index].is_none())
     {
@@ -240,8 +244,10 @@ fn by_address(credentials: &[Verified], outcomes: &[Option<Outcome>]) -> BTreeMa
 }
 
 /// `None` for the first credential of each digest; the same one again changes nothing.
-fn first_of_each_digest(credentials: &[Verified]) -> Outcomes {
+fn first_of_each_digest(credentials: &[VerifiedCredential]) -> Outcomes {
     let mut seen = HashSet::with_capacity(credentials.len());
-    let again = |credential: &Verified| (!seen.insert(credential.digest)).then_some(Outcome::Unchanged);
+    let again = |credential: &VerifiedCredential| {
+        (!seen.insert(credential.digest)).then_some(IngestOutcome::Unchanged)
+    };
     credentials.iter().map(again).collect()
 }

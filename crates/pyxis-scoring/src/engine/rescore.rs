@@ -4,9 +4,9 @@ use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_store::scores;
 
-use super::{Place, score};
-use crate::books::ScoringDb;
+use super::{ScoreKey, score};
 use crate::error::Result;
+use crate::scoring_db::ScoringDb;
 
 /// Addresses read at once.
 const PAGE: u32 = 500;
@@ -30,7 +30,7 @@ pub async fn rescore(
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(*last);
         for address in page {
-            score(books, Place { workspace, scorer, address }, clock.now(), false).await?;
+            score(books, ScoreKey { workspace, scorer, address }, clock.now(), false).await?;
             done += 1;
             progress(done);
         }

@@ -14,9 +14,9 @@ use pyxis_store::stamps::StampRow;
 use pyxis_store::{Tx, addresses, claims, revocations, scores, stamps};
 
 use super::ingest::settle_known;
-use super::{Place, hold_sets, mark_others, undisturbed};
-use crate::books::ScoringDb;
+use super::{ScoreKey, hold_sets, mark_others, retry_on_conflict};
 use crate::error::Result;
+use crate::scoring_db::ScoringDb;
 
 /// What a revocation did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub async fn revoke(
     workspace: WorkspaceId,
     revocation: &RevocationRow,
 ) -> Result<Revocation> {
-    undisturbed(|| async {
+    retry_on_conflict(|| async {
         let mut tx = books.begin().await?;
         let done = revoke_in(books, &mut tx, workspace, revocation).await?;
         if done.is_some() {
@@ -191,7 +191,7 @@ async fn left_by_renewals(
 async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[HeldClaim]) -> Result<()> {
     for held in held {
         if claims::release(&mut *tx, workspace, held).await? {
-            let place = Place { workspace, scorer: held.scorer, address: held.claim.address };
+            let place = ScoreKey { workspace, scorer: held.scorer, address: held.claim.address };
             mark_others(tx, place, std::slice::from_ref(&held.claim.nullifier)).await?;
         }
     }

@@ -12,8 +12,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use tokio::sync::mpsc;
 
-use super::{Progress, lines};
-use crate::credential::{self, Rejection, Verified};
+use super::{ImportProgress, lines};
+use crate::credential::{self, Rejection, VerifiedCredential};
 use crate::engine::Batch;
 
 /// Lines in a block. One transaction stores it: large enough to share the cost of making it durable, and of changing a
@@ -77,7 +77,7 @@ pub(super) struct Trust {
 /// any more.
 pub(super) fn start(
     source: impl BufRead + Send + 'static,
-    begun: Progress,
+    begun: ImportProgress,
     trust: Trust,
     threads: usize,
 ) -> io::Result<Blocks> {
@@ -128,7 +128,7 @@ impl Blocks {
 
 fn read_blocks(
     mut source: impl BufRead,
-    begun: Progress,
+    begun: ImportProgress,
     blocks: &std_mpsc::SyncSender<Block<Unread>>,
 ) -> io::Result<()> {
     let (mut line_number, mut byte) = (begun.lines, begun.bytes);
@@ -186,7 +186,7 @@ fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
     Block { number, content, end_line, end_byte }
 }
 
-fn check(line: &[u8], trust: &Trust) -> Result<Verified, Rejection> {
+fn check(line: &[u8], trust: &Trust) -> Result<VerifiedCredential, Rejection> {
     let not_text =
         |error: str::Utf8Error| Rejection::MalformedJson { line: 1, column: error.valid_up_to() + 1 };
     let text = str::from_utf8(line.trim_ascii()).map_err(not_text)?;
@@ -201,7 +201,7 @@ mod tests {
     type Seen = (Vec<(u64, String)>, u64, u64);
 
     /// The blocks of a file from where an import stands.
-    fn blocks(text: &str, begun: Progress) -> Vec<Seen> {
+    fn blocks(text: &str, begun: ImportProgress) -> Vec<Seen> {
         let (send, receive) = std_mpsc::sync_channel(100);
         let rest = &text.as_bytes()[usize::try_from(begun.bytes).unwrap()..];
         read_blocks(rest, begun, &send).unwrap();
@@ -222,7 +222,7 @@ mod tests {
         let mut text = format!("\u{feff}first\n\n \n{long}\n{long}\nnext\n");
         text.extend((0..1500).map(|number| format!("{short}{number}\n")));
         text.push_str("\n\nend");
-        let all = blocks(&text, Progress::default());
+        let all = blocks(&text, ImportProgress::default());
         let ends: Vec<_> = all.iter().map(|(_, line, byte)| (*line, *byte)).collect();
         let counts: Vec<_> = all.iter().map(|(lines, ..)| lines.len()).collect();
         assert_eq!(counts, [3, 1024, 478]);
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(all[1].0[0], (6, "next".to_owned()));
         assert_eq!(all[2].0.last(), Some(&(1509, "end".to_owned())));
         for (index, (lines, bytes)) in ends.into_iter().enumerate() {
-            let begun = Progress { lines, bytes, ..Progress::default() };
+            let begun = ImportProgress { lines, bytes, ..ImportProgress::default() };
             let rest = blocks(&text, begun);
             assert_eq!(rest[..all.len() - index - 1], all[index + 1..]);
         }

@@ -26,19 +26,19 @@ const LEAST: i64 = 2000;
 const LIFE: Duration = Duration::from_secs(1);
 
 /// How many were in the window with this one, or `None` where it did not fit.
-pub(super) type Answer = Result<Option<i64>, StoreError>;
+pub(super) type AdmissionCount = Result<Option<i64>, StoreError>;
 
 /// What becomes of a request.
-pub(super) enum Admission {
+pub(super) enum WindowAdmission {
     /// It is let in; with it, so many are in the window.
     Admitted(i64),
     /// It has to wait for the count.
-    Pending(oneshot::Receiver<Answer>),
+    Pending(oneshot::Receiver<AdmissionCount>),
 }
 
 /// What is to be done for a lane now. The outcome is told by the method of the same name.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum WindowStep {
     /// These wait to be counted.
     Count(Waiting),
     /// So many are to be reserved in a slot, if the window then holds this at most. None, and no slot, to hear only
@@ -54,7 +54,7 @@ pub(super) enum Step {
 
 /// Requests that wait to be let in, first come first.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<oneshot::Sender<Answer>>);
+pub(super) struct Waiting(Vec<oneshot::Sender<AdmissionCount>>);
 
 /// What the database said last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,19 +120,19 @@ impl KeyWindow {
     }
 
     /// Takes in a request that came `now`, which is `at` for those who measure time.
-    pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> Admission {
+    pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> WindowAdmission {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
         // Nobody overtakes those who wait.
         if self.unspent == 0 || !self.waiting.0.is_empty() || !self.spend() {
             let (answer, place) = oneshot::channel();
             self.waiting.0.push(answer);
             self.wake.notify_one();
-            return Admission::Pending(place);
+            return WindowAdmission::Pending(place);
         }
         if self.is_low() {
             self.wake.notify_one();
         }
-        Admission::Admitted(self.used)
+        WindowAdmission::Admitted(self.used)
     }
 
     /// Lets one in of those that are reserved; whether that could be noted. If not, they are of no use.
@@ -157,10 +157,10 @@ impl KeyWindow {
     }
 
     /// What is to be done now.
-    pub(super) fn next(&mut self, at: Instant) -> Step {
+    pub(super) fn next(&mut self, at: Instant) -> WindowStep {
         if !self.waiting.0.is_empty() {
             self.asked = at;
-            return Step::Count(std::mem::take(&mut self.waiting));
+            return WindowStep::Count(std::mem::take(&mut self.waiting));
         }
         let due = at >= self.asked + LIFE;
         let stays = self.standing == Headroom::Far && !self.closing && at < self.entered + LIFE;
@@ -169,7 +169,7 @@ impl KeyWindow {
             let requests = (self.block() - self.unspent).max(0);
             if requests == 0 || self.has_slot() {
                 self.asked = at;
-                return Step::Reserve {
+                return WindowStep::Reserve {
                     slot: self.slot.as_ref().map(Slot::number).filter(|_| requests > 0),
                     requests,
                     within: self.limit.saturating_sub(AMPLE * requests.max(LEAST)),
@@ -179,11 +179,11 @@ impl KeyWindow {
             return self.next(at);
         }
         if stays || self.standing == Headroom::Failed && !due && self.slot.is_some() {
-            return Step::Rest(self.asked + LIFE);
+            return WindowStep::Rest(self.asked + LIFE);
         }
-        let Some(slot) = &self.slot else { return Step::End };
+        let Some(slot) = &self.slot else { return WindowStep::End };
         (self.asked, self.unspent) = (at, 0);
-        Step::GiveBack { slot: slot.number(), spent: slot.spent() }
+        WindowStep::GiveBack { slot: slot.number(), spent: slot.spent() }
     }
 
     /// Whether there is a place to note what is spent.

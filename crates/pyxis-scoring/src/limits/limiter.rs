@@ -12,7 +12,7 @@ use pyxis_store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::key_window::{Admission, KeyWindow, Step};
+use super::key_window::{KeyWindow, WindowAdmission, WindowStep};
 use super::spent_log::SpentLog;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -74,8 +74,10 @@ impl Limiter {
         let window_start = window::quarter_start(now);
         let place = self.enter(LaneKey { api_key: key, surface, window_start, limit }, now);
         let used = match place {
-            Admission::Admitted(used) => Some(used),
-            Admission::Pending(answer) => answer.await.map_err(|error| Error::Internal(error.into()))??,
+            WindowAdmission::Admitted(used) => Some(used),
+            WindowAdmission::Pending(answer) => {
+                answer.await.map_err(|error| Error::Internal(error.into()))??
+            }
         };
         let left = window::quarter_end(now).since(now).as_millis().div_ceil(1000);
         let budget = Budget {
@@ -101,7 +103,7 @@ impl Limiter {
         }
     }
 
-    fn enter(&self, key: LaneKey, now: UnixMillis) -> Admission {
+    fn enter(&self, key: LaneKey, now: UnixMillis) -> WindowAdmission {
         let at = Instant::now();
         match self.0.lock().entry(key) {
             Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
@@ -129,11 +131,11 @@ impl Shared {
     }
 
     /// What is to be done now, and when the newest request came; `None` if the lane is gone.
-    fn next(&self, key: LaneKey) -> Option<(Step, UnixMillis)> {
+    fn next(&self, key: LaneKey) -> Option<(WindowStep, UnixMillis)> {
         let mut lanes = self.lock();
         let Entry::Occupied(mut lane) = lanes.entry(key) else { return None };
         match lane.get_mut().next(Instant::now()) {
-            Step::End => {
+            WindowStep::End => {
                 lane.remove();
                 None
             }
@@ -141,9 +143,9 @@ impl Shared {
         }
     }
 
-    async fn take(&self, step: Step, key: LaneKey, latest: UnixMillis, wake: &Notify) {
+    async fn take(&self, step: WindowStep, key: LaneKey, latest: UnixMillis, wake: &Notify) {
         match step {
-            Step::Count(waiting) => {
+            WindowStep::Count(waiting) => {
                 let counted = usage::count(&self.store, &key.batch(waiting.len(), latest)).await;
                 let noted = self.note(key, counted, |lane, counted| {
                     let late = lane.also_failed(&counted);
@@ -153,7 +155,7 @@ impl Shared {
                 waiting.tell(&counted);
                 late.tell(&counted);
             }
-            Step::Reserve { slot, requests, within } => {
+            WindowStep::Reserve { slot, requests, within } => {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
                 let reserved = self.reserve(slot, &batch).await;
                 let failed = reserved.as_ref().err().cloned();
@@ -165,12 +167,12 @@ impl Shared {
                     late.tell(&Err(error));
                 }
             }
-            Step::GiveBack { slot, spent } => {
+            WindowStep::GiveBack { slot, spent } => {
                 let gave_back = self.give_back(slot, spent).await;
                 self.note(key, gave_back, |lane, gave_back| lane.gave_back(&gave_back));
             }
-            Step::Rest(until) => drop(timeout_at(until, wake.notified()).await),
-            Step::End => {}
+            WindowStep::Rest(until) => drop(timeout_at(until, wake.notified()).await),
+            WindowStep::End => {}
         }
     }
 

@@ -2,8 +2,8 @@
 
 use pyxis_models::Error;
 use pyxis_models::bundle::{Bundle, Scores, Single, score};
-use pyxis_models::chain::Model;
 use pyxis_models::features::{self, Features, LEAST_TRANSFERS};
+use pyxis_models::scope::Model;
 
 /// Features that are told for each model.
 const TOLD: usize = 12;
@@ -104,8 +104,8 @@ fn part(
 fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Result<Vec<FeatureLine>, Error> {
     let Some(why) = bundle.explain(model, found)? else { return Ok(Vec::new()) };
     let line = |entry: &pyxis_models::explanation::Contribution| FeatureLine {
-        name: features::name(entry.feature),
-        words: features::words(entry.feature),
+        name: features::feature_name(entry.feature),
+        words: features::feature_label(entry.feature),
         value: (!entry.value.is_nan()).then_some(entry.value),
         moved: (entry.moved * 1e4).round() / 1e4,
     };

@@ -11,11 +11,11 @@ use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
-use pyxis_models::chain::{Chain, Kind};
+use pyxis_models::cast;
 use pyxis_models::features::Features;
-use pyxis_models::features::scope::Event;
+use pyxis_models::features::scope::ScopedTransfer;
 use pyxis_models::graph::Node;
-use pyxis_models::numbers;
+use pyxis_models::scope::{Chain, Kind};
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
 use pyxis_store::{Store, activity};
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::read;
-use super::source::{Answer, Source, SourceError};
+use super::source::{FeaturesFuture, Source, SourceError};
 use answer::{Page, PageVerdict, Transfer};
 
 /// Entries of a page, and the most that an indexer shows of one list.
@@ -149,7 +149,7 @@ impl Indexer {
         for some in parties.chunks(PAGE) {
             for (address, known) in activity::parties(&self.store, some).await? {
                 if let Some(place) = places.get(&address) {
-                    popularity.insert(*place, numbers::to_float(u32::try_from(known).unwrap_or(u32::MAX)));
+                    popularity.insert(*place, cast::to_float(u32::try_from(known).unwrap_or(u32::MAX)));
                 }
             }
         }
@@ -158,13 +158,13 @@ impl Indexer {
 }
 
 impl Source for Indexer {
-    fn look(&self, address: EvmAddress, now: UnixMillis) -> Answer<'_> {
+    fn look(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_> {
         Box::pin(self.features(address, now))
     }
 }
 
 /// The transfers of an account with its counterparties numbered.
-fn numbered(own: EvmAddress, entries: &[(Chain, Transfer)]) -> (Vec<Event>, Vec<EvmAddress>) {
+fn numbered(own: EvmAddress, entries: &[(Chain, Transfer)]) -> (Vec<ScopedTransfer>, Vec<EvmAddress>) {
     let mut parties: Vec<EvmAddress> = Vec::new();
     let mut places: HashMap<EvmAddress, Node> = HashMap::new();
     let mut events = Vec::with_capacity(entries.len());
@@ -178,7 +178,7 @@ fn numbered(own: EvmAddress, entries: &[(Chain, Transfer)]) -> (Vec<Event>, Vec<
             })
         });
         let (kind, time, round) = (entry.kind, entry.time, entry.round);
-        events.push(Event { chain: *chain, kind, party, outgoing, time, round });
+        events.push(ScopedTransfer { chain: *chain, kind, party, outgoing, time, round });
     }
     (events, parties)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pyxis_models::chain::Model;
+use pyxis_models::scope::Model;
 use pyxis_store::{Store, models};
 
 /// Between two stores: after each, every reader of a SQLite file maps it anew.

@@ -32,12 +32,13 @@ pub enum SourceError {
 }
 
 /// What a source answers.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Option<Features>, SourceError>> + Send + 'a>>;
+pub type FeaturesFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<Features>, SourceError>> + Send + 'a>>;
 
 /// Knows the activity of wallets.
 pub trait Source: Send + Sync {
     /// What models see of a wallet; `None` is too little activity.
-    fn look(&self, address: EvmAddress, now: UnixMillis) -> Answer<'_>;
+    fn look(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_>;
 }
 
 /// What was imported.
@@ -53,7 +54,7 @@ impl Local {
 }
 
 impl Source for Local {
-    fn look(&self, address: EvmAddress, _: UnixMillis) -> Answer<'_> {
+    fn look(&self, address: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
         Box::pin(async move {
             let stored = activity::wallet(&self.store, address).await?;
             Ok(stored.map(|bytes| read(address, &bytes)).transpose()?)

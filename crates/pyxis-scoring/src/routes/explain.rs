@@ -7,7 +7,7 @@ use pyxis_core::decimal::Decimal;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::engine::{self, Place};
+use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -38,7 +38,7 @@ struct ExplainedStamp {
 }
 
 /// `body`, which is the score at `now`, and what its Stamps contribute and why.
-pub(super) async fn explained(state: &State, place: Place, body: &str, now: UnixMillis) -> Result<String> {
+pub(super) async fn explained(state: &State, place: ScoreKey, body: &str, now: UnixMillis) -> Result<String> {
     let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
     let (terms, settled) = engine::preview(&state.store, place, now).await?;
     let stamps = settled.stamps.iter().map(|entry| {

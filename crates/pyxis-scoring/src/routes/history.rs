@@ -6,7 +6,7 @@ use axum::response::Response;
 use pyxis_core::score::stored_to_json;
 use pyxis_store::score_history;
 
-use super::parameters::{Query, Segments};
+use super::parameters::{QueryPairs, Segments};
 use super::score::known_scorer;
 use super::{json, respond};
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub(crate) async fn get_history(
         if let Err(error @ Error::Parameter(_)) = scorer {
             return Err(error);
         }
-        let before = Query::read(query.as_deref()).created_at()?;
+        let before = QueryPairs::read(query.as_deref()).created_at()?;
         if !caller.can_read_history {
             return Err(Error::Forbidden);
         }

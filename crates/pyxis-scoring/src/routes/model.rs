@@ -4,12 +4,12 @@ use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
-use pyxis_models::chain::Model;
+use pyxis_models::scope::Model;
 use pyxis_store::models::{self, Lookup};
 use pyxis_store::usage::Surface;
 use serde_json::{Map, Value, json as value};
 
-use super::parameters::{Query, Segments};
+use super::parameters::{QueryPairs, Segments};
 use super::{json, within};
 use crate::auth;
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ async fn answer(
     address: Result<EvmAddress>,
     query: Option<&str>,
 ) -> Result<Response> {
-    let asked = asked(&Query::read(query))?;
+    let asked = asked(&QueryPairs::read(query))?;
     if !found.can_read {
         return Err(Error::Forbidden);
     }
@@ -98,7 +98,7 @@ async fn answer(
 }
 
 /// One model at a time; `model_list` is its earlier name.
-fn asked(query: &Query<'_>) -> Result<ModelScoreRequest> {
+fn asked(query: &QueryPairs<'_>) -> Result<ModelScoreRequest> {
     let explain = query.switch("explain")?;
     let names: Vec<&str> =
         query.all("model").chain(query.all("model_list")).filter(|name| !name.is_empty()).collect();

@@ -63,9 +63,9 @@ pub(crate) fn scorer(text: &str, place: &'static str) -> Result<ScorerId> {
 }
 
 /// The parameters of a query.
-pub(crate) struct Query<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
+pub(crate) struct QueryPairs<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
 
-impl<'q> Query<'q> {
+impl<'q> QueryPairs<'q> {
     pub(crate) fn read(query: Option<&'q str>) -> Self {
         Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
     }
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_limit_outside_its_bounds_is_another_error_than_one_that_is_no_number() {
-        let limit = |query| Query::read(Some(query)).limit(1000);
+        let limit = |query| QueryPairs::read(Some(query)).limit(1000);
         assert_eq!(limit("").unwrap(), 1000);
         assert_eq!(limit("limit=3").unwrap(), 3);
         assert_eq!(limit("limit=1000").unwrap(), 1000);

@@ -11,11 +11,11 @@ use pyxis_http::cors;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use pyxis_store::{addresses, scorers};
 
-use super::parameters::{Query, Segments};
+use super::parameters::{QueryPairs, Segments};
 use super::{json, respond, within};
 use crate::address;
 use crate::auth::{self, Caller};
-use crate::engine::{self, Place};
+use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -24,12 +24,12 @@ pub const SCORE: &str = "/v2/stamps/{scorer_id}/score/{address}";
 
 /// A request for the latest score that needs nothing of the router: no parameters, no page of another
 /// origin that asks, nothing to complain about. A busy server takes these past it.
-pub struct PlainScore {
+pub struct FastPathScore {
     scorer: ScorerId,
     address: EvmAddress,
 }
 
-impl PlainScore {
+impl FastPathScore {
     /// `None` for every other request.
     pub fn of<B>(request: &Request<B>) -> Option<Self> {
         let uri = request.uri();
@@ -95,7 +95,7 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
         return Err(Error::Forbidden);
     }
     let terms = found.scorer.ok_or(Error::NoScorer)?;
-    let place = Place { workspace: found.key.workspace_id, scorer, address };
+    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     let now = state.now();
     match found.stored {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
@@ -109,12 +109,12 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
 /// The record of a stored score, which the first answer makes history. A damaged one is computed anew.
 async fn answered(
     state: &State,
-    place: Place,
+    place: ScoreKey,
     terms: ScorerHead,
     stored: Stored,
     now: UnixMillis,
 ) -> Result<String> {
-    let Place { workspace, scorer, address } = place;
+    let ScoreKey { workspace, scorer, address } = place;
     let Ok(record) = stored_to_json(address, stored.body) else {
         return computed(state, place, terms, now).await;
     };
@@ -133,10 +133,10 @@ async fn answered(
 }
 
 /// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
-async fn computed(state: &State, place: Place, terms: ScorerHead, now: UnixMillis) -> Result<String> {
+async fn computed(state: &State, place: ScoreKey, terms: ScorerHead, now: UnixMillis) -> Result<String> {
     let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
     let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
-    Ok(computed.unwrap_or_else(|| engine::nothing(place.address, terms.threshold, now)))
+    Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))
 }
 
 /// The same with parameters, or with something to complain about: parameters, permission, scorer, address.
@@ -150,12 +150,12 @@ async fn with_query(
     if let Err(error @ Error::Parameter(_)) = scorer {
         return Err(error);
     }
-    let explain = Query::read(query).switch("explain")?;
+    let explain = QueryPairs::read(query).switch("explain")?;
     if !caller.can_read {
         return Err(Error::Forbidden);
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
-    let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
+    let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address: address? };
     let now = state.now();
     let body = current(state, place, (&scorer).into(), now).await?;
     if explain {
@@ -177,7 +177,7 @@ pub(super) async fn known_scorer(
 /// The body of the latest score, computed if need be, and answered.
 pub(super) async fn current(
     state: &State,
-    place: Place,
+    place: ScoreKey,
     terms: ScorerHead,
     now: UnixMillis,
 ) -> Result<String> {

@@ -14,12 +14,12 @@ use pyxis_store::scores::{self, ScorerHead};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::ingest::read_object;
 use super::parameters::Segments;
 use super::score::known_scorer;
-use super::write::read_object;
 use super::{json, respond};
 use crate::address;
-use crate::engine::{self, Place};
+use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -28,7 +28,7 @@ const MOST: usize = 1000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct BatchRequest {
     addresses: Vec<Value>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn list_scores(
         if let Err(error @ Error::Parameter(_)) = scorer {
             return Err(error);
         }
-        let asked: Asked = read_object(body, 64 * 1024).await?;
+        let asked: BatchRequest = read_object(body, 64 * 1024).await?;
         if asked.addresses.len() > MOST {
             let message = format!("at most {MOST} addresses in one request");
             return Err(Error::Shape { path: vec!["addresses".to_owned()], message });
@@ -55,7 +55,7 @@ pub(crate) async fn list_scores(
         }
         let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
         let addresses = entries::read(texts, address::read).map_err(Error::InvalidAddresses)?;
-        let place = |address| Place { workspace: caller.workspace, scorer: scorer.id, address };
+        let place = |address| ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
         let bodies = bodies(&state, &addresses, place, (&scorer).into()).await?;
         let length = bodies.values().map(|body| body.len() + 1).sum::<usize>() + 16;
         let mut text = String::with_capacity(length);
@@ -86,14 +86,14 @@ fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
 async fn bodies(
     state: &State,
     addresses: &[EvmAddress],
-    place: impl Fn(EvmAddress) -> Place,
+    place: impl Fn(EvmAddress) -> ScoreKey,
     terms: ScorerHead,
 ) -> Result<HashMap<EvmAddress, String>> {
     let now = state.now();
     let mut wanted = addresses.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    let Some(Place { workspace, scorer, .. }) = wanted.first().map(|first| place(*first)) else {
+    let Some(ScoreKey { workspace, scorer, .. }) = wanted.first().map(|first| place(*first)) else {
         return Ok(HashMap::new());
     };
     let stored = scores::of_many(&state.store, workspace, scorer, &wanted).await?;
@@ -111,7 +111,7 @@ async fn bodies(
         };
         let body = match computed {
             Some(body) => body,
-            None => engine::nothing(address, terms.threshold, now),
+            None => engine::score_without_stamps(address, terms.threshold, now),
         };
         bodies.insert(address, body);
     }

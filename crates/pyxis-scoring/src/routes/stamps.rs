@@ -12,7 +12,7 @@ use pyxis_store::stamps::{self, Cursor, PageItem};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::parameters::{Query, Segments};
+use super::parameters::{QueryPairs, Segments};
 use super::{json, respond};
 use crate::auth::Caller;
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ pub(crate) async fn list_stamps(
     headers: HeaderMap,
 ) -> Response {
     respond(&state, &headers, async |caller| {
-        let query = Query::read(query.as_deref());
+        let query = QueryPairs::read(query.as_deref());
         let with_metadata = query.switch("include_metadata")?;
         let limit = query.limit(PAGE)?;
         if !caller.can_read {

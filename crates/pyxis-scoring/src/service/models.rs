@@ -6,10 +6,10 @@ use pyxis_models::plot;
 use pyxis_store::{activity, models};
 
 pub use pyxis_models::card::Card;
-pub use pyxis_models::chain::Model;
 pub use pyxis_models::clusters::{Group, Shared};
 pub use pyxis_models::custom::CustomCard;
 pub use pyxis_models::metrics::Quality;
+pub use pyxis_models::scope::Model;
 
 use super::{Error, Result};
 use crate::models::{Local, Source, SourceError, Told, tell};

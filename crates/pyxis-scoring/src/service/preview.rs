@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, settle};
+use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::{addresses, claims, nullifier_sets, stamps};
@@ -107,7 +107,7 @@ fn both(
 ) -> (ScoreResult, ScoreResult) {
     let claims = claims_on(stamps, held);
     let [before, after] = terms.map(|Terms { weights, threshold, .. }| {
-        settle(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
+        compute(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
     });
     held.extend(before.claims.iter().map(|claim| (claim.nullifier.clone(), claim.clone())));
     (before, after)

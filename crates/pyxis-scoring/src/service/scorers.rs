@@ -166,7 +166,7 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
         Ok(Some(more))
     };
     for id in scorers::removed(&store, workspace).await? {
-        while engine::undisturbed(|| piece(id)).await? {}
+        while engine::retry_on_conflict(|| piece(id)).await? {}
     }
     Ok(())
 }

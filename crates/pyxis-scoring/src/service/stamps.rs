@@ -6,7 +6,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, settle};
+use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute};
 use pyxis_core::stamp::StampName;
 use pyxis_store::claims;
 use pyxis_store::nullifier_sets::{self, Sets};
@@ -115,7 +115,7 @@ pub async fn show(
     let held = claims::of(&state.store, workspace, scorer.id, &wanted).await?;
     let Terms { weights, threshold, .. } = &terms;
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
-    let settled = settle(&input);
+    let settled = compute(&input);
     let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, (&sets, &held), now)).collect();
     Ok(Explored { scorer, address, score: settled.score, passing: settled.passing, stamps, damaged })
 }

@@ -11,7 +11,9 @@ mod public;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify, parse_and_verify_for_its_subject};
+use pyxis_scoring::credential::{
+    Rejection, VerifiedCredential, parse_and_verify, parse_and_verify_for_its_subject,
+};
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
 use serde_json::Value;
 
@@ -54,17 +56,17 @@ fn is_trusted(issuer: &str) -> bool {
 }
 
 /// What becomes of `text` presented by a holder at the usual time, with both issuers trusted.
-fn presented(text: &str, holder: EvmAddress) -> Result<Verified, Rejection> {
+fn presented(text: &str, holder: EvmAddress) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify(text, holder, NOW, is_trusted)
 }
 
 /// What becomes of it in an import.
-fn imported(text: &str) -> Result<Verified, Rejection> {
+fn imported(text: &str) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify_for_its_subject(text, NOW, is_trusted)
 }
 
 /// What becomes of `text` presented by the usual holder at the usual time, with both issuers trusted.
-fn check(text: &str) -> Result<Verified, Rejection> {
+fn check(text: &str) -> Result<VerifiedCredential, Rejection> {
     let presented = presented(text, HOLDER);
     if !matches!(presented, Err(Rejection::OtherSubject { .. })) {
         assert_eq!(imported(text), presented, "who presents it makes no difference");

@@ -1,7 +1,7 @@
 //! A credential with anything changed is not the issuer's.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_scoring::credential::{Rejection, Verified};
+use pyxis_scoring::credential::{Rejection, VerifiedCredential};
 use serde_json::{Value, json};
 
 use crate::{HOLDER, changed, claim, code, imported, issued, presented};
@@ -101,7 +101,8 @@ fn a_credential_of_one_address_is_that_of_no_other() {
         assert_eq!(text.matches(&own).count(), 1);
         let stolen = text.replace(&own, &thief.to_string());
         let mismatch = Err("signature_mismatch");
-        let code = |outcome: Result<Verified, Rejection>| outcome.map(drop).map_err(|why| why.code());
+        let code =
+            |outcome: Result<VerifiedCredential, Rejection>| outcome.map(drop).map_err(|why| why.code());
         assert_eq!(code(presented(&stolen, thief)), mismatch);
         assert_eq!(code(imported(&stolen)), mismatch);
         assert_eq!(code(presented(&stolen, HOLDER)), Err("subject_mismatch"));

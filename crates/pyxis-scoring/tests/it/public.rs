@@ -3,7 +3,9 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_scoring::credential::{Rejection, Verified, parse_and_verify, parse_and_verify_for_its_subject};
+use pyxis_scoring::credential::{
+    Rejection, VerifiedCredential, parse_and_verify, parse_and_verify_for_its_subject,
+};
 
 const FIRST_TRANSACTION: &str = include_str!("../data/older-first-transaction.json");
 const ONE_TRANSACTION: &str = include_str!("../data/older-one-transaction.json");
@@ -11,7 +13,7 @@ const DISCORD: &str = include_str!("../data/older-discord.json");
 const GOOGLE: &str = include_str!("../data/newer-google.json");
 const WRONG_SIGNER: &str = include_str!("../data/older-wrong-signer.json");
 
-fn verify(text: &str, at: &str) -> Result<Verified, Rejection> {
+fn verify(text: &str, at: &str) -> Result<VerifiedCredential, Rejection> {
     let now = UnixMillis::parse_rfc3339(at).unwrap();
     parse_and_verify_for_its_subject(text, now, |_| true)
 }

@@ -3,7 +3,7 @@
 use super::words::{self, Word};
 
 /// A value.
-pub trait Data: Sized {
+pub trait TypedValue: Sized {
     /// An object of such values.
     type Object: Members<Value = Self>;
 
@@ -22,7 +22,7 @@ pub trait Data: Sized {
 /// The members of an object; no name stands there twice.
 pub trait Members {
     /// What they are.
-    type Value: Data<Object = Self>;
+    type Value: TypedValue<Object = Self>;
 
     /// The member of a name.
     fn member(&self, name: &str) -> Option<&Self::Value>;

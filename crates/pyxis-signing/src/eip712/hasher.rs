@@ -1,8 +1,8 @@
 //! Hashing values by their types.
 
-use super::data::{Data, Members};
+use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
-use super::structs::{Kind, Member, Struct, Types};
+use super::structs::{MemberKind, Struct, StructMember, Types};
 use super::words::{self, Word};
 
 /// Sees each value in the moment when it is hashed.
@@ -13,7 +13,7 @@ pub trait HashObserver<V> {
     }
 
     /// Goes on to a member, or to an item of a list.
-    fn enter(&mut self, _step: Step<'_>) {}
+    fn enter(&mut self, _step: HashStep<'_>) {}
 
     /// Comes back.
     fn leave(&mut self) {}
@@ -31,7 +31,7 @@ pub trait HashObserver<V> {
 
 /// One step into the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'s> {
+pub enum HashStep<'s> {
     /// To a member.
     Member(&'s str),
     /// To an item.
@@ -75,9 +75,9 @@ impl<'t, W> Hasher<'t, W> {
         let Struct { members, hash, .. } = &self.types.0[index];
         let first = self.words.len();
         self.words.push(*hash);
-        for Member { name, type_name, kind } in members {
+        for StructMember { name, type_name, kind } in members {
             let value = object.member(name).ok_or_else(|| Invalid::Missing(name.to_string()))?;
-            self.witness.enter(Step::Member(name));
+            self.witness.enter(HashStep::Member(name));
             let word = self.encode(kind, type_name, value).map_err(|invalid| invalid.within(name))?;
             self.words.push(word);
             self.witness.leave();
@@ -91,7 +91,7 @@ impl<'t, W> Hasher<'t, W> {
     }
 
     /// The hash of the words from `first` on, which are not needed any more then.
-    fn hash_from<V: Data>(&mut self, first: usize) -> Word
+    fn hash_from<V: TypedValue>(&mut self, first: usize) -> Word
     where
         W: HashObserver<V>,
     {
@@ -101,14 +101,19 @@ impl<'t, W> Hasher<'t, W> {
     }
 
     /// `encodeData` of one value.
-    fn encode<V: Data>(&mut self, kind: &Kind, type_name: &str, value: &V) -> Result<Word, Invalid>
+    fn encode<V: TypedValue>(
+        &mut self,
+        kind: &MemberKind,
+        type_name: &str,
+        value: &V,
+    ) -> Result<Word, Invalid>
     where
         W: HashObserver<V>,
     {
         let wrong = || Invalid::Value { path: String::new(), expected: kind.expected() };
         match kind {
-            Kind::Struct(index) => self.structure(*index, value.object().ok_or_else(wrong)?),
-            Kind::Array(kind, length) => {
+            MemberKind::Struct(index) => self.structure(*index, value.object().ok_or_else(wrong)?),
+            MemberKind::Array(kind, length) => {
                 let items = value.list().filter(|items| length.is_none_or(|length| length == items.len()));
                 let items = items.ok_or_else(wrong)?;
                 if items.is_empty() {
@@ -117,14 +122,14 @@ impl<'t, W> Hasher<'t, W> {
                 let item_type = type_name.rsplit_once('[').map_or(type_name, |(item, _)| item);
                 let first = self.words.len();
                 for (index, item) in items.iter().enumerate() {
-                    self.witness.enter(Step::Item(index));
+                    self.witness.enter(HashStep::Item(index));
                     let word = self.encode(kind, item_type, item);
                     self.words.push(word.map_err(|invalid| invalid.within(&format!("[{index}]")))?);
                     self.witness.leave();
                 }
                 Ok(self.hash_from::<V>(first))
             }
-            Kind::Text => {
+            MemberKind::Text => {
                 let word = self.witness.keccak(value.text().ok_or_else(wrong)?.as_bytes());
                 self.witness.value(type_name, value)?;
                 Ok(word)

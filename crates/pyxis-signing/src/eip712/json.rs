@@ -7,7 +7,7 @@ use serde::Deserializer as _;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::data::{Data, Members, integer};
+use super::data::{Members, TypedValue, integer};
 use super::invalid::{Invalid, shortened};
 use super::words::Word;
 
@@ -18,7 +18,7 @@ const MAX_MEMBERS: usize = 64;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Json {
+pub(super) enum JsonNumberText {
     Null,
     Bool(bool),
     /// As it was written.
@@ -30,20 +30,20 @@ pub(super) enum Json {
 
 /// Members in the order of the input, every name once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Object(Vec<(String, Json)>);
+pub(super) struct Object(Vec<(String, JsonNumberText)>);
 
 /// Reads a text that is one object.
 pub(super) fn parse(json: &[u8]) -> Result<Object, Invalid> {
     let raw: &RawValue = serde_json::from_slice(json).map_err(|_| Invalid::Form)?;
     match read(raw, MAX_DEPTH)? {
-        Json::Object(object) => Ok(object),
+        JsonNumberText::Object(object) => Ok(object),
         _ => Err(Invalid::Form),
     }
 }
 
 /// Reads a value with at most `depth` levels. What is inside is read by itself, as only [`RawValue`] keeps numbers as
 /// they were written.
-fn read(raw: &RawValue, depth: usize) -> Result<Json, Invalid> {
+fn read(raw: &RawValue, depth: usize) -> Result<JsonNumberText, Invalid> {
     let text = raw.get();
     Ok(match text.as_bytes() {
         [b'{', ..] => {
@@ -54,24 +54,24 @@ fn read(raw: &RawValue, depth: usize) -> Result<Json, Invalid> {
             if pairs.len() > MAX_MEMBERS {
                 return Err(Invalid::TooComplex);
             }
-            let mut members: Vec<(String, Json)> = Vec::with_capacity(pairs.len());
+            let mut members: Vec<(String, JsonNumberText)> = Vec::with_capacity(pairs.len());
             for (name, value) in pairs {
                 if members.iter().any(|(other, _)| *other == name) {
                     return Err(Invalid::Twice(shortened(&name)));
                 }
                 members.push((name.into_owned(), read(value, depth)?));
             }
-            Json::Object(Object(members))
+            JsonNumberText::Object(Object(members))
         }
         [b'[', ..] => {
             let depth = depth.checked_sub(1).ok_or(Invalid::TooComplex)?;
             let items: Vec<&RawValue> = from_str(text)?;
-            Json::List(items.into_iter().map(|item| read(item, depth)).collect::<Result<_, _>>()?)
+            JsonNumberText::List(items.into_iter().map(|item| read(item, depth)).collect::<Result<_, _>>()?)
         }
-        [b'"', ..] => Json::Text(from_str(text)?),
-        [b't' | b'f', ..] => Json::Bool(from_str(text)?),
-        [b'n', ..] => Json::Null,
-        _ => Json::Number(text.to_owned()),
+        [b'"', ..] => JsonNumberText::Text(from_str(text)?),
+        [b't' | b'f', ..] => JsonNumberText::Bool(from_str(text)?),
+        [b'n', ..] => JsonNumberText::Null,
+        _ => JsonNumberText::Number(text.to_owned()),
     })
 }
 
@@ -102,12 +102,12 @@ impl<'a> Visitor<'a> for PairsVisitor {
 
 impl Object {
     /// The members that are there.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &Json)> {
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &JsonNumberText)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 }
 
-impl Data for Json {
+impl TypedValue for JsonNumberText {
     type Object = Object;
 
     fn text(&self) -> Option<&str> {
@@ -135,9 +135,9 @@ impl Data for Json {
 }
 
 impl Members for Object {
-    type Value = Json;
+    type Value = JsonNumberText;
 
-    fn member(&self, name: &str) -> Option<&Json> {
+    fn member(&self, name: &str) -> Option<&JsonNumberText> {
         self.members().find(|(other, _)| *other == name).map(|(_, value)| value)
     }
 

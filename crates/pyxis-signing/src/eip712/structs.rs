@@ -1,6 +1,6 @@
 //! The types that typed data brings with it.
 
-use super::data::{Data, Members};
+use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
 use super::words::{self, Word};
 
@@ -32,19 +32,19 @@ pub struct Types(pub(super) Vec<Struct>);
 
 pub(super) struct Struct {
     pub(super) name: Box<str>,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<StructMember>,
     /// `typeHash`.
     pub(super) hash: Word,
 }
 
-pub(super) struct Member {
+pub(super) struct StructMember {
     pub(super) name: Box<str>,
     pub(super) type_name: Box<str>,
-    pub(super) kind: Kind,
+    pub(super) kind: MemberKind,
 }
 
 /// What a member holds.
-pub(super) enum Kind {
+pub(super) enum MemberKind {
     Text,
     Bool,
     Address,
@@ -76,10 +76,10 @@ impl Types {
         if self.index(DOMAIN).is_none() {
             let present = DOMAIN_MEMBERS.iter().filter(|(name, _)| domain.member(name).is_some());
             let members = present.filter_map(|(name, type_name)| {
-                Some(Member {
+                Some(StructMember {
                     name: (*name).into(),
                     type_name: (*type_name).into(),
-                    kind: Kind::plain(type_name)?,
+                    kind: MemberKind::plain(type_name)?,
                 })
             });
             self.0.push(Struct::new(DOMAIN, members.collect()));
@@ -157,21 +157,22 @@ impl Types {
 }
 
 impl Struct {
-    fn new(name: &str, members: Vec<Member>) -> Self {
+    fn new(name: &str, members: Vec<StructMember>) -> Self {
         Self { name: name.into(), members, hash: Word::default() }
     }
 
-    fn parse<V: Data>(name: &str, members: Option<&V>, structs: &[&str]) -> Result<Self, Invalid> {
-        let list = members.and_then(Data::list).ok_or(Invalid::Types("a type must be a list of members"))?;
-        if !is_word(name) || Kind::plain(name).is_some() {
+    fn parse<V: TypedValue>(name: &str, members: Option<&V>, structs: &[&str]) -> Result<Self, Invalid> {
+        let list =
+            members.and_then(TypedValue::list).ok_or(Invalid::Types("a type must be a list of members"))?;
+        if !is_word(name) || MemberKind::plain(name).is_some() {
             return Err(Invalid::Types("the name of a type is not a plain word, or is a standard type's"));
         }
         if list.len() > MAX_MEMBERS {
             return Err(Invalid::TooComplex);
         }
-        let mut members: Vec<Member> = Vec::with_capacity(list.len());
+        let mut members: Vec<StructMember> = Vec::with_capacity(list.len());
         for node in list {
-            let member = Member::parse(node, structs)?;
+            let member = StructMember::parse(node, structs)?;
             if members.iter().any(|other| other.name == member.name) {
                 return Err(Invalid::Types("a type names one member twice"));
             }
@@ -181,11 +182,11 @@ impl Struct {
     }
 }
 
-impl Member {
-    fn parse<V: Data>(node: &V, structs: &[&str]) -> Result<Self, Invalid> {
+impl StructMember {
+    fn parse<V: TypedValue>(node: &V, structs: &[&str]) -> Result<Self, Invalid> {
         const FORM: &str = "a member must have a name and a type, and nothing else";
         let object = node.object().ok_or(Invalid::Types(FORM))?;
-        let text = |key| object.member(key).and_then(Data::text).ok_or(Invalid::Types(FORM));
+        let text = |key| object.member(key).and_then(TypedValue::text).ok_or(Invalid::Types(FORM));
         let (name, type_name) = (text("name")?, text("type")?);
         if object.count() != 2 {
             return Err(Invalid::Types(FORM));
@@ -195,7 +196,7 @@ impl Member {
         }
         let unknown =
             || Invalid::UnknownType(type_name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect());
-        let kind = Kind::parse(type_name, structs, MAX_DIMENSIONS).ok_or_else(unknown)?;
+        let kind = MemberKind::parse(type_name, structs, MAX_DIMENSIONS).ok_or_else(unknown)?;
         Ok(Self { name: name.into(), type_name: type_name.into(), kind })
     }
 }
@@ -208,7 +209,7 @@ fn is_word(name: &str) -> bool {
         && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
-impl Kind {
+impl MemberKind {
     fn parse(name: &str, structs: &[&str], dimensions: usize) -> Option<Self> {
         if let Some(array) = name.strip_suffix(']') {
             let (element, length) = array.rsplit_once('[')?;
@@ -253,7 +254,7 @@ impl Kind {
     }
 
     /// `encodeData` of a value that is neither text, array nor struct.
-    pub(super) fn encode_plain<V: Data>(&self, value: &V) -> Option<Word> {
+    pub(super) fn encode_plain<V: TypedValue>(&self, value: &V) -> Option<Word> {
         let bytes = || value.text().and_then(hex);
         let mut word = [0; 32];
         match self {

@@ -186,7 +186,7 @@ fn types_may_refer_to_themselves() {
 fn a_type_is_written_with_those_that_it_refers_to() {
     let data = mail();
     let data = json::parse(data.to_string().as_bytes()).unwrap();
-    let types = Types::parse(data.member("types").and_then(Data::object).unwrap(), MAX_TYPES).unwrap();
+    let types = Types::parse(data.member("types").and_then(TypedValue::object).unwrap(), MAX_TYPES).unwrap();
     let mail = types.index("Mail").unwrap();
     let text = types.encode_type(mail);
     assert_eq!(text, "Mail(Person from,Person to,string contents)Person(string name,address wallet)");

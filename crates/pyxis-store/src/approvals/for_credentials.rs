@@ -9,7 +9,7 @@ use crate::db::sql;
 use crate::{Executor, StoreError};
 
 /// Approvals of some credentials, in the order of the filter: none where there are none.
-pub async fn list_among(
+pub async fn list_for_credentials(
     executor: impl Executor,
     workspace: WorkspaceId,
     filter: &ApprovalFilter,

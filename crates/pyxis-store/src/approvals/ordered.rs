@@ -1,7 +1,7 @@
 //! The orders of approvals, page by page: ties are told apart by the transaction.
 
 use super::ApprovalFilter;
-use crate::db::Query;
+use crate::db::SqlQuery;
 
 /// What approvals are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl ApprovalColumn {
 }
 
 /// The page that the filter asks for.
-pub(super) fn ordered(query: Query, filter: &ApprovalFilter) -> Query {
+pub(super) fn ordered(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
     let [rising, falling] = filter.by.order();
     let (after, order) = if filter.rising { rising } else { falling };
     let query = match filter.beyond {

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 
-use crate::db::Query;
+use crate::db::SqlQuery;
 use crate::db::sql;
 use crate::{Executor, Store, StoreError, Tx};
 
@@ -37,11 +37,11 @@ pub async fn limit_seen(
     Ok(pending.is_some_and(|(count,)| count >= limit).then_some(limit))
 }
 
-fn limit_query(workspace: WorkspaceId, agent: AgentId) -> Query {
+fn limit_query(workspace: WorkspaceId, agent: AgentId) -> SqlQuery {
     sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2").bind(workspace).bind(agent)
 }
 
-fn pending_query(workspace: WorkspaceId, agent: AgentId, now: UnixMillis) -> Query {
+fn pending_query(workspace: WorkspaceId, agent: AgentId, now: UnixMillis) -> SqlQuery {
     let query = sql("SELECT count(*) FROM approvals \
          WHERE agent_id = $1 AND state = 'pending' AND expires_at > $2 AND workspace_id = $3");
     query.bind(agent).bind(now).bind(workspace)

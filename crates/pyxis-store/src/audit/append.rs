@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AuditKeys, ChainMac, Record};
+use super::{AuditKeys, AuditRecord, ChainMac};
 use crate::db::sqlite::Session;
 use crate::db::{Rows, sql};
 use crate::{Executor, StoreError, Tx};
@@ -16,13 +16,17 @@ const SET_HEAD: &str = "UPDATE audit_head SET seq = $1, mac = $2 WHERE id = 1";
 
 /// Appends in the transaction of what is recorded, so that both or neither are stored; the sequence
 /// numbers. Other appends wait until the transaction ends.
-pub async fn append_in(tx: &mut Tx, keys: &AuditKeys, records: &[Record]) -> Result<Vec<i64>, StoreError> {
+pub async fn append_in(
+    tx: &mut Tx,
+    keys: &AuditKeys,
+    records: &[AuditRecord],
+) -> Result<Vec<i64>, StoreError> {
     let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
     let first = append_all(tx, Arc::new(keys.clone()), records.to_vec()).await?;
     Ok((first..first.saturating_add(count)).collect())
 }
 
-async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<Record>) -> Result<i64, StoreError> {
+async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<AuditRecord>) -> Result<i64, StoreError> {
     if tx.is_sqlite() {
         return tx.on_sqlite(move |session| append_on(session, &keys, records)).await;
     }
@@ -35,7 +39,7 @@ pub(super) async fn append_after(
     tx: &mut Tx,
     head: Option<(i64, Vec<u8>)>,
     keys: &AuditKeys,
-    records: Vec<Record>,
+    records: Vec<AuditRecord>,
 ) -> Result<i64, StoreError> {
     let links = Links::after(head, keys, records)?;
     let head = links.head;
@@ -48,7 +52,7 @@ pub(super) async fn append_after(
 pub(super) fn append_on(
     session: &Session<'_>,
     keys: &AuditKeys,
-    records: Vec<Record>,
+    records: Vec<AuditRecord>,
 ) -> Result<i64, StoreError> {
     let links = Links::after(session.optional(&sql(HEAD))?, keys, records)?;
     session.execute_each(INSERT, &links.rows)?;
@@ -67,7 +71,7 @@ impl Links {
     fn after(
         head: Option<(i64, Vec<u8>)>,
         keys: &AuditKeys,
-        records: Vec<Record>,
+        records: Vec<AuditRecord>,
     ) -> Result<Self, StoreError> {
         let corrupt = || StoreError::Corrupt { table: "audit_head", column: "mac", row: "1".to_owned() };
         let (mut seq, mac) = head.ok_or_else(corrupt)?;

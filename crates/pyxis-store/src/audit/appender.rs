@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::append::{HEAD_LOCKED, append_after, append_on};
-use super::{AuditKeys, Record};
+use super::{AuditKeys, AuditRecord};
 use crate::db::sqlite::Session;
 use crate::db::{Backend, sql};
 use crate::error::Closed;
@@ -28,7 +28,7 @@ type Answer = oneshot::Sender<Result<Option<i64>, StoreError>>;
 /// Something to append, and who waits for it.
 struct Entry {
     /// `None`: nothing, but to know when all before it is stored.
-    record: Option<Record>,
+    record: Option<AuditRecord>,
     /// The configuration that the record is true under; `None`: under any.
     generation: Option<i64>,
     answer: Option<Answer>,
@@ -68,18 +68,26 @@ impl Appender {
     }
 
     /// Appends and returns the sequence number once the record is durable.
-    pub async fn append(&self, record: Record) -> Result<i64, StoreError> {
+    pub async fn append(&self, record: AuditRecord) -> Result<i64, StoreError> {
         self.ask(Some(record), None).await?.ok_or(StoreError::Aborted)
     }
 
     /// Appends only if the configuration is still of `generation` in the transaction that stores the
     /// record: what was decided from configuration in memory then stands. `None`: it is not, nothing
     /// was stored, decide again.
-    pub async fn append_under(&self, record: Record, generation: i64) -> Result<Option<i64>, StoreError> {
+    pub async fn append_under(
+        &self,
+        record: AuditRecord,
+        generation: i64,
+    ) -> Result<Option<i64>, StoreError> {
         self.ask(Some(record), Some(generation)).await
     }
 
-    async fn ask(&self, record: Option<Record>, generation: Option<i64>) -> Result<Option<i64>, StoreError> {
+    async fn ask(
+        &self,
+        record: Option<AuditRecord>,
+        generation: Option<i64>,
+    ) -> Result<Option<i64>, StoreError> {
         let (answer, done) = oneshot::channel();
         self.0.hand_over(self.entry(record, generation, Some(answer)), false)?;
         done.await.map_err(|_| StoreError::unavailable(Closed))?
@@ -87,7 +95,7 @@ impl Appender {
 
     /// Hands a record over without waiting until it is durable, from where nothing can be awaited (a destructor).
     /// A failure to store it is logged.
-    pub fn append_detached(&self, record: Record) {
+    pub fn append_detached(&self, record: AuditRecord) {
         let entry = self.entry(Some(record), None, None);
         if let Err(error) = self.0.hand_over(entry, false) {
             tracing::error!(%error, "an audit record could not be stored");
@@ -106,7 +114,7 @@ impl Appender {
         done.await.map_err(|_| StoreError::unavailable(Closed))?.map(drop)
     }
 
-    fn entry(&self, record: Option<Record>, generation: Option<i64>, answer: Option<Answer>) -> Entry {
+    fn entry(&self, record: Option<AuditRecord>, generation: Option<i64>, answer: Option<Answer>) -> Entry {
         Entry { record, generation, answer, deadline: self.0.store.deadline() }
     }
 }
@@ -236,7 +244,7 @@ impl Commit {
     }
 
     /// Takes what waits.
-    fn begin(&self) -> Vec<(Option<Record>, Option<i64>)> {
+    fn begin(&self) -> Vec<(Option<AuditRecord>, Option<i64>)> {
         let entries = self.shared.lock().take();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let split = |entry: Entry| {
@@ -308,9 +316,9 @@ impl Drop for End {
 
 /// The records to store, and a place for the number of each entry: `Some` where one is stored.
 fn still_true(
-    entries: Vec<(Option<Record>, Option<i64>)>,
+    entries: Vec<(Option<AuditRecord>, Option<i64>)>,
     generation: Option<(i64,)>,
-) -> (Vec<Record>, Numbers) {
+) -> (Vec<AuditRecord>, Numbers) {
     let now = generation.map(|(generation,)| generation);
     let mut records = Vec::with_capacity(entries.len());
     let mut numbers = Vec::with_capacity(entries.len());

@@ -3,7 +3,7 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::clock::UnixMillis;
 
-use super::{AuditKeys, Record, append_in};
+use super::{AuditKeys, AuditRecord, append_in};
 use crate::{StoreError, StoreEvent, Tx};
 
 /// Records the change that `tx` made and commits it. `detail` is a JSON object; it and `credential` hold
@@ -17,7 +17,7 @@ pub async fn commit_change(
     credential: Option<&str>,
     detail: String,
 ) -> Result<(), StoreError> {
-    let mut record = Record::new(now, kind);
+    let mut record = AuditRecord::new(now, kind);
     record.workspace_id = Some(actor.workspace);
     record.actor.clone_from(&actor.id);
     record.actor_name.clone_from(&actor.name);

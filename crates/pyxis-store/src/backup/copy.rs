@@ -6,10 +6,10 @@ use futures_util::{TryStreamExt, pin_mut};
 use rusqlite::OpenFlags;
 use tokio::sync::mpsc;
 
-use super::{Progress, TABLES};
+use super::{BackupProgress, TABLES};
 use crate::db::postgres::{self, Transaction};
 use crate::db::sqlite::{self, Session};
-use crate::db::{Bind, Query, Row, Rows, Value, sql};
+use crate::db::{Bind, Row, Rows, SqlQuery, Value, sql};
 use crate::{Executor, StoreError, Tx};
 
 /// A batch ends at this many rows or bytes (a stored body may be large).
@@ -136,11 +136,11 @@ struct Sink<'a, P> {
     progress: &'a mut P,
 }
 
-impl<P: FnMut(Progress) + Send> Sink<'_, P> {
+impl<P: FnMut(BackupProgress) + Send> Sink<'_, P> {
     async fn write(&mut self, table: &Table, rows: Rows) -> Result<(), StoreError> {
         self.done += rows.len() as u64;
         (&mut *self.tx).execute_each(table.insert().into(), rows).await?;
-        (self.progress)(Progress { done: self.done, total: None });
+        (self.progress)(BackupProgress { done: self.done, total: None });
         Ok(())
     }
 }
@@ -149,7 +149,7 @@ impl<P: FnMut(Progress) + Send> Sink<'_, P> {
 pub(super) async fn from_postgres(
     source: &Transaction,
     tx: &mut Tx,
-    progress: &mut (impl FnMut(Progress) + Send),
+    progress: &mut (impl FnMut(BackupProgress) + Send),
 ) -> Result<(), StoreError> {
     let mut sink = Sink { tx, done: 0, progress };
     for name in TABLES {
@@ -173,7 +173,7 @@ pub(super) async fn from_postgres(
 pub(super) async fn from_sqlite(
     path: &Path,
     tx: &mut Tx,
-    progress: &mut (impl FnMut(Progress) + Send),
+    progress: &mut (impl FnMut(BackupProgress) + Send),
 ) -> Result<(), StoreError> {
     let mut sink = Sink { tx, done: 0, progress };
     for name in TABLES {
@@ -194,7 +194,7 @@ fn read_table(path: &PathBuf, table: &Table, batches: &mpsc::Sender<Rows>) -> Re
         .map_err(sqlite::failure)?;
     let mut batch = Batch::default();
     let send = |rows| batches.blocking_send(rows).map_err(StoreError::unavailable);
-    Session::new(&connection).for_each(&Query::assembled(table.select()), table.name, |row| {
+    Session::new(&connection).for_each(&SqlQuery::assembled(table.select()), table.name, |row| {
         batch.push(table.convert(row)?);
         if batch.is_full() { send(batch.take()) } else { Ok(()) }
     })?;

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{Entropy, bytes};
 use pyxis_core::secret::{Secret, SecretBytes};
 
-use super::{Aad, CipherError, Key, MasterKey, Parts, Sealed};
+use super::{Aad, CipherError, CipherKey, MasterKey, Parts, Sealed};
 use crate::db::{row, sql, stored_enum};
 use crate::{Executor, Store, StoreError, Tx};
 
@@ -39,16 +39,16 @@ row! {
 pub struct Keyring {
     keys: Arc<RwLock<Keys>>,
     /// Never replaced: a changed MAC root would break the audit chain.
-    mac_root: Key,
+    mac_root: CipherKey,
 }
 
 #[derive(Debug)]
 struct Keys {
-    seal: BTreeMap<u32, Key>,
+    seal: BTreeMap<u32, CipherKey>,
 }
 
 impl Keys {
-    fn newest(&self) -> (u32, &Key) {
+    fn newest(&self) -> (u32, &CipherKey) {
         let newest = self.seal.last_key_value().expect("a keyring has at least one key");
         (*newest.0, newest.1)
     }
@@ -155,11 +155,11 @@ impl Keyring {
 }
 
 impl WrappedKey {
-    fn unwrap_with(&self, master: &MasterKey) -> Result<Key, CipherError> {
+    fn unwrap_with(&self, master: &MasterKey) -> Result<CipherKey, CipherError> {
         let parts = Parts::of(&self.wrapped)?;
         let opened = master.0.open(&wrapping(self.number, self.purpose), &parts);
         let bytes = opened.map_err(|_| CipherError::WrongMasterKey)?;
-        Key::from_bytes(&bytes).ok_or(CipherError::Malformed)
+        CipherKey::from_bytes(&bytes).ok_or(CipherError::Malformed)
     }
 }
 
@@ -167,13 +167,13 @@ fn wrapping(number: i64, purpose: Purpose) -> Aad {
     Aad { table: "data_keys", column: "wrapped", row: format!("{}/{number}", purpose.as_str()) }
 }
 
-fn wrap(number: i64, purpose: Purpose, key: &Key, master: &MasterKey, entropy: &dyn Entropy) -> Sealed {
+fn wrap(number: i64, purpose: Purpose, key: &CipherKey, master: &MasterKey, entropy: &dyn Entropy) -> Sealed {
     master.0.seal(0, entropy, &wrapping(number, purpose), key.0.expose())
 }
 
-fn unwrap_all(found: &[WrappedKey], master: &MasterKey) -> Result<BTreeMap<u32, Key>, CipherError> {
+fn unwrap_all(found: &[WrappedKey], master: &MasterKey) -> Result<BTreeMap<u32, CipherKey>, CipherError> {
     let seal = found.iter().filter(|key| key.purpose == Purpose::Seal);
-    let seal: BTreeMap<u32, Key> = seal
+    let seal: BTreeMap<u32, CipherKey> = seal
         .map(|key| {
             let number = u32::try_from(key.number).map_err(|_| CipherError::Malformed)?;
             Ok((number, key.unwrap_with(master)?))
@@ -194,7 +194,7 @@ async fn insert(
     entropy: &dyn Entropy,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let key = Key(Secret::new(bytes(entropy)));
+    let key = CipherKey(Secret::new(bytes(entropy)));
     let query = sql("INSERT INTO data_keys (number, purpose, wrapped, created_at) VALUES ($1, $2, $3, $4) \
          ON CONFLICT DO NOTHING")
     .bind(number)

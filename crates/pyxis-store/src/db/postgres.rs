@@ -19,7 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use loan::PooledConnection;
 use shared::PipelinedPool;
 
-use super::query::Query;
+use super::query::SqlQuery;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use crate::error::Busy;
@@ -87,27 +87,27 @@ impl Database {
     }
 
     /// A point read.
-    pub(super) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+    pub(super) async fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
         self.shared.read(async |client| optional(client, query).await).await
     }
 
-    pub(super) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    pub(super) async fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         self.alone(&self.pool, async |client| all(client, query).await).await
     }
 
     /// A write that says what it wrote.
-    pub(super) async fn returning<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    pub(super) async fn returning<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         let outcome = if query.relaxed { self.all_relaxed(query).await } else { self.all(query).await };
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
 
     /// See [`Query::relaxed`].
-    async fn all_relaxed<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    async fn all_relaxed<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         self.alone(&self.relaxed, async |client| all(client, query).await).await
     }
 
-    pub(super) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+    pub(super) async fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
         let run = async |client: &Object| execute(client, &query.text, &query.params).await;
         let outcome = self.alone(&self.pool, run).await;
         self.commits.fetch_add(1, Ordering::Release);
@@ -201,15 +201,15 @@ impl Transaction {
         self.loan.client()
     }
 
-    pub(crate) async fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+    pub(crate) async fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
         optional(self.client()?, query).await
     }
 
-    pub(crate) async fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    pub(crate) async fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         all(self.client()?, query).await
     }
 
-    pub(crate) async fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
         execute(self.client()?, &query.text, &query.params).await
     }
 
@@ -242,7 +242,7 @@ impl Transaction {
 
 async fn optional<T: FromRow>(
     client: &deadpool_postgres::ClientWrapper,
-    query: &Query,
+    query: &SqlQuery,
 ) -> Result<Option<T>, StoreError> {
     let rows = rows(client, query).await?;
     rows.first().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).transpose()
@@ -250,7 +250,7 @@ async fn optional<T: FromRow>(
 
 async fn all<T: FromRow>(
     client: &deadpool_postgres::ClientWrapper,
-    query: &Query,
+    query: &SqlQuery,
 ) -> Result<Vec<T>, StoreError> {
     let rows = rows(client, query).await?;
     rows.iter().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).collect()
@@ -258,7 +258,7 @@ async fn all<T: FromRow>(
 
 async fn rows(
     client: &deadpool_postgres::ClientWrapper,
-    query: &Query,
+    query: &SqlQuery,
 ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
     let statement = client.prepare_cached(&query.text).await.map_err(failure)?;
     let params: Vec<&(dyn ToSql + Sync)> = query.params.iter().map(|value| value as _).collect();

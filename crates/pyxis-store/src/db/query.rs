@@ -15,19 +15,19 @@ const MOST_LISTED: usize = 1024;
 /// A statement with `$1`, `$2`, … in it. They must first appear in ascending order: SQLite numbers
 /// named parameters by first appearance, and so the same text serves both engines.
 #[derive(Clone, Debug)]
-pub struct Query {
+pub struct SqlQuery {
     pub(super) text: Cow<'static, str>,
     pub(super) params: Vec<Value>,
     pub(super) relaxed: bool,
 }
 
 /// Starts a statement. Only literal text: there is no way to put a value into the text.
-pub(crate) fn sql(text: &'static str) -> Query {
+pub(crate) fn sql(text: &'static str) -> SqlQuery {
     debug_assert!(ascending(text), "parameters must first appear in ascending order: {text}");
-    Query { text: Cow::Borrowed(text), params: Vec::with_capacity(8), relaxed: false }
+    SqlQuery { text: Cow::Borrowed(text), params: Vec::with_capacity(8), relaxed: false }
 }
 
-impl Query {
+impl SqlQuery {
     /// A statement put together from names of tables and columns of the schema, never from input.
     pub(crate) const fn assembled(text: String) -> Self {
         Self { text: Cow::Owned(text), params: Vec::new(), relaxed: false }

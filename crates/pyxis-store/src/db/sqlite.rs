@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
 use tokio::time::Instant;
 
-use super::query::Query;
+use super::query::SqlQuery;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use super::writer::Writer;
@@ -147,13 +147,13 @@ impl<'c> Session<'c> {
         self.connection
     }
 
-    pub(crate) fn optional<T: FromRow>(&self, query: &Query) -> Result<Option<T>, StoreError> {
+    pub(crate) fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
         let mut statement = self.prepare(&query.text, &query.params)?;
         let mut rows = statement.raw_query();
         rows.next().map_err(failure)?.map(|row| T::from_row(&mut Row::sqlite(row, T::TABLE))).transpose()
     }
 
-    pub(crate) fn all<T: FromRow>(&self, query: &Query) -> Result<Vec<T>, StoreError> {
+    pub(crate) fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
         self.for_each(query, T::TABLE, |row| {
             found.push(T::from_row(row)?);
@@ -164,7 +164,7 @@ impl<'c> Session<'c> {
 
     pub(crate) fn for_each(
         &self,
-        query: &Query,
+        query: &SqlQuery,
         table: &'static str,
         mut visit: impl FnMut(&mut Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
@@ -176,7 +176,7 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    pub(crate) fn execute(&self, query: &Query) -> Result<u64, StoreError> {
+    pub(crate) fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
         let changed = self.prepare(&query.text, &query.params)?.raw_execute().map_err(failure)?;
         Ok(u64::try_from(changed).unwrap_or(0))
     }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use tokio::sync::broadcast;
 
 use super::postgres;
-use super::query::Query;
+use super::query::SqlQuery;
 use super::row::FromRow;
 use super::sqlite::Session;
 use super::writer::Interactive;
@@ -100,7 +100,7 @@ impl Executor for &mut Tx {
         if self.is_sqlite() { crate::Engine::Sqlite } else { crate::Engine::Postgres }
     }
 
-    async fn optional<T: FromRow>(self, query: Query) -> Result<Option<T>, StoreError> {
+    async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => interactive.run(move |session| session.optional(&query)).await,
             Engine::Postgres(transaction) => transaction.optional(&query).await,
@@ -108,7 +108,7 @@ impl Executor for &mut Tx {
         self.noted(outcome)
     }
 
-    async fn all<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => interactive.run(move |session| session.all(&query)).await,
             Engine::Postgres(transaction) => transaction.all(&query).await,
@@ -116,7 +116,7 @@ impl Executor for &mut Tx {
         self.noted(outcome)
     }
 
-    async fn execute(self, query: Query) -> Result<u64, StoreError> {
+    async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
         let outcome = match &self.engine {
             Engine::Sqlite(interactive) => interactive.run(move |session| session.execute(&query)).await,
             Engine::Postgres(transaction) => transaction.execute(&query).await,
@@ -124,7 +124,7 @@ impl Executor for &mut Tx {
         self.noted(outcome)
     }
 
-    async fn returning<T: FromRow>(self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         self.all(query).await
     }
 

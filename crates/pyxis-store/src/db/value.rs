@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use pyxis_core::approval_mode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id;
-use pyxis_core::mode;
 use pyxis_core::stamp::{Nullifier, StampName};
 
 /// One bound parameter. NULL keeps its SQL type: PostgreSQL refuses a text NULL in a bigint column.
@@ -260,7 +260,13 @@ macro_rules! named_text {
 }
 pub(crate) use named_text;
 
-named_text!(mode::ApprovalMode, mode::Channel, mode::Role, mode::ApprovalState, mode::ForwardState);
+named_text!(
+    approval_mode::ApprovalMode,
+    approval_mode::Channel,
+    approval_mode::Role,
+    approval_mode::ApprovalState,
+    approval_mode::ForwardState
+);
 named_text!(pyxis_core::webhook::WebhookEvent);
 
 /// Defines an enumeration that is stored under its names.

@@ -21,7 +21,7 @@ use queue::{Entry, Queue};
 
 use super::sqlite::Session;
 use super::sqlite::checkpoints::Checkpoints;
-use super::sqlite::durable::{Answer, WalSync};
+use super::sqlite::durable::{SyncCallback, WalSync};
 use super::sqlite::readers::Readers;
 use super::sqlite::{BUSY_TIMEOUT, failure};
 use crate::error::{Busy, Closed, is_busy};
@@ -36,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 const GROUP: usize = 1024;
 
 /// Runs inside the transaction, or learns why there is none.
-type Work = Box<dyn FnOnce(Result<&Session<'_>, StoreError>) -> Answer + Send>;
+type Work = Box<dyn FnOnce(Result<&Session<'_>, StoreError>) -> SyncCallback + Send>;
 type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
 
 enum Job {
@@ -311,8 +311,8 @@ struct Place<'c> {
 /// Who waits for a commit.
 #[derive(Default)]
 struct Waiting {
-    for_disk: Vec<Answer>,
-    for_commit: Vec<Answer>,
+    for_disk: Vec<SyncCallback>,
+    for_commit: Vec<SyncCallback>,
 }
 
 impl Waiting {
@@ -330,7 +330,7 @@ impl Waiting {
         self.for_disk.len() + self.for_commit.len()
     }
 
-    fn all(self) -> impl Iterator<Item = Answer> {
+    fn all(self) -> impl Iterator<Item = SyncCallback> {
         self.for_disk.into_iter().chain(self.for_commit)
     }
 }

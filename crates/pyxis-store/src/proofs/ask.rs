@@ -9,7 +9,7 @@ use crate::{Executor, StoreError};
 
 /// What is asked about an address.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct RegistryQuery {
     /// Where.
     pub network: NetworkName,
     /// What must have been proved.
@@ -25,7 +25,7 @@ pub struct Question {
 /// When the live proof of an address expires; `None` without one, and for a blocked address. A point read.
 pub async fn live_until(
     executor: impl Executor,
-    question: &Question,
+    question: &RegistryQuery,
     subject: Subject,
 ) -> Result<Option<UnixMillis>, StoreError> {
     let query = sql("SELECT max(expires_at) FROM proofs WHERE network = $1 AND kind = $2 AND subject = $3 \
@@ -44,7 +44,7 @@ pub async fn live_until(
 /// Those of some addresses that have a live proof and are not blocked, in no order.
 pub async fn live_among(
     executor: impl Executor + Copy,
-    question: &Question,
+    question: &RegistryQuery,
     subjects: &[Subject],
 ) -> Result<Vec<Subject>, StoreError> {
     if subjects.is_empty() {
@@ -71,7 +71,7 @@ pub async fn live_among(
 /// Those of some addresses that are blocked on the network at the height, in no order.
 pub async fn blocked_among(
     executor: impl Executor,
-    question: &Question,
+    question: &RegistryQuery,
     subjects: &[Subject],
 ) -> Result<Vec<Subject>, StoreError> {
     if subjects.is_empty() {
@@ -91,7 +91,7 @@ pub async fn blocked_among(
 /// whatever became of it.
 pub async fn known_of(
     executor: impl Executor,
-    question: &Question,
+    question: &RegistryQuery,
     subjects: &[Subject],
 ) -> Result<Vec<ProofRow>, StoreError> {
     if subjects.is_empty() {

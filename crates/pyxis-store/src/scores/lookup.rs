@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::key_cache::{CacheStamp, CachedKey};
 use super::{Stored, in_place_query, stored_query};
-use crate::db::{FromRow, Query, Row, sql};
+use crate::db::{FromRow, Row, SqlQuery, sql};
 use crate::scorers::ScorerRow;
 use crate::{Engine, Executor, Store, StoreError};
 
@@ -122,7 +122,7 @@ async fn stored(store: &Store, scorer: ScorerId, address: EvmAddress) -> Result<
     store.optional(stored_query(scorer, address).relaxed()).await
 }
 
-pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> Query {
+pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql("SELECT k.id, k.workspace_id, k.stamps_tier, k.stamps_limit, k.can_read, k.can_read_history, \
          s.revision, s.threshold, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
          FROM api_keys k \

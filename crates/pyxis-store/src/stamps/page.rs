@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
 use super::compression::Packed;
-use crate::db::{Query, row, sql};
+use crate::db::{SqlQuery, row, sql};
 use crate::{Executor, StoreError};
 
 /// A Stamp as it is listed.
@@ -93,7 +93,13 @@ pub async fn exists_beyond(
 
 /// What `numbers!` asks for, and appends the cursor: by `+id`, so that neither engine walks through the Stamps of
 /// everybody in their order, as an address has few.
-fn at(query: Query, workspace: WorkspaceId, address: EvmAddress, now: UnixMillis, cursor: Cursor) -> Query {
+fn at(
+    query: SqlQuery,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    now: UnixMillis,
+    cursor: Cursor,
+) -> SqlQuery {
     let query = query.bind(workspace).bind(address).bind(now);
     match cursor {
         Cursor::First => query.then(" ORDER BY +id DESC"),

@@ -1,6 +1,6 @@
 //! Agents and what they may use.
 
-use pyxis_store::agents::{self, AgentChange, Scope};
+use pyxis_store::agents::{self, AgentChange, CredentialScope};
 use pyxis_store::{StoreError, credentials};
 
 use crate::support::{
@@ -60,7 +60,7 @@ contract! {
         let may = async |credential| agents::may_use(&world.store, world.ws, agent, credential).await.unwrap();
         assert!(may(one).await && !may(two).await);
 
-        for (scope, expected) in [(Scope::All, (true, true)), (Scope::Only(vec![two]), (false, true))] {
+        for (scope, expected) in [(CredentialScope::All, (true, true)), (CredentialScope::Only(vec![two]), (false, true))] {
             let mut tx = world.store.begin().await.unwrap();
             let change = AgentChange { scope: Some(scope), ..AgentChange::default() };
             assert!(agents::update(&mut tx, world.ws, agent, change).await.unwrap());
@@ -113,7 +113,7 @@ async fn add_workspace_in(tx: &mut pyxis_store::Tx) -> pyxis_core::id::Workspace
     let row = pyxis_store::workspaces::WorkspaceRow {
         id,
         name: format!("other {id}"),
-        mode: pyxis_core::mode::ApprovalMode::Autonomous,
+        mode: pyxis_core::approval_mode::ApprovalMode::Autonomous,
         approval_timeout_secs: Some(60),
         created_at: NOW,
     };

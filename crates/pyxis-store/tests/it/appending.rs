@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalMode;
-use pyxis_store::audit::{self, Appender, AuditKeys, Record};
+use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{Tx, generations, workspaces};
 
 use crate::support::{NOW, World, at_once, contract, query_strings};
@@ -18,8 +18,12 @@ fn appender(world: &World) -> Appender {
     Appender::start(world.store.clone(), keys(world))
 }
 
-fn record(ws: WorkspaceId) -> Record {
-    Record { workspace_id: Some(ws), actor: "agent:1".to_owned(), ..Record::new(NOW, audit::FORWARD) }
+fn record(ws: WorkspaceId) -> AuditRecord {
+    AuditRecord {
+        workspace_id: Some(ws),
+        actor: "agent:1".to_owned(),
+        ..AuditRecord::new(NOW, audit::FORWARD)
+    }
 }
 
 async fn generation(world: &World) -> i64 {

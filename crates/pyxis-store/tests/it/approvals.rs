@@ -1,8 +1,8 @@
 //! Approvals: insertion, lists and the transitions out of pending.
 
+use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
-use pyxis_core::mode::{ApprovalState, ForwardState};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalColumn as By, ApprovalFilter, ApprovalRow, NewApproval};
 use pyxis_store::votes::{self, Verdict, VoteRow};

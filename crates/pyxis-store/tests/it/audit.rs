@@ -2,8 +2,8 @@
 
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
-    self, Appender, AuditColumn, AuditFilter, AuditKeys, ChainVerdict, Checkpoint, Damage, DamageKind,
-    FORWARD, OUTCOME, Record,
+    self, Appender, AuditColumn, AuditFilter, AuditKeys, AuditRecord, ChainVerdict, Checkpoint, Damage,
+    DamageKind, FORWARD, OUTCOME,
 };
 
 use crate::support::{NOW, World, add_workspace, at, at_once, contract, tamper};
@@ -12,8 +12,8 @@ fn keys(world: &World) -> AuditKeys {
     AuditKeys::new(&world.keyring)
 }
 
-fn record(ws: WorkspaceId, millis: i64) -> Record {
-    Record {
+fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
+    AuditRecord {
         at: at(millis),
         workspace_id: Some(ws),
         kind: FORWARD.into(),
@@ -24,15 +24,21 @@ fn record(ws: WorkspaceId, millis: i64) -> Record {
         method: Some("GET".to_owned()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/100%_sure"}"#.to_owned(),
-        ..Record::default()
+        ..AuditRecord::default()
     }
 }
 
-fn outcome(ws: WorkspaceId, of: i64, status: i64) -> Record {
-    Record { kind: OUTCOME.into(), ref_seq: Some(of), status: Some(status), decision: None, ..record(ws, 1) }
+fn outcome(ws: WorkspaceId, of: i64, status: i64) -> AuditRecord {
+    AuditRecord {
+        kind: OUTCOME.into(),
+        ref_seq: Some(of),
+        status: Some(status),
+        decision: None,
+        ..record(ws, 1)
+    }
 }
 
-async fn append(world: &World, records: &[Record]) -> Vec<i64> {
+async fn append(world: &World, records: &[AuditRecord]) -> Vec<i64> {
     let mut tx = world.store.begin().await.unwrap();
     let seqs = audit::append_in(&mut tx, &keys(world), records).await.unwrap();
     tx.commit().await.unwrap();
@@ -40,7 +46,7 @@ async fn append(world: &World, records: &[Record]) -> Vec<i64> {
 }
 
 async fn ten(world: &World) {
-    let records: Vec<Record> = (0..10).map(|millis| record(world.ws, millis)).collect();
+    let records: Vec<AuditRecord> = (0..10).map(|millis| record(world.ws, millis)).collect();
     append(world, &records).await;
 }
 
@@ -196,7 +202,7 @@ contract! {
     }
 
     async fn a_search_joins_outcomes_filters_and_pages(world: &World) {
-        let denied = Record {
+        let denied = AuditRecord {
             decision: Some("deny".into()),
             method: Some("POST".to_owned()),
             actor_name: "Other".to_owned(),
@@ -236,7 +242,7 @@ contract! {
     }
 
     async fn every_order_goes_on_where_a_page_ended_and_leaves_nothing_out(world: &World) {
-        let of = |actor: &str, host: &str, decision: &'static str, millis: i64| Record {
+        let of = |actor: &str, host: &str, decision: &'static str, millis: i64| AuditRecord {
             actor_name: actor.to_owned(),
             host: (!host.is_empty()).then(|| host.to_owned()),
             credential: (host.is_empty()).then(|| "mail".to_owned()),
@@ -246,7 +252,7 @@ contract! {
         append(world, &[of("b", "x", "auto", 1), of("A", "", "denied", 2), of("b", "y", "auto", 3)]).await;
         append(world, &[of("c", "y", "denied", 4), outcome(world.ws, 1, 500), outcome(world.ws, 3, 200)]).await;
         let other = add_workspace(&world.store, "other").await;
-        append(world, &[Record { workspace_id: Some(other), ..of("a", "x", "auto", 5) }]).await;
+        append(world, &[AuditRecord { workspace_id: Some(other), ..of("a", "x", "auto", 5) }]).await;
         for (by, rising) in [
             (AuditColumn::At, [1, 2, 3, 4]),
             (AuditColumn::Kind, [1, 3, 2, 4]),
@@ -269,14 +275,14 @@ contract! {
     }
 
     async fn requests_are_counted_by_actor_and_decision(world: &World) {
-        let of = |actor: &str, decision: &'static str, millis: i64| Record {
+        let of = |actor: &str, decision: &'static str, millis: i64| AuditRecord {
             actor: actor.to_owned(),
             decision: Some(decision.into()),
             ..record(world.ws, millis)
         };
         append(world, &[of("agent:1", "auto", 0), of("agent:1", "auto", 9), of("agent:1", "denied", 9)]).await;
         append(world, &[of("agent:2", "auto", 10), of("agent:1", "auto", 20), outcome(world.ws, 1, 200)]).await;
-        append(world, &[Record { kind: "sign_in".into(), ..of("user:1", "auto", 1) }]).await;
+        append(world, &[AuditRecord { kind: "sign_in".into(), ..of("user:1", "auto", 1) }]).await;
         let other = add_workspace(&world.store, "other").await;
         append(world, &[record(other, 1)]).await;
         let found = audit::requests_over_time(&world.store, world.ws, at(0), at(20), 10).await.unwrap();
@@ -308,7 +314,7 @@ contract! {
     }
 
     async fn decisions_are_counted_in_buckets(world: &World) {
-        let deny = |millis| Record { decision: Some("deny".into()), ..record(world.ws, millis) };
+        let deny = |millis| AuditRecord { decision: Some("deny".into()), ..record(world.ws, millis) };
         append(world, &[record(world.ws, 0), record(world.ws, 9), deny(9), deny(25), record(world.ws, 30)]).await;
         let counted = audit::decisions_over_time(&world.store, world.ws, NOW, at(30), 10).await.unwrap();
         let expected = [(at(0), "auto_approve", 2), (at(0), "deny", 1), (at(20), "deny", 1)];

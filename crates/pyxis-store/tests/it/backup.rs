@@ -8,7 +8,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::HistoryRequestId;
 use pyxis_core::score::{Claim, Weights};
-use pyxis_store::audit::{self, Appender, AuditKeys, Record};
+use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::scores::NewScore;
 use pyxis_store::stamps::{Cursor, NullifierHash};
@@ -35,11 +35,11 @@ async fn fill(world: &World) {
     fill_scoring(world).await;
     let keys = AuditKeys::new(&world.keyring);
     let mut tx = world.store.begin().await.unwrap();
-    let record = Record {
+    let record = AuditRecord {
         kind: "x".into(),
         workspace_id: Some(world.ws),
         detail: "{}".to_owned(),
-        ..Record::default()
+        ..AuditRecord::default()
     };
     audit::append_in(&mut tx, &keys, &vec![record; 1200]).await.unwrap();
     audit::checkpoint(&mut tx, &keys, NOW).await.unwrap();
@@ -169,7 +169,7 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert_eq!(opened.expose(), b"s3cret");
     let keys = AuditKeys::new(&keyring);
     let appender = Appender::start(store.clone(), keys.clone());
-    assert_eq!(appender.append(Record::default()).await.unwrap(), 1201);
+    assert_eq!(appender.append(AuditRecord::default()).await.unwrap(), 1201);
     let verdict = audit::verify(store, &keys, None, |_, _| ()).await.unwrap();
     assert_eq!((verdict.records, verdict.checkpoints, verdict.damage), (1201, 1, None));
     scores_alike(world, store).await;
@@ -212,7 +212,7 @@ contract! {
         let file = directory.path().join("backup.db");
         let appending = async {
             loop {
-                appender.append(Record::default()).await.unwrap();
+                appender.append(AuditRecord::default()).await.unwrap();
             }
         };
         tokio::select! {

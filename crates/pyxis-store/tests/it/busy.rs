@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalMode;
-use pyxis_store::audit::{self, Appender, AuditKeys, Record};
+use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{OpenOptions, Store, StoreError, Tx, workspaces};
 
 use crate::support::{NOW, World, at_once, contract};
@@ -17,8 +17,12 @@ fn keys(world: &World) -> AuditKeys {
     AuditKeys::new(&world.keyring)
 }
 
-fn record(ws: WorkspaceId) -> Record {
-    Record { workspace_id: Some(ws), actor: "agent:1".to_owned(), ..Record::new(NOW, audit::FORWARD) }
+fn record(ws: WorkspaceId) -> AuditRecord {
+    AuditRecord {
+        workspace_id: Some(ws),
+        actor: "agent:1".to_owned(),
+        ..AuditRecord::new(NOW, audit::FORWARD)
+    }
 }
 
 fn with_patience(world: &World, patience: Duration) -> Store {

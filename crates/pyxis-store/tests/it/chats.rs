@@ -1,9 +1,9 @@
 //! Chat messages, accounts and defaults.
 
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ChatMessageId, TxnId};
-use pyxis_core::mode::ApprovalState;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform, NewChatMessage};
 
@@ -45,8 +45,8 @@ contract! {
         chat_messages::shown(&world.store, &claimed[0], ApprovalState::Pending, "77", at(2)).await.unwrap();
         let row = one(world, txn).await;
         assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(ApprovalState::Pending), Some("77"), None));
-        assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
-        assert_eq!(chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
+        assert_eq!(chat_messages::set_desired_state(&world.store, world.ws, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
+        assert_eq!(chat_messages::set_desired_state(&world.store, world.ws, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
         assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));
         let mine = &claim(world, at(3)).await[0];
         // It was decided while the first text was on its way: due again at once.
@@ -61,7 +61,7 @@ contract! {
     async fn what_changes_while_a_message_is_on_its_way_is_shown_afterwards_and_posted_once(world: &World) {
         let txn = add_approval(world, "a").await.txn_id;
         add(world, txn, TELEGRAM, NOW).await;
-        let renew = async |now| chat_messages::renew(&world.store, world.ws, txn, now).await.unwrap();
+        let renew = async |now| chat_messages::refresh(&world.store, world.ws, txn, now).await.unwrap();
         let shown = async |state, claimed: &ChatMessageRow, now| {
             chat_messages::shown(&world.store, claimed, state, "77", now).await.unwrap();
         };
@@ -78,12 +78,12 @@ contract! {
         let mine = &claim(world, at(5)).await[0];
         shown(ApprovalState::Pending, mine, at(6)).await;
         // What is over, or was given up before it was posted, is left alone.
-        chat_messages::want(&world.store, world.ws, txn, ApprovalState::Denied, at(7)).await.unwrap();
+        chat_messages::set_desired_state(&world.store, world.ws, txn, ApprovalState::Denied, at(7)).await.unwrap();
         assert_eq!(renew(at(8)).await, 0);
         let refused = add_approval(world, "b").await.txn_id;
         add(world, refused, TELEGRAM, NOW).await;
         chat_messages::failed(&world.store, &one(world, refused).await, "chat not found", None).await.unwrap();
-        assert_eq!(chat_messages::renew(&world.store, world.ws, refused, at(9)).await.unwrap(), 0);
+        assert_eq!(chat_messages::refresh(&world.store, world.ws, refused, at(9)).await.unwrap(), 0);
     }
 
     async fn failures_are_counted_and_a_message_can_be_handed_back_uncounted(world: &World) {
@@ -92,7 +92,7 @@ contract! {
         chat_messages::failed(&world.store, &one(world, txn).await, "no answer", Some(at(9))).await.unwrap();
         let row = one(world, txn).await;
         assert_eq!((row.attempts, row.error.as_deref(), row.next_at), (1, Some("no answer"), Some(at(9))));
-        chat_messages::hand_back(&world.store, &row, Some(at(20))).await.unwrap();
+        chat_messages::release_claim(&world.store, &row, Some(at(20))).await.unwrap();
         let row = one(world, txn).await;
         assert_eq!((row.attempts, row.next_at), (1, Some(at(20))));
         chat_messages::shown(&world.store, &row, ApprovalState::Pending, "1", at(20)).await.unwrap();
@@ -104,7 +104,7 @@ contract! {
             let txn = add_approval(world, name).await.txn_id;
             add(world, txn, TELEGRAM, NOW).await;
             let want = async |state, now| {
-                chat_messages::want(&world.store, world.ws, txn, state, now).await.unwrap();
+                chat_messages::set_desired_state(&world.store, world.ws, txn, state, now).await.unwrap();
             };
             let mine = &claim(world, NOW).await[0];
             want(ApprovalState::Denied, at(1)).await;
@@ -113,11 +113,11 @@ contract! {
             assert_eq!((row.attempts, row.error.as_deref(), row.next_at), (1, Some("no answer"), Some(at(1))));
             let mine = &claim(world, at(2)).await[0];
             want(ApprovalState::Approved, at(3)).await;
-            chat_messages::hand_back(&world.store, mine, given_up).await.unwrap();
+            chat_messages::release_claim(&world.store, mine, given_up).await.unwrap();
             assert_eq!(one(world, txn).await.next_at, Some(at(3)));
             // Nothing happened meanwhile: it goes by what whoever had it says.
             let mine = &claim(world, at(4)).await[0];
-            chat_messages::hand_back(&world.store, mine, given_up).await.unwrap();
+            chat_messages::release_claim(&world.store, mine, given_up).await.unwrap();
             assert_eq!(one(world, txn).await.next_at, given_up);
         }
     }
@@ -127,7 +127,7 @@ contract! {
         add(world, txn, TELEGRAM, NOW).await;
         let slow = &claim(world, NOW).await[0];
         let other = &claim(world, slow.next_at.unwrap()).await[0];
-        chat_messages::hand_back(&world.store, slow, None).await.unwrap();
+        chat_messages::release_claim(&world.store, slow, None).await.unwrap();
         chat_messages::failed(&world.store, slow, "no answer", None).await.unwrap();
         assert_eq!(one(world, txn).await.next_at, other.next_at);
     }
@@ -146,7 +146,7 @@ contract! {
             chat_messages::failed(&world.store, &row, "chat not found", None).await.unwrap();
         }
         let found = async |ws, platform, limit| {
-            let rows = chat_messages::in_trouble(&world.store, ws, platform, limit).await.unwrap();
+            let rows = chat_messages::list_failing(&world.store, ws, platform, limit).await.unwrap();
             rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
         };
         let mut both = vec![first.id, second.id];

@@ -1,8 +1,8 @@
 //! Approved requests on their way upstream: at most once, whatever dies.
 
+use pyxis_core::approval_mode::ForwardState;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, UserId};
-use pyxis_core::mode::ForwardState;
 use pyxis_store::approvals::{self, Finish, NewApproval};
 use pyxis_store::nodes;
 

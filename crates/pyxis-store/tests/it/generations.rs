@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::mode::{ApprovalMode, Role};
-use pyxis_store::agents::{AgentChange, Scope};
+use pyxis_store::agents::{AgentChange, CredentialScope};
 use pyxis_store::credentials::CredentialChange;
 use pyxis_store::{agents, api_keys, credentials, generations, policies, scorers, scores, users, workspaces};
 
@@ -50,8 +50,8 @@ contract! {
             AgentChange { name: Some("new".to_owned()), ..none() },
             AgentChange { rate_limit_per_hour: Some(None), ..none() },
             AgentChange { disabled_at: Some(Some(NOW)), ..none() },
-            AgentChange { scope: Some(Scope::Only(vec![credential])), ..none() },
-            AgentChange { scope: Some(Scope::All), ..none() },
+            AgentChange { scope: Some(CredentialScope::Only(vec![credential])), ..none() },
+            AgentChange { scope: Some(CredentialScope::All), ..none() },
         ] {
             assert!(raises(world, update(world, agent, change)).await);
         }

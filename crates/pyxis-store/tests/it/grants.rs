@@ -3,7 +3,7 @@
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, UserId};
 use pyxis_store::Page;
-use pyxis_store::grants::{self, NewGrant, Wanted};
+use pyxis_store::grants::{self, GrantLookup, NewGrant};
 
 use crate::support::{NOW, World, add_workspace, at, at_once, contract};
 
@@ -25,8 +25,8 @@ fn new_grant(world: &World, credential: CredentialId) -> NewGrant {
     }
 }
 
-fn wanted(world: &World, credential: CredentialId) -> Wanted<'static> {
-    Wanted {
+fn wanted(world: &World, credential: CredentialId) -> GrantLookup<'static> {
+    GrantLookup {
         workspace: world.ws,
         credential,
         credential_version: 1,
@@ -51,12 +51,12 @@ contract! {
         assert_eq!(grants::covering(&world.store, &fits).await.unwrap().unwrap().id, grant.id);
         let other = add_workspace(&world.store, "other").await;
         for misses in [
-            Wanted { workspace: other, ..fits },
-            Wanted { credential: CredentialId::new(at(1), &OsEntropy), ..fits },
-            Wanted { credential_version: 2, ..fits },
-            Wanted { method: "PUT", ..fits },
-            Wanted { route: "https://api.example.com/v1/x", ..fits },
-            Wanted { now: at(1000), ..fits },
+            GrantLookup { workspace: other, ..fits },
+            GrantLookup { credential: CredentialId::new(at(1), &OsEntropy), ..fits },
+            GrantLookup { credential_version: 2, ..fits },
+            GrantLookup { method: "PUT", ..fits },
+            GrantLookup { route: "https://api.example.com/v1/x", ..fits },
+            GrantLookup { now: at(1000), ..fits },
         ] {
             assert!(grants::covering(&world.store, &misses).await.unwrap().is_none());
             assert!(grants::claim_use(&world.store, &misses).await.unwrap().is_none());
@@ -70,7 +70,7 @@ contract! {
         let grant = add(world, |new| new.agent_id = Some(agent)).await;
         let stranger = wanted(world, grant.credential_id);
         assert!(grants::claim_use(&world.store, &stranger).await.unwrap().is_none());
-        assert!(grants::claim_use(&world.store, &Wanted { agent: Some(agent), ..stranger }).await.unwrap().is_some());
+        assert!(grants::claim_use(&world.store, &GrantLookup { agent: Some(agent), ..stranger }).await.unwrap().is_some());
     }
 
     async fn exactly_max_uses_are_claimed_among_many(world: &World) {
@@ -117,7 +117,7 @@ contract! {
         assert_eq!(grants::end_for_agent(&mut tx, world.ws, agent, "disabled", at(3)).await.unwrap(), 1);
         tx.commit().await.unwrap();
         for grant in [revoked, tightened, personal] {
-            let wanted = Wanted { agent: Some(agent), ..wanted(world, grant.credential_id) };
+            let wanted = GrantLookup { agent: Some(agent), ..wanted(world, grant.credential_id) };
             assert!(grants::claim_use(&world.store, &wanted).await.unwrap().is_none());
         }
     }

@@ -155,7 +155,7 @@ contract! {
             state: None, settled: false, text: None, agent: None, credential: None, by: approvals::ApprovalColumn::Asked, rising: true, beyond: None, limit: 10,
         };
         let of = async |credentials: &[CredentialId]| {
-            let listed = approvals::list_among(&world.store, world.ws, &filter, credentials).await.unwrap();
+            let listed = approvals::list_for_credentials(&world.store, world.ws, &filter, credentials).await.unwrap();
             let pending =
                 approvals::count_pending_among(&world.store, world.ws, credentials, NOW).await.unwrap();
             (listed.into_iter().map(|row| row.txn_id).collect::<Vec<_>>(), pending)
@@ -200,12 +200,12 @@ contract! {
         use pyxis_store::policies;
         let api = add_credential(world, "api").await;
         let put = async |base: i64| {
-            policies::put_over(&world.store, world.ws, api, "{}", base, "m@example.com", NOW).await.unwrap()
+            policies::replace_if_unchanged(&world.store, world.ws, api, "{}", base, "m@example.com", NOW).await.unwrap()
         };
         assert_eq!(put(1).await, None);
         let first = at_once(8, |_| {
             let (store, ws) = (world.store.clone(), world.ws);
-            async move { policies::put_over(&store, ws, api, "{}", 0, "m", NOW).await.unwrap() }
+            async move { policies::replace_if_unchanged(&store, ws, api, "{}", 0, "m", NOW).await.unwrap() }
         })
         .await;
         assert!(exactly_one(first.iter().map(Option::is_some)));
@@ -213,7 +213,7 @@ contract! {
         assert_eq!(put(1).await, Some(2));
         assert_eq!(put(1).await, None);
         let other = add_workspace(&world.store, "other").await;
-        let refused = policies::put_over(&world.store, other, api, "{}", 2, "m", NOW).await.unwrap();
+        let refused = policies::replace_if_unchanged(&world.store, other, api, "{}", 2, "m", NOW).await.unwrap();
         assert_eq!(refused, None);
     }
 }

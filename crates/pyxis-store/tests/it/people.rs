@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::SessionId;
-use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::{StoreError, users, workspaces};

@@ -10,7 +10,7 @@ use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
-use pyxis_store::proofs::{self, Ended, Filter, NewProof, Question};
+use pyxis_store::proofs::{self, Ended, Filter, NewProof, RegistryQuery};
 
 use crate::support::{NOW, at, at_once, contract, exactly_one, query_strings};
 
@@ -41,8 +41,8 @@ fn proof(holder: u8, number: u64, from_height: i64) -> NewProof {
     }
 }
 
-fn question(height: i64, moment: i64) -> Question {
-    Question {
+fn question(height: i64, moment: i64) -> RegistryQuery {
+    RegistryQuery {
         network: network(),
         kind: Kind::GovId,
         action_id: Some(DEFAULT_ACTION),
@@ -104,11 +104,11 @@ contract! {
         proofs::insert(store, &NewProof { action_id: other, expires_at: at(2000), ..proof(1, 7, 1) }).await.unwrap();
         proofs::insert(store, &NewProof { kind: Kind::Phone, ..proof(1, 7, 1) }).await.unwrap();
         proofs::insert(store, &NewProof { network: "base-sepolia".parse().unwrap(), ..proof(1, 7, 1) }).await.unwrap();
-        let until = async |question: Question| proofs::live_until(store, &question, subject(1)).await.unwrap();
+        let until = async |question: RegistryQuery| proofs::live_until(store, &question, subject(1)).await.unwrap();
         assert_eq!(until(question(1, 0)).await, Some(at(1000)));
-        assert_eq!(until(Question { action_id: Some(other), ..question(1, 0) }).await, Some(at(2000)));
-        assert_eq!(until(Question { action_id: None, ..question(1, 0) }).await, Some(at(2000)));
-        assert_eq!(until(Question { kind: Kind::Epassport, ..question(1, 0) }).await, None);
+        assert_eq!(until(RegistryQuery { action_id: Some(other), ..question(1, 0) }).await, Some(at(2000)));
+        assert_eq!(until(RegistryQuery { action_id: None, ..question(1, 0) }).await, Some(at(2000)));
+        assert_eq!(until(RegistryQuery { kind: Kind::Epassport, ..question(1, 0) }).await, None);
         let open = proofs::open_of_nullifier(store, Kind::GovId, DEFAULT_ACTION, nullifier(7)).await.unwrap();
         assert_eq!(open.len(), 2, "on both networks");
         let found = proofs::open_of_subject(store, &network(), Kind::Phone, subject(1), DEFAULT_ACTION).await.unwrap();

@@ -58,7 +58,7 @@ contract! {
     }
 
     async fn what_was_found_a_moment_ago_hides_nothing_that_this_process_does(world: &World) {
-        pyxis_store::thread_has_nothing_to_do();
+        pyxis_store::release_idle_reads();
         let store = &world.store;
         let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);
         let look_up = async |scorer, number| {

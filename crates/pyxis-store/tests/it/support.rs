@@ -4,11 +4,11 @@ mod scoring;
 
 use std::future::Future;
 
+use pyxis_core::approval_mode::{ApprovalMode, Channel, Role};
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
-use pyxis_core::mode::{ApprovalMode, Channel, Role};
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credentials, users, workspaces};

@@ -90,9 +90,9 @@ pub(super) fn ed25519(state: &State, id: i64) -> Result<SigningKey> {
 }
 
 /// The private half of a secp256k1 key.
-pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::SigningKey> {
+pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::EvmSigningKey> {
     let seed = seed(state, Scheme::Eip712, id);
-    pyxis_evm::SigningKey::from_bytes(seed.expose()).ok_or_else(unusable)
+    pyxis_evm::EvmSigningKey::from_bytes(seed.expose()).ok_or_else(unusable)
 }
 
 fn unusable() -> Error {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::keys;
 use crate::block_height::Snapshot;
-use crate::checker::{self, CheckRequest, Verdict};
+use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -72,7 +72,7 @@ pub async fn attest(
     address: SuiAddress,
     action_id: ActionId,
     explain: bool,
-) -> Result<(Verdict, Option<Attestation>)> {
+) -> Result<(CheckVerdict, Option<Attestation>)> {
     let network = state.networks().sui().ok_or(Error::UnsupportedNetwork)?;
     let ask = CheckRequest {
         network,
@@ -81,7 +81,7 @@ pub async fn attest(
         snapshot: Snapshot::Latest,
     };
     let verdict = checker::check(state, ask, address.into(), explain).await?;
-    let Verdict::Valid(until) = verdict else { return Ok((verdict, None)) };
+    let CheckVerdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Ed25519).await?;
     let (issued_at, expires_at) = lifetime(state, until);
     let bytes = signed_bytes(address, action_id, issued_at, expires_at)?;

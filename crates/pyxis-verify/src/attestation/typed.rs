@@ -8,7 +8,7 @@ use pyxis_store::attestation_keys::Scheme;
 
 use super::{keys, sui};
 use crate::block_height::Snapshot;
-use crate::checker::{self, CheckRequest, Verdict};
+use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::state::State;
@@ -67,13 +67,13 @@ pub async fn attest(
     state: &State,
     wanted: &AttestationRequest<'_>,
     explain: bool,
-) -> Result<(Verdict, Option<Attestation>)> {
+) -> Result<(CheckVerdict, Option<Attestation>)> {
     let chain_id = wanted.network.chain_id.ok_or(Error::UnsupportedNetwork)?;
     let action_id = (wanted.kind != Kind::ResidenceUs).then_some(wanted.action_id);
     let ask =
         CheckRequest { network: wanted.network, kind: wanted.kind, action_id, snapshot: Snapshot::Latest };
     let verdict = checker::check(state, ask, wanted.recipient.into(), explain).await?;
-    let Verdict::Valid(until) = verdict else { return Ok((verdict, None)) };
+    let CheckVerdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Eip712).await?;
     let (issued_at, expires_at) = sui::lifetime(state, until);
     let hash = signing_hash(wanted, chain_id, issued_at, expires_at);

@@ -12,7 +12,7 @@ use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, NewProof, ProofRow};
 use pyxis_store::{Executor, Tx, proof_issuers};
 
-use super::{Issuer, Outcome, Refusal, Signed};
+use super::{Issuer, SignedStatement, StatementEffect, StatementRejection};
 use crate::block_height::{self, NetworkHeads};
 use crate::network::Networks;
 use crate::state::State;
@@ -20,7 +20,7 @@ use crate::state::State;
 /// How far ahead of our clock an issuer's may be, in seconds.
 const CLOCK_SKEW_SECS: i64 = 300;
 
-type Applied = Result<Outcome, Refusal>;
+type Applied = Result<StatementEffect, StatementRejection>;
 
 /// The registry, held for changes.
 pub(crate) struct Register<'a> {
@@ -35,7 +35,10 @@ pub(crate) struct Register<'a> {
 
 impl<'a> Register<'a> {
     /// Asks these networks for their newest blocks, then takes hold of the registry.
-    pub(crate) async fn open(state: &'a State, networks: &BTreeSet<NetworkName>) -> Result<Self, Refusal> {
+    pub(crate) async fn open(
+        state: &'a State,
+        networks: &BTreeSet<NetworkName>,
+    ) -> Result<Self, StatementRejection> {
         let heads = block_height::heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
@@ -43,11 +46,16 @@ impl<'a> Register<'a> {
     }
 
     /// What each statement did, or why it did nothing; an error where none of them may take effect.
-    pub(super) async fn apply_all(&mut self, signed: &[Signed]) -> Result<Vec<Applied>, Refusal> {
+    pub(super) async fn apply_all(
+        &mut self,
+        signed: &[SignedStatement],
+    ) -> Result<Vec<Applied>, StatementRejection> {
         let mut outcomes = Vec::with_capacity(signed.len());
         for one in signed {
             match self.apply(one).await {
-                Err(refusal @ (Refusal::Unavailable(_) | Refusal::Internal(_))) => return Err(refusal),
+                Err(refusal @ (StatementRejection::Unavailable(_) | StatementRejection::Internal(_))) => {
+                    return Err(refusal);
+                }
                 outcome => outcomes.push(outcome),
             }
         }
@@ -55,9 +63,9 @@ impl<'a> Register<'a> {
     }
 
     /// Checks a statement and lets it take effect, unless it did before.
-    async fn apply(&mut self, signed: &Signed) -> Applied {
+    async fn apply(&mut self, signed: &SignedStatement) -> Applied {
         check(&mut self.tx, signed, self.now, self.networks).await?;
-        let Signed { statement, issuer, .. } = signed;
+        let SignedStatement { statement, issuer, .. } = signed;
         let by = issuer.to_string();
         let digest = statement.digest(&by);
         if let Some(known) = proof_log::find_statement(&mut self.tx, &digest).await? {
@@ -68,7 +76,7 @@ impl<'a> Register<'a> {
             Statement::Revoke(said) => {
                 let row = self.revocable(said, &by).await?;
                 let height = self.revoke(&row, &said.reason, (&by, millis(said.issued_at))).await?;
-                (Outcome { status: "revoked", new: true, height, proof: None }, said.network.clone())
+                (StatementEffect { status: "revoked", new: true, height, proof: None }, said.network.clone())
             }
             Statement::Rebind(said) => self.rebind(said, &by).await?,
         };
@@ -89,9 +97,9 @@ impl<'a> Register<'a> {
         if let Some(id) = known.proof_id
             && let Some(ended) = proofs::find(&mut self.tx, id).await?.and_then(|row| row.ended)
         {
-            return Err(Refusal::HasEnded(ended));
+            return Err(StatementRejection::HasEnded(ended));
         }
-        Ok(Outcome { status, new: false, height: known.height, proof: known.proof_id })
+        Ok(StatementEffect { status, new: false, height: known.height, proof: known.proof_id })
     }
 
     async fn register(&mut self, said: &Registration, issuer: Issuer) -> Applied {
@@ -105,7 +113,7 @@ impl<'a> Register<'a> {
         let open = proofs::open_of_subject(&mut self.tx, network, kind, subject, action_id).await?;
         if open.as_ref().is_some_and(|old| old.issued_at == issued_at && old.expires_at > expires_at) {
             // Of the same second, the one that lasts longer: whatever order they come in.
-            return Err(Refusal::Superseded);
+            return Err(StatementRejection::Superseded);
         }
         self.take(said, expires_at).await?;
         if let Some(old) = open {
@@ -127,7 +135,7 @@ impl<'a> Register<'a> {
             registered_at: self.now,
         };
         let id = self.enter(&new).await?;
-        Ok(Outcome { status: "registered", new: true, height, proof: Some(id) })
+        Ok(StatementEffect { status: "registered", new: true, height, proof: Some(id) })
     }
 
     /// Refuses what was signed before that which last took effect for an address: statements arrive in any order,
@@ -136,17 +144,21 @@ impl<'a> Register<'a> {
         &mut self,
         (network, kind, subject, action_id): (&NetworkName, Kind, Subject, ActionId),
         issued_at: UnixMillis,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatementRejection> {
         let before = proofs::outdated_before(&mut self.tx, network, kind, subject, action_id).await?;
-        if before.is_some_and(|before| issued_at < before) { Err(Refusal::Superseded) } else { Ok(()) }
+        if before.is_some_and(|before| issued_at < before) {
+            Err(StatementRejection::Superseded)
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes the nullifier the address's. Expired proofs of whoever had it before end here and now: the
     /// block's timestamp may lag behind our clock.
-    async fn take(&mut self, said: &Registration, expires_at: UnixMillis) -> Result<(), Refusal> {
+    async fn take(&mut self, said: &Registration, expires_at: UnixMillis) -> Result<(), StatementRejection> {
         let mark = (said.kind, said.action_id, said.nullifier);
         if !proofs::take(&mut self.tx, mark, said.subject, expires_at, self.now).await? {
-            return Err(Refusal::AlreadyRegistered);
+            return Err(StatementRejection::AlreadyRegistered);
         }
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         for row in open.iter().filter(|row| row.subject != said.subject) {
@@ -157,7 +169,7 @@ impl<'a> Register<'a> {
     }
 
     /// Stores a proof and its entry in the log.
-    async fn enter(&mut self, new: &NewProof) -> Result<i64, Refusal> {
+    async fn enter(&mut self, new: &NewProof) -> Result<i64, StatementRejection> {
         let id = proofs::insert(&mut self.tx, new).await?;
         let entry = LogRow {
             id: 0,
@@ -178,19 +190,20 @@ impl<'a> Register<'a> {
     }
 
     /// The proof that a revocation means. One that was issued after it is not meant.
-    async fn revocable(&mut self, said: &Revocation, by: &str) -> Result<ProofRow, Refusal> {
+    async fn revocable(&mut self, said: &Revocation, by: &str) -> Result<ProofRow, StatementRejection> {
         let Revocation { network, kind, subject, action_id, .. } = said;
         let open = proofs::open_of_subject(&mut self.tx, network, *kind, *subject, *action_id).await?;
-        let row = open.filter(|row| row.issued_at <= millis(said.issued_at)).ok_or(Refusal::NotFound)?;
+        let row =
+            open.filter(|row| row.issued_at <= millis(said.issued_at)).ok_or(StatementRejection::NotFound)?;
         self.check_owner(&row, by).await?;
         Ok(row)
     }
 
     /// An issuer speaks of its own proofs, and of those whose issuer is believed no longer.
-    async fn check_owner(&mut self, row: &ProofRow, by: &str) -> Result<(), Refusal> {
+    async fn check_owner(&mut self, row: &ProofRow, by: &str) -> Result<(), StatementRejection> {
         let foreign =
             row.issuer != by && proof_issuers::is_listed(&mut self.tx, row.kind, &row.issuer).await?;
-        if foreign { Err(Refusal::IssuerNotAllowed) } else { Ok(()) }
+        if foreign { Err(StatementRejection::IssuerNotAllowed) } else { Ok(()) }
     }
 
     /// Revokes an open proof; in which block. Nothing that was signed by then, `said_at`, counts any more.
@@ -199,7 +212,7 @@ impl<'a> Register<'a> {
         row: &ProofRow,
         reason: &str,
         (by, said_at): (&str, UnixMillis),
-    ) -> Result<i64, Refusal> {
+    ) -> Result<i64, StatementRejection> {
         let height = self.next(&row.network)?;
         // Signatures are dated to the second.
         let outdated_before = Some(millis(said_at.max(row.issued_at).seconds() + 1));
@@ -217,13 +230,13 @@ impl<'a> Register<'a> {
         height: i64,
         End { change, ended, reason, outdated_before }: End<'_>,
         by: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatementRejection> {
         let done = match outdated_before {
             Some(before) => proofs::end_signed(&mut self.tx, row.id, height, ended, before).await?,
             None => proofs::end(&mut self.tx, row.id, height, ended).await?,
         };
         if !done {
-            return Err(Refusal::NotFound);
+            return Err(StatementRejection::NotFound);
         }
         let entry = LogRow {
             id: 0,
@@ -243,7 +256,7 @@ impl<'a> Register<'a> {
     }
 
     /// Frees the nullifier of a proof that just ended, unless another network's proof still needs it.
-    async fn release_nullifier(&mut self, ended: &ProofRow) -> Result<(), Refusal> {
+    async fn release_nullifier(&mut self, ended: &ProofRow) -> Result<(), StatementRejection> {
         let mark = (ended.kind, ended.action_id, ended.nullifier);
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         if !open.iter().any(|row| row.subject == ended.subject) {
@@ -252,16 +265,20 @@ impl<'a> Register<'a> {
         Ok(())
     }
 
-    async fn rebind(&mut self, said: &Rebinding, by: &str) -> Result<(Outcome, NetworkName), Refusal> {
+    async fn rebind(
+        &mut self,
+        said: &Rebinding,
+        by: &str,
+    ) -> Result<(StatementEffect, NetworkName), StatementRejection> {
         let mark = (said.kind, said.action_id, said.nullifier);
         let mut moving = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         let (now, signed_at) = (self.now, millis(said.issued_at));
         moving.retain(|row| row.subject == said.from && row.expires_at > now);
         if moving.iter().any(|row| row.issued_at > signed_at) {
             // All of them or none: a human has one address, on whatever network.
-            return Err(Refusal::Superseded);
+            return Err(StatementRejection::Superseded);
         }
-        let first = moving.first().ok_or(Refusal::NotFound)?;
+        let first = moving.first().ok_or(StatementRejection::NotFound)?;
         let (network, until) = (first.network.clone(), moving.iter().map(|row| row.expires_at).max());
         for row in &moving {
             self.check_owner(row, by).await?;
@@ -270,22 +287,22 @@ impl<'a> Register<'a> {
         }
         proofs::release(&mut self.tx, mark, said.from).await?;
         if !proofs::take(&mut self.tx, mark, said.to, until.unwrap_or(now), now).await? {
-            return Err(Refusal::AlreadyRegistered);
+            return Err(StatementRejection::AlreadyRegistered);
         }
         let mut first = None;
         for row in &moving {
             let placed = self.move_to(row, (said.to, signed_at), by).await?;
             first.get_or_insert(placed);
         }
-        let (height, id) = first.ok_or(Refusal::NotFound)?;
-        Ok((Outcome { status: "rebound", new: true, height, proof: Some(id) }, network))
+        let (height, id) = first.ok_or(StatementRejection::NotFound)?;
+        Ok((StatementEffect { status: "rebound", new: true, height, proof: Some(id) }, network))
     }
 
     /// The new address must not hold a live proof of another human there.
-    async fn check_place(&mut self, row: &ProofRow, to: Subject) -> Result<(), Refusal> {
+    async fn check_place(&mut self, row: &ProofRow, to: Subject) -> Result<(), StatementRejection> {
         let there = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
         let taken = there.is_some_and(|there| there.expires_at > self.now);
-        if taken { Err(Refusal::AddressTaken) } else { Ok(()) }
+        if taken { Err(StatementRejection::AddressTaken) } else { Ok(()) }
     }
 
     /// The proof is the new address's by what was signed then: an earlier word about it comes too late.
@@ -294,7 +311,7 @@ impl<'a> Register<'a> {
         row: &ProofRow,
         (to, signed_at): (Subject, UnixMillis),
         by: &str,
-    ) -> Result<(i64, i64), Refusal> {
+    ) -> Result<(i64, i64), StatementRejection> {
         let height = self.next(&row.network)?;
         let outdated_before = Some(signed_at);
         let end = End { change: Change::Rebind, ended: Ended::Rebound, reason: None, outdated_before };
@@ -319,13 +336,13 @@ impl<'a> Register<'a> {
     }
 
     /// The block in which a change on a network happens.
-    pub(crate) fn next(&mut self, network: &NetworkName) -> Result<i64, Refusal> {
+    pub(crate) fn next(&mut self, network: &NetworkName) -> Result<i64, StatementRejection> {
         if !self.heads.asked(network) {
             self.lacking = Some(network.clone());
         }
-        self.heads
-            .next(&self.clocks, network)
-            .ok_or_else(|| Refusal::Unavailable(format!("the newest block of {network} is not known").into()))
+        self.heads.next(&self.clocks, network).ok_or_else(|| {
+            StatementRejection::Unavailable(format!("the newest block of {network} is not known").into())
+        })
     }
 }
 
@@ -350,19 +367,23 @@ const fn millis(seconds: i64) -> UnixMillis {
 /// Whether a statement is one that a listed issuer signed, and can be true.
 pub(super) async fn check(
     executor: impl Executor,
-    signed: &Signed,
+    signed: &SignedStatement,
     now: UnixMillis,
     networks: &Networks,
-) -> Result<(), Refusal> {
-    let Signed { statement, issuer, signature } = signed;
+) -> Result<(), StatementRejection> {
+    let SignedStatement { statement, issuer, signature } = signed;
     check_fields(statement, now, networks)?;
     if !proof_issuers::is_listed(executor, statement.kind(), &issuer.to_string()).await? {
-        return Err(Refusal::IssuerNotAllowed);
+        return Err(StatementRejection::IssuerNotAllowed);
     }
-    if issuer.signed(statement, signature) { Ok(()) } else { Err(Refusal::BadSignature) }
+    if issuer.signed(statement, signature) { Ok(()) } else { Err(StatementRejection::BadSignature) }
 }
 
-fn check_fields(statement: &Statement, now: UnixMillis, networks: &Networks) -> Result<(), Refusal> {
+fn check_fields(
+    statement: &Statement,
+    now: UnixMillis,
+    networks: &Networks,
+) -> Result<(), StatementRejection> {
     let issued_at = statement.issued_at();
     if issued_at < 0 {
         return Err(field("issued_at", "Unix seconds"));
@@ -378,7 +399,7 @@ fn check_fields(statement: &Statement, now: UnixMillis, networks: &Networks) -> 
     }
 }
 
-fn check_registration(said: &Registration, networks: &Networks) -> Result<(), Refusal> {
+fn check_registration(said: &Registration, networks: &Networks) -> Result<(), StatementRejection> {
     check_place(&said.network, said.kind, said.subject, networks)?;
     if said.expires_at <= said.issued_at {
         return Err(field("expires_at", "must be later than issued_at"));
@@ -400,7 +421,7 @@ fn check_place(
     kind: Kind,
     subject: Subject,
     networks: &Networks,
-) -> Result<(), Refusal> {
+) -> Result<(), StatementRejection> {
     let Some(network) = networks.named(network.as_str()) else {
         return Err(field("network", "there is no such network"));
     };
@@ -414,6 +435,6 @@ fn check_place(
     }
 }
 
-const fn field(field: &'static str, reason: &'static str) -> Refusal {
-    Refusal::Field { field, reason }
+const fn field(field: &'static str, reason: &'static str) -> StatementRejection {
+    StatementRejection::Field { field, reason }
 }

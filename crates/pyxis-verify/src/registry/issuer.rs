@@ -93,10 +93,10 @@ impl IssuerKey {
     }
 
     /// Signs a statement.
-    pub fn sign(&self, statement: Statement) -> super::Signed {
+    pub fn sign(&self, statement: Statement) -> super::SignedStatement {
         let issuer = self.issuer();
         let signature = self.0.sign(statement.canonical(&issuer.to_string()).as_bytes());
-        super::Signed { statement, issuer, signature: signature.to_bytes().to_vec() }
+        super::SignedStatement { statement, issuer, signature: signature.to_bytes().to_vec() }
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_evm_address_signs_typed_data() {
-        let key = pyxis_evm::SigningKey::from_bytes(&[9; 32]).unwrap();
+        let key = pyxis_evm::EvmSigningKey::from_bytes(&[9; 32]).unwrap();
         let issuer: Issuer = key.address().to_string().parse().unwrap();
         let signature = key.sign(&typed_hash(&statement("a")));
         assert!(issuer.signed(&statement("a"), &signature));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::issuer::unhex;
-use super::{Issuer, Signed};
+use super::{Issuer, SignedStatement};
 use crate::network::SUI;
 
 /// Why a JSON text is no signed statement.
@@ -66,17 +66,17 @@ enum What {
 }
 
 /// Reads a signed statement.
-pub fn parse(text: &[u8]) -> Result<Signed, InvalidStatement> {
+pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
     let wire: Wire = serde_json::from_slice(text)?;
     let issuer: Issuer = read("issuer", &wire.issuer)?;
     let signature =
         unhex(&wire.signature).ok_or_else(|| invalid("signature", "0x and hexadecimal digits"))?;
     wire.only_its_own()?;
-    Ok(Signed { statement: wire.statement()?, issuer, signature })
+    Ok(SignedStatement { statement: wire.statement()?, issuer, signature })
 }
 
 /// A signed statement as [`parse`] reads it.
-pub fn to_json(signed: &Signed) -> Value {
+pub fn to_json(signed: &SignedStatement) -> Value {
     let mut wire = Wire {
         what: What::Register,
         issuer: signed.issuer.to_string(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer;
-use super::parameters::{self, Query};
+use super::parameters::{self, QueryPairs};
 use crate::attestation::typed::{self, AttestationRequest};
 use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
@@ -35,10 +35,10 @@ struct OnSui {
 
 /// `GET /attestation/sbts/clean-hands`
 pub(super) async fn on_sui(Extract(state): Extract<State>, RawQuery(query): RawQuery) -> Response {
-    answer(ask_sui(&state, &Query::read(query.as_deref())).await)
+    answer(ask_sui(&state, &QueryPairs::read(query.as_deref())).await)
 }
 
-async fn ask_sui(state: &State, query: &Query<'_>) -> Result<String> {
+async fn ask_sui(state: &State, query: &QueryPairs<'_>) -> Result<String> {
     let address = query.need("address", "address")?;
     let action_id = query.need("action-id", "action-id")?;
     let address = address.parse().map_err(|_| Error::InvalidUser)?;
@@ -63,10 +63,10 @@ pub(super) async fn on_evm(
     Path((kind, network)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(ask_evm(&state, &kind, &network, &Query::read(query.as_deref())).await)
+    answer(ask_evm(&state, &kind, &network, &QueryPairs::read(query.as_deref())).await)
 }
 
-async fn ask_evm(state: &State, kind: &str, network: &str, query: &Query<'_>) -> Result<String> {
+async fn ask_evm(state: &State, kind: &str, network: &str, query: &QueryPairs<'_>) -> Result<String> {
     let kind = Kind::from_name(kind).ok_or(Error::UnknownKind)?;
     let user = query.need("user", "user address")?;
     let action_id = query.need("action-id", "action-id")?;
@@ -102,7 +102,7 @@ pub(super) async fn by_index(
     Path(address): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(ask_index(&state, &address, Query::read(query.as_deref()).explain()).await)
+    answer(ask_index(&state, &address, QueryPairs::read(query.as_deref()).explain()).await)
 }
 
 async fn ask_index(state: &State, address: &str, explain: bool) -> Result<String> {

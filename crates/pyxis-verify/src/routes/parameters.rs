@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::network::{Network, Networks};
 
 /// The parameters of a query.
-pub(super) struct Query<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
+pub(super) struct QueryPairs<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
 
-impl<'q> Query<'q> {
+impl<'q> QueryPairs<'q> {
     pub(super) fn read(query: Option<&'q str>) -> Self {
         Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
     }
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn an_empty_parameter_is_missing_and_the_last_one_counts() {
-        let query = Query::read(Some("user=&user=a&user=b&action-id="));
+        let query = QueryPairs::read(Some("user=&user=a&user=b&action-id="));
         assert_eq!(query.find("user"), Some("b"));
         assert!(matches!(query.need("action-id", "action-id"), Err(Error::Missing("action-id"))));
-        assert!(Query::read(Some("explain=true")).explain() && !Query::read(None).explain());
+        assert!(QueryPairs::read(Some("explain=true")).explain() && !QueryPairs::read(None).explain());
     }
 
     #[test]

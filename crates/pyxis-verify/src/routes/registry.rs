@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use pyxis_http::json::Raw;
 use serde_json::{Value, json};
 
-use crate::registry::{self, InvalidStatement, Outcome, Refusal};
+use crate::registry::{self, InvalidStatement, StatementEffect, StatementRejection};
 use crate::state::State;
 
 pub(super) async fn submit(Extract(state): Extract<State>, Raw(body): Raw) -> Response {
@@ -21,7 +21,7 @@ pub(super) async fn submit(Extract(state): Extract<State>, Raw(body): Raw) -> Re
     }
 }
 
-fn done(outcome: &Outcome) -> Response {
+fn done(outcome: &StatementEffect) -> Response {
     let status = if outcome.new { StatusCode::CREATED } else { StatusCode::OK };
     let mut body = json!({ "status": outcome.status, "height": outcome.height });
     if let Some(id) = outcome.proof {
@@ -40,16 +40,17 @@ fn invalid(error: &InvalidStatement) -> Response {
     told(status, &json!({ "error": code, "detail": error.to_string() }))
 }
 
-fn refused(refusal: &Refusal) -> Response {
+fn refused(refusal: &StatementRejection) -> Response {
     let status = match refusal {
-        Refusal::IssuerNotAllowed | Refusal::BadSignature => StatusCode::FORBIDDEN,
-        Refusal::AlreadyRegistered | Refusal::AddressTaken | Refusal::Superseded | Refusal::HasEnded(_) => {
-            StatusCode::CONFLICT
-        }
-        Refusal::NotFound => StatusCode::NOT_FOUND,
-        Refusal::Field { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Refusal::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        StatementRejection::IssuerNotAllowed | StatementRejection::BadSignature => StatusCode::FORBIDDEN,
+        StatementRejection::AlreadyRegistered
+        | StatementRejection::AddressTaken
+        | StatementRejection::Superseded
+        | StatementRejection::HasEnded(_) => StatusCode::CONFLICT,
+        StatementRejection::NotFound => StatusCode::NOT_FOUND,
+        StatementRejection::Field { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        StatementRejection::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        StatementRejection::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     if status.is_server_error() {
         let cause = std::error::Error::source(refusal).map(ToString::to_string);

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::answer;
-use super::parameters::{self, Query};
+use super::parameters::{self, QueryPairs};
 use crate::block_height::Snapshot;
 use crate::checker::{self, CheckRequest};
 use crate::error::Result;
@@ -16,10 +16,10 @@ pub(super) async fn check(
     Path((country, network)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(ask(&state, &country, &network, &Query::read(query.as_deref())).await)
+    answer(ask(&state, &country, &network, &QueryPairs::read(query.as_deref())).await)
 }
 
-async fn ask(state: &State, country: &str, network: &str, query: &Query<'_>) -> Result<String> {
+async fn ask(state: &State, country: &str, network: &str, query: &QueryPairs<'_>) -> Result<String> {
     let kind = parameters::country(country)?;
     let user = parameters::address(query.need("user", "user address")?)?;
     let network = parameters::network(state.networks(), network, kind)?;

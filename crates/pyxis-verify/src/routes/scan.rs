@@ -10,7 +10,7 @@ use pyxis_store::proofs::{self, ProofRow};
 use serde_json::{Value, json};
 
 use super::answer;
-use super::parameters::Query;
+use super::parameters::QueryPairs;
 use crate::attestation::keys;
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -25,10 +25,10 @@ pub(super) async fn attestations(
     Path(address): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(list(&state, &address, &Query::read(query.as_deref())).await)
+    answer(list(&state, &address, &QueryPairs::read(query.as_deref())).await)
 }
 
-async fn list(state: &State, address: &str, query: &Query<'_>) -> Result<String> {
+async fn list(state: &State, address: &str, query: &QueryPairs<'_>) -> Result<String> {
     let subject = subject(address).ok_or(Error::InvalidUser)?;
     let page = number(query, "page", 1, usize::MAX)?;
     let size = number(query, "size", PAGE, PAGE)?;
@@ -67,7 +67,7 @@ fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> Value 
     })
 }
 
-fn number(query: &Query<'_>, name: &str, default: usize, most: usize) -> Result<usize> {
+fn number(query: &QueryPairs<'_>, name: &str, default: usize, most: usize) -> Result<usize> {
     let Some(text) = query.find(name) else { return Ok(default) };
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or(Error::InvalidPage)

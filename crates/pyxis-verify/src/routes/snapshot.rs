@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer;
-use super::parameters::{self, Query};
-use crate::checker::{self, CheckRequest, Verdict};
+use super::parameters::{self, QueryPairs};
+use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -96,7 +96,7 @@ pub(super) async fn residence_posted(
 
 async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
     let kind = kind?;
-    let query = Query::read(query);
+    let query = QueryPairs::read(query);
     let asked = VoteRequest {
         network: query.find("network"),
         snapshot: query.find("snapshot"),
@@ -118,7 +118,7 @@ async fn from_body(
         serde_json::from_slice(body).map_err(|error| Error::InvalidBody(error.to_string()))?;
     let (network, snapshot) = (text(posted.network), text(posted.snapshot));
     let additional = posted.options.and_then(|options| options.additional_parameters);
-    let (query, additional) = (Query::read(query), Query::read(additional.as_deref()));
+    let (query, additional) = (QueryPairs::read(query), QueryPairs::read(additional.as_deref()));
     let addresses = posted.addresses.unwrap_or_default();
     let given = |address: &Value| address.as_str().map_or_else(|| address.to_string(), str::to_owned);
     let asked = VoteRequest {
@@ -170,7 +170,7 @@ async fn score(state: &State, kind: Kind, asked: &VoteRequest<'_>) -> Result<Str
     render(asked, &verdicts)
 }
 
-fn render(asked: &VoteRequest<'_>, verdicts: &[Verdict]) -> Result<String> {
+fn render(asked: &VoteRequest<'_>, verdicts: &[CheckVerdict]) -> Result<String> {
     let pairs = asked.addresses.iter().zip(verdicts);
     let score = pairs.map(|(address, verdict)| AddressScore {
         address,

@@ -4,10 +4,10 @@ use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::parameters::{self, Query};
+use super::parameters::{self, QueryPairs};
 use super::{answer, json};
 use crate::block_height::Snapshot;
-use crate::checker::{self, CheckRequest, Verdict};
+use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -25,14 +25,19 @@ pub(super) async fn check(
     Path((kind, network)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    match ask(&state, &kind, &network, &Query::read(query.as_deref())).await {
-        Ok((Verdict::Invalid(_), false)) => json("{\"result\":false}"),
+    match ask(&state, &kind, &network, &QueryPairs::read(query.as_deref())).await {
+        Ok((CheckVerdict::Invalid(_), false)) => json("{\"result\":false}"),
         Ok((verdict, explain)) => answer(body(verdict, explain)),
         Err(error) => answer(Err(error)),
     }
 }
 
-async fn ask(state: &State, kind: &str, network: &str, query: &Query<'_>) -> Result<(Verdict, bool)> {
+async fn ask(
+    state: &State,
+    kind: &str,
+    network: &str,
+    query: &QueryPairs<'_>,
+) -> Result<(CheckVerdict, bool)> {
     let kind = parameters::sybil_kind(kind)?;
     let user = query.need("user", "user address")?;
     let action_id = query.need("action-id", "action-id")?;
@@ -44,10 +49,10 @@ async fn ask(state: &State, kind: &str, network: &str, query: &Query<'_>) -> Res
     Ok((checker::check(state, ask, user.into(), explain).await?, explain))
 }
 
-fn body(verdict: Verdict, explain: bool) -> Result<String> {
+fn body(verdict: CheckVerdict, explain: bool) -> Result<String> {
     let expiration_date = match verdict {
-        Verdict::Valid(until) => until.map(pyxis_core::clock::UnixMillis::seconds),
-        Verdict::Invalid(_) => None,
+        CheckVerdict::Valid(until) => until.map(pyxis_core::clock::UnixMillis::seconds),
+        CheckVerdict::Invalid(_) => None,
     };
     let reason = explain.then(|| verdict.reason());
     let shown = CheckResponse { result: verdict.is_valid(), expiration_date, reason };

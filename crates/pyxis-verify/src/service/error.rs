@@ -7,7 +7,7 @@ use pyxis_http::Problem;
 use pyxis_store::StoreError;
 
 use crate::error::{BoxError, Error as Unanswered};
-use crate::registry::Refusal;
+use crate::registry::StatementRejection;
 
 /// The result of the functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -57,19 +57,27 @@ impl From<StoreError> for Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<StatementRejection> for Error {
+    fn from(refusal: StatementRejection) -> Self {
         match refusal {
-            Refusal::NotFound => Self::NotFound("proof"),
-            Refusal::Field { field, reason } => Self::field(field, reason),
-            Refusal::Unavailable(error) => Self::Unavailable(error),
-            Refusal::Internal(error) => Self::Internal(error),
-            Refusal::AlreadyRegistered => Self::Conflict("another address is registered with this nullifier"),
-            Refusal::AddressTaken => Self::Conflict("the new address is registered with another nullifier"),
-            Refusal::Superseded => Self::Conflict("a later statement about this address took effect already"),
-            Refusal::HasEnded(_) => Self::Conflict("the proof has ended"),
+            StatementRejection::NotFound => Self::NotFound("proof"),
+            StatementRejection::Field { field, reason } => Self::field(field, reason),
+            StatementRejection::Unavailable(error) => Self::Unavailable(error),
+            StatementRejection::Internal(error) => Self::Internal(error),
+            StatementRejection::AlreadyRegistered => {
+                Self::Conflict("another address is registered with this nullifier")
+            }
+            StatementRejection::AddressTaken => {
+                Self::Conflict("the new address is registered with another nullifier")
+            }
+            StatementRejection::Superseded => {
+                Self::Conflict("a later statement about this address took effect already")
+            }
+            StatementRejection::HasEnded(_) => Self::Conflict("the proof has ended"),
             // Managers sign nothing.
-            Refusal::IssuerNotAllowed | Refusal::BadSignature => Self::Internal(refusal.into()),
+            StatementRejection::IssuerNotAllowed | StatementRejection::BadSignature => {
+                Self::Internal(refusal.into())
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub async fn list(state: &State) -> Vec<NetworkStatus<'_>> {
 
 async fn standing<'a>(state: &State, network: &'a Network) -> NetworkStatus<'a> {
     let begun = Instant::now();
-    let head = block_height::head(state, network).await;
+    let head = block_height::latest(state, network).await;
     NetworkStatus {
         network,
         kinds: Kind::ALL.into_iter().filter(|kind| network.checks(*kind)).collect(),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{Error, Result, check_text, commit, require_first_workspace};
 use crate::block_height::Snapshot;
-use crate::checker::{self, CheckRequest, Verdict};
+use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::network::Network;
 use crate::registry::Register;
 use crate::state::State;
@@ -74,7 +74,7 @@ pub struct AddressReport {
     /// Of what.
     pub kind: Kind,
     /// Whether it does, and why not; or why nothing is known.
-    pub verdict: Result<Verdict, String>,
+    pub verdict: Result<CheckVerdict, String>,
 }
 
 /// Every kind on every network at once, for one address now.

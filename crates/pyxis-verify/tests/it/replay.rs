@@ -12,11 +12,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::clock::{Clock, FixedClock, UnixMillis};
 use pyxis_core::entropy::{OsEntropy, SeededEntropy};
 use pyxis_core::field::FieldElement;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::proof::{
     DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
     Subject,
@@ -302,7 +302,7 @@ impl World {
 
     async fn head(&self) -> i64 {
         let network = self.state.networks().named("optimism").unwrap();
-        block_height::head(&self.state, network).await.unwrap().height
+        block_height::latest(&self.state, network).await.unwrap().height
     }
 
     /// Who has a live proof at a height, by many at once and one by one.

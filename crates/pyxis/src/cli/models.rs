@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use pyxis_models::calibration::Curve;
-use pyxis_models::chain::Model;
+use pyxis_models::scope::Model;
 
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
@@ -147,7 +147,7 @@ fn weight(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub struct Train {
     #[command(flatten)]
-    pub data: Data,
+    pub data: DataArgs,
     /// Also write the models into this file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -158,7 +158,7 @@ pub struct Train {
 
 /// What to learn from.
 #[derive(Debug, Args)]
-pub struct Data {
+pub struct DataArgs {
     /// CSV with the columns address and label (human or sybil).
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, Scope};
+use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use serde_json::{Value, json};
 
 use super::{AlreadySo, acting, out};
@@ -15,7 +15,8 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
     let state = &app.gateway;
     match command {
         AgentCommand::Add { name, rate_limit_per_hour, max_pending, credentials } => {
-            let credentials = if credentials.is_empty() { Scope::All } else { Scope::Named(credentials) };
+            let credentials =
+                if credentials.is_empty() { AgentScope::All } else { AgentScope::Named(credentials) };
             let input = AgentInput { name, rate_limit_per_hour, max_pending, credentials };
             let (agent, key) = agents::create(state, &actor, input).await?;
             print_key(global.json, &agent, &key);
@@ -100,8 +101,8 @@ fn shown(agent: &Agent) -> Value {
         "rate_limit_per_hour": agent.row.rate_limit_per_hour,
         "max_pending": agent.row.max_pending,
         "credentials": match &agent.credentials {
-            Scope::All => json!("all"),
-            Scope::Named(names) => json!(names),
+            AgentScope::All => json!("all"),
+            AgentScope::Named(names) => json!(names),
         },
         "key_hint": agent.row.key_hint,
         "last_used_at": agent.row.last_used_at.map(pyxis_core::clock::UnixMillis::to_rfc3339),

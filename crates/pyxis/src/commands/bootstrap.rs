@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::ScorerId;
-use pyxis_core::mode::ApprovalMode;
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::sessions::{self, Holder};
+use pyxis_gateway::service::sessions::{self, LinkHolder};
 use pyxis_gateway::service::workspaces;
 use pyxis_gateway::{Actor, Error};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
@@ -58,7 +58,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Opti
         made => made?,
     };
     let (owner, owner_link) = made.owner.context("the workspace was made without an owner")?;
-    let session = sessions::open(state, &owner, Holder::Bearer, sessions::SESSION_LIFETIME).await?;
+    let session = sessions::open(state, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
     let scorer = ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None };
     let scorer = scorers::create(&app.scoring, &actor, scorer).await?.id;

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::blocklist;
 use pyxis_verify::block_height::Snapshot;
-use pyxis_verify::checker::{self, CheckRequest, Verdict};
+use pyxis_verify::checker::{self, CheckRequest, CheckVerdict};
 use serde_json::json;
 
 use super::{open, out};
@@ -67,8 +67,8 @@ async fn check(
         checker::check(&app.verify, CheckRequest { network, kind, action_id, snapshot }, subject, true)
             .await?;
     let until = match verdict {
-        Verdict::Valid(until) => until.map(UnixMillis::seconds),
-        Verdict::Invalid(_) => None,
+        CheckVerdict::Valid(until) => until.map(UnixMillis::seconds),
+        CheckVerdict::Invalid(_) => None,
     };
     if global.json {
         let mut answer = json!({ "result": verdict.is_valid(), "reason": verdict.reason() });

@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::auth::derived::Oauth1;
-use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
-use pyxis_gateway::{ResolvedCredential, SecretValue, State};
+use pyxis_gateway::{CredentialOptions, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         auth,
         allowed_hosts: allow_hosts,
         allow_http,
-        options: ResolvedCredential::default(),
+        options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })
 }
@@ -196,10 +196,10 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
         description,
         connector: Connector::Direct,
         api_base: None,
-        auth: Some(Auth::SigningKey(SigningKey { algorithm, public_key: None, address: None })),
+        auth: Some(Auth::SigningKey(TokenSigningKey { algorithm, public_key: None, address: None })),
         allowed_hosts: Vec::new(),
         allow_http: false,
-        options: ResolvedCredential::default(),
+        options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
     })
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use indicatif::ProgressBar;
 use pyxis_core::clock::SystemClock;
-use pyxis_scoring::import::{self, Options, Progress};
+use pyxis_scoring::import::{self, ImportProgress, Options};
 use serde_json::json;
 
 use super::{NOTHING_TO_DO, open, out, workspace};
@@ -38,7 +38,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     rejects.cut(rejects_bytes)?;
     let bar = out::progress_of_bytes(place.length());
     let written = Arc::clone(&rejects.written);
-    let report = |progress: &Progress| {
+    let report = |progress: &ImportProgress| {
         show(&bar, progress);
         let keep = |note: &Note<'_>| note.keep(progress, written.load(Ordering::Relaxed));
         if let Err(error) = note.as_ref().map_or(Ok(()), keep) {
@@ -72,12 +72,12 @@ fn threads(wanted: Option<u16>) -> usize {
     wanted.map_or_else(cores, usize::from)
 }
 
-fn show(bar: &ProgressBar, progress: &Progress) {
+fn show(bar: &ProgressBar, progress: &ImportProgress) {
     bar.set_position(progress.bytes);
     bar.set_message(format!("{} stored, {} rejected", progress.accepted, progress.rejected));
 }
 
-fn tell(as_json: bool, done: &Progress, rejects: &Path) {
+fn tell(as_json: bool, done: &ImportProgress, rejects: &Path) {
     if as_json {
         return out::json(&json!({
             "lines": done.lines,

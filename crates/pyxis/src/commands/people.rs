@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::mode::Role;
 use pyxis_gateway::service::people::{self, Grant};
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::{Actor, State};

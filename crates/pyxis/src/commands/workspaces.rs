@@ -1,7 +1,7 @@
 //! `pyxis workspace`.
 
 use anyhow::Result;
-use pyxis_core::mode::ApprovalMode;
+use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::service::workspaces;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// One setting.
-pub struct Key {
+pub struct SettingKey {
     /// Name in `pyxis.toml`; the variable is `PX_` and the upper-case name.
     pub name: &'static str,
     /// Default, as text.
@@ -12,12 +12,12 @@ pub struct Key {
     pub meaning: &'static str,
 }
 
-const fn key(name: &'static str, default: &'static str, meaning: &'static str) -> Key {
-    Key { name, default, meaning }
+const fn key(name: &'static str, default: &'static str, meaning: &'static str) -> SettingKey {
+    SettingKey { name, default, meaning }
 }
 
 /// Every setting that a file, a variable or a flag can set.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[SettingKey] = &[
     key(
         "data_dir",
         "./pyxis-data",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
-use pyxis_models::chain::Chain;
+use pyxis_models::scope::Chain;
 use serde::Deserialize;
 use url::Url;
 

@@ -72,7 +72,7 @@ impl Config {
                 schema: given.schema,
                 remember: given.remember,
             },
-            admission: verify::Admission {
+            admission: verify::AccessRules {
                 api_key: given.api_key,
                 per_minute: given.per_minute,
                 trusted_proxies: self.trusted_proxies.clone(),

@@ -7,8 +7,8 @@ mod words;
 
 use serde_json::{Map, Value};
 
-use self::schema::{Field, fields, kind, resolve, shown};
-use self::words::{Words, paragraphs, words};
+use self::schema::{SchemaField, fields, kind, resolve, shown};
+use self::words::{SearchTerms, paragraphs, words};
 
 /// The page's style, in the page itself, so that it stands alone whatever surfaces are served.
 pub(super) const STYLE: &str = include_str!("../../openapi/docs.css");
@@ -18,7 +18,7 @@ struct Page {
     version: String,
     summary: String,
     base_url: String,
-    introduction: Vec<Words>,
+    introduction: Vec<SearchTerms>,
     keys: Vec<Key>,
     groups: Vec<Group>,
     schemas: Vec<Schema>,
@@ -28,12 +28,12 @@ struct Page {
 struct Key {
     anchor: String,
     header: String,
-    description: Words,
+    description: SearchTerms,
 }
 
 struct Group {
     name: String,
-    description: Words,
+    description: SearchTerms,
     /// Whether only routes are listed: pages for people have no interface worth a description.
     brief: bool,
     operations: Vec<Operation>,
@@ -44,17 +44,17 @@ struct Operation {
     method: String,
     path: String,
     summary: String,
-    description: Vec<Words>,
+    description: Vec<SearchTerms>,
     /// Anchor and header of the key that it needs.
     key: Option<(String, String)>,
-    parameters: Vec<Field>,
+    parameters: Vec<SchemaField>,
     body: Option<Body>,
     answers: Vec<Answer>,
 }
 
 struct Body {
     required: bool,
-    description: Words,
+    description: SearchTerms,
     content: Content,
 }
 
@@ -62,8 +62,8 @@ struct Body {
 #[derive(Default)]
 struct Content {
     media: String,
-    kind: Words,
-    fields: Vec<Field>,
+    kind: SearchTerms,
+    fields: Vec<SchemaField>,
     examples: Vec<(String, String)>,
 }
 
@@ -71,17 +71,17 @@ struct Answer {
     status: String,
     /// `good`, `bad` or `other`.
     mood: &'static str,
-    description: Words,
+    description: SearchTerms,
     codes: Vec<String>,
-    headers: Vec<Field>,
+    headers: Vec<SchemaField>,
     content: Content,
 }
 
 struct Schema {
     name: String,
-    description: Words,
-    kind: Words,
-    fields: Vec<Field>,
+    description: SearchTerms,
+    kind: SearchTerms,
+    fields: Vec<SchemaField>,
 }
 
 /// The page of `document`.
@@ -156,7 +156,7 @@ fn operation(document: &Value, path: &str, item: &Value, method: &str, found: &V
         description: paragraphs(&found["description"]),
         key,
         parameters: parameters
-            .map(|parameter| Field::parameter(document, resolve(document, parameter)))
+            .map(|parameter| SchemaField::parameter(document, resolve(document, parameter)))
             .collect(),
         body: found.get("requestBody").map(|body| {
             let body = resolve(document, body);
@@ -188,7 +188,7 @@ fn answered(document: &Value, status: &str, answer: &Value) -> Answer {
         },
         description: words(&answer["description"]),
         headers: headers
-            .map(|(name, header)| Field::header(document, name, resolve(document, header)))
+            .map(|(name, header)| SchemaField::header(document, name, resolve(document, header)))
             .collect(),
         content: if codes.is_empty() {
             content(document, &answer["content"], false)
@@ -208,7 +208,7 @@ fn content(document: &Value, by_media: &Value, request: bool) -> Content {
     let example = content.get("example").map(|example| (String::new(), example));
     Content {
         media: if media == "*/*" { "any media type".to_owned() } else { media.clone() },
-        kind: if schema.is_null() { Words::default() } else { kind(document, schema) },
+        kind: if schema.is_null() { SearchTerms::default() } else { kind(document, schema) },
         fields: if request || !named { fields(document, resolve(document, schema)) } else { Vec::new() },
         examples: example
             .into_iter()

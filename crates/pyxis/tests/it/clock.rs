@@ -5,13 +5,13 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
-use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
+use pyxis_core::auth::{Auth, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::Clock;
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{ApiKeyId, TxnId};
 use pyxis_core::window;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::service::agents::{self, AgentPatch};
 use pyxis_gateway::service::credentials::{self, CredentialInput};
 use pyxis_gateway::workers;
@@ -24,7 +24,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// A payload that waits to be signed; its transaction.
 async fn ask_to_sign(world: &World) -> TxnId {
-    let key = SigningKey { algorithm: KeyAlgorithm::Ed25519, public_key: None, address: None };
+    let key = TokenSigningKey { algorithm: KeyAlgorithm::Ed25519, public_key: None, address: None };
     let input = CredentialInput {
         name: "signer".to_owned(),
         auth: Some(Auth::SigningKey(key)),
@@ -59,7 +59,7 @@ both_engines! {
     async fn an_answer_is_kept_for_a_day_and_a_poll_after_it_says_that_it_was_given(world: &World) {
         let (sent, signed) = (world.pause(0).await, ask_to_sign(world).await);
         for txn in [sent, signed] {
-            decide(&world.state, &world.approver(0, Surface::Api), txn, Word::Approve(None)).await.unwrap();
+            decide(&world.state, &world.approver(0, DecisionSurface::Api), txn, Decision::Approve(None)).await.unwrap();
         }
         workers::send_all(&world.state).await.unwrap();
         let (answer, signature) = (world.poll(sent).await, world.poll(signed).await);

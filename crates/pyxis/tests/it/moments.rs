@@ -5,16 +5,16 @@
 //! the configuration, and let go.
 
 use http::StatusCode;
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::{ApprovalMode, ApprovalState};
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalMode, ApprovalState};
 use pyxis_core::policy::Policy;
-use pyxis_gateway::approvals::decide::{GrantRequest, Word, decide};
-use pyxis_gateway::service::agents::{self, AgentPatch, Scope};
+use pyxis_gateway::approvals::decide::{Decision, GrantRequest, decide};
+use pyxis_gateway::service::agents::{self, AgentPatch, AgentScope};
 use pyxis_gateway::service::credentials::{self, CredentialPatch};
 use pyxis_gateway::service::policies;
 use pyxis_gateway::{SecretValue, workers};
-use pyxis_store::audit::{self, AuditFilter, Record};
+use pyxis_store::audit::{self, AuditFilter, AuditRecord};
 use pyxis_store::{approvals, grants, workspaces};
 use serde_json::{Value, json};
 
@@ -56,8 +56,8 @@ async fn approved(world: &World, wish: Option<GrantRequest>) -> TxnId {
     let (status, body) = world.ask("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED);
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
-    let owner = world.approver(0, Surface::Api);
-    decide(&world.state, &owner, txn, Word::Approve(wish)).await.unwrap();
+    let owner = world.approver(0, DecisionSurface::Api);
+    decide(&world.state, &owner, txn, Decision::Approve(wish)).await.unwrap();
     txn
 }
 
@@ -76,9 +76,9 @@ both_engines! {
         let answer = ask_while(world, "GET", async || patch_credential(world, only(vec![])).await).await;
         assert_eq!((answer.0.as_u16(), &answer.1["code"]), (403, &json!("host_not_allowed")));
         patch_credential(world, only(hosts)).await;
-        let answer = ask_while(world, "GET", async || patch_agent(world, scope(Scope::Named(vec![]))).await).await;
+        let answer = ask_while(world, "GET", async || patch_agent(world, scope(AgentScope::Named(vec![]))).await).await;
         assert_eq!((answer.0.as_u16(), &answer.1["code"]), (404, &json!("credential_not_found")));
-        patch_agent(world, scope(Scope::All)).await;
+        patch_agent(world, scope(AgentScope::All)).await;
         let answer = ask_while(world, "GET", async || patch_agent(world, enabled(false)).await).await;
         assert_eq!((answer.0.as_u16(), &answer.1["code"]), (401, &json!("invalid_key")));
         patch_agent(world, enabled(true)).await;
@@ -141,8 +141,10 @@ async fn a_grant_is_used_once(world: &World, waits: impl AsyncFn()) {
     assert!(
         workspaces::update_settings(&mut tx, world.workspace, ApprovalMode::Gated, Some(77)).await.unwrap()
     );
-    let record =
-        Record { workspace_id: Some(world.workspace), ..Record::new(world.clock_now(), "settings.changed") };
+    let record = AuditRecord {
+        workspace_id: Some(world.workspace),
+        ..AuditRecord::new(world.clock_now(), "settings.changed")
+    };
     audit::append_in(&mut tx, &world.state.audit_keys, &[record]).await.unwrap();
     drop(held.release);
     waits().await;

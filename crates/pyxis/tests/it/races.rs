@@ -7,9 +7,9 @@ pub(crate) mod world;
 
 use std::time::Duration;
 
-use pyxis_core::grant::Surface;
-use pyxis_core::mode::{ApprovalState, ForwardState};
-use pyxis_gateway::approvals::decide::{Approver, GrantRequest, Word, decide};
+use pyxis_core::approval_mode::{ApprovalState, ForwardState};
+use pyxis_core::grant::DecisionSurface;
+use pyxis_gateway::approvals::decide::{Approver, Decision, GrantRequest, decide};
 use pyxis_gateway::{Error, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Page, grants};
@@ -37,7 +37,7 @@ async fn speak(
     world: &World,
     approver: &Approver,
     txn: pyxis_core::id::TxnId,
-    verdict: Word,
+    verdict: Decision,
 ) -> Result<ApprovalState, Error> {
     let (state, approver) = (world.state.clone(), approver.clone());
     let spoken = tokio::spawn(async move { decide(&state, &approver, txn, verdict).await });
@@ -46,13 +46,13 @@ async fn speak(
 
 both_engines! {
     async fn race_of_an_approver_and_a_denier_has_one_winner(world: &World) {
-        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
         let (mut approved, mut denied) = (0, 0);
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let (approval, denial) = tokio::join!(
-                speak(world, &one, txn, Word::Approve(None)),
-                speak(world, &two, txn, Word::Deny(None)),
+                speak(world, &one, txn, Decision::Approve(None)),
+                speak(world, &two, txn, Decision::Deny(None)),
             );
             let end = settled(world, txn).await;
             match (approval, denial) {
@@ -74,12 +74,12 @@ both_engines! {
     }
 
     async fn race_of_two_approvers_sends_once(world: &World) {
-        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Standalone));
+        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Standalone));
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let (first, second) = tokio::join!(
-                speak(world, &one, txn, Word::Approve(None)),
-                speak(world, &two, txn, Word::Approve(None)),
+                speak(world, &one, txn, Decision::Approve(None)),
+                speak(world, &two, txn, Decision::Approve(None)),
             );
             assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
             let end = settled(world, txn).await;
@@ -89,7 +89,7 @@ both_engines! {
     }
 
     async fn race_of_approval_and_expiry_has_one_winner(world: &World) {
-        let one = world.approver(0, Surface::Dashboard);
+        let one = world.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
@@ -101,7 +101,7 @@ both_engines! {
                 clock.advance(Duration::from_millis(1));
                 workers::expire_tick(&state).await.map(drop)
             });
-            let (yes, expired) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), expire);
+            let (yes, expired) = tokio::join!(speak(world, &one, txn, Decision::Approve(None)), expire);
             expired.unwrap().unwrap();
             let end = settled(world, txn).await;
             match yes {
@@ -120,11 +120,11 @@ both_engines! {
     }
 
     async fn race_of_approval_and_withdrawal_has_one_winner(world: &World) {
-        let one = world.approver(0, Surface::Dashboard);
+        let one = world.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
-            let (yes, withdrawn) = tokio::join!(speak(world, &one, txn, Word::Approve(None)), world.withdraw(txn));
+            let (yes, withdrawn) = tokio::join!(speak(world, &one, txn, Decision::Approve(None)), world.withdraw(txn));
             let end = settled(world, txn).await;
             match (yes, withdrawn.as_u16()) {
                 (Ok(ApprovalState::Approved), 409) => {
@@ -142,13 +142,13 @@ both_engines! {
     }
 
     async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(world: &World) {
-        let one = world.approver(0, Surface::Dashboard);
+        let one = world.approver(0, DecisionSurface::Dashboard);
         let wish = GrantRequest { seconds: 900, agent_only: false, max_uses: None };
         for round in 0..ROUNDS / 5 {
             world.policy("{}").await;
             let txn = world.pause(round).await;
             let tightened = world.policy(r#"{"passkey_required": true}"#);
-            let (_, ()) = tokio::join!(speak(world, &one, txn, Word::Approve(Some(wish))), tightened);
+            let (_, ()) = tokio::join!(speak(world, &one, txn, Decision::Approve(Some(wish))), tightened);
             let live = grants::list(&world.state.store, world.workspace, false, Page::first(10), world.clock_now()).await.unwrap();
             assert!(live.is_empty(), "round {round}: {live:?}");
         }
@@ -156,12 +156,12 @@ both_engines! {
 
     async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(world: &World) {
         world.policy(r#"{"min_approvals": 2}"#).await;
-        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
         for round in 0..ROUNDS {
             let txn = world.pause(round).await;
             let (first, second) = tokio::join!(
-                speak(world, &one, txn, Word::Approve(None)),
-                speak(world, &two, txn, Word::Approve(None)),
+                speak(world, &one, txn, Decision::Approve(None)),
+                speak(world, &two, txn, Decision::Approve(None)),
             );
             let mut states = [first.unwrap(), second.unwrap()];
             states.sort_by_key(|state| state.as_str());

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use http::StatusCode;
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::{ApprovalState, ForwardState};
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, ForwardState};
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::workers;
 use pyxis_store::approvals;
 
@@ -21,7 +21,9 @@ async fn approved(world: &World) -> TxnId {
     let (status, body) = world.ask("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED, "{body}");
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
-    decide(&world.state, &world.approver(0, Surface::Api), txn, Word::Approve(None)).await.unwrap();
+    decide(&world.state, &world.approver(0, DecisionSurface::Api), txn, Decision::Approve(None))
+        .await
+        .unwrap();
     txn
 }
 

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use pyxis_core::grant::Surface;
-use pyxis_core::mode::ForwardState;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_core::approval_mode::ForwardState;
+use pyxis_core::grant::DecisionSurface;
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::{Config, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_testkit::upstream::Reply;
@@ -20,7 +20,9 @@ async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
 
 async fn approved(world: &World, round: usize) -> pyxis_core::id::TxnId {
     let txn = world.pause(round).await;
-    decide(&world.state, &world.approver(0, Surface::Dashboard), txn, Word::Approve(None)).await.unwrap();
+    decide(&world.state, &world.approver(0, DecisionSurface::Dashboard), txn, Decision::Approve(None))
+        .await
+        .unwrap();
     txn
 }
 

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::{Policy, PolicyError};
-use crate::mode::Channel;
+use crate::approval_mode::Channel;
 use crate::pattern;
 use crate::policy::Method;
 use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS};

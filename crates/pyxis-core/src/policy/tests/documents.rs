@@ -2,7 +2,7 @@
 
 use super::super::PolicyError;
 use super::*;
-use crate::mode::Channel;
+use crate::approval_mode::Channel;
 
 fn refusal(json: &str) -> (String, String) {
     match Policy::from_json(json.as_bytes()) {

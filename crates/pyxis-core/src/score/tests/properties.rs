@@ -110,7 +110,7 @@ proptest! {
             stamps: stamps.collect(),
             ..settled(1, &[], &[])
         };
-        let record = Record {
+        let record = ScoreRecord {
             address: wallet(7),
             threshold: Decimal::from_units(threshold),
             computed_at: UnixMillis(computed_at),

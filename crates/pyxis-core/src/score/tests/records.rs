@@ -4,7 +4,8 @@ use super::*;
 
 fn record(settled: &ScoreResult) -> String {
     let computed_at = UnixMillis(day(1).0 + 250);
-    Record { address: wallet(0xab), threshold: decimal("20"), computed_at, settled, error: None }.to_json()
+    ScoreRecord { address: wallet(0xab), threshold: decimal("20"), computed_at, settled, error: None }
+        .to_json()
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn a_name_that_json_must_escape_reads_back() {
 fn what_kept_a_score_from_being_whole_stands_in_it_as_text() {
     let settled = settled(1, &[], &[]);
     let error = Some("a \"quoted\" \u{e9}\n");
-    let record = Record {
+    let record = ScoreRecord {
         address: wallet(1),
         threshold: decimal("20"),
         computed_at: day(1),
@@ -54,14 +55,14 @@ fn what_kept_a_score_from_being_whole_stands_in_it_as_text() {
     assert_eq!(json["error"].as_str(), error);
 }
 
-fn stored(record: &Record<'_>) -> String {
+fn stored(record: &ScoreRecord<'_>) -> String {
     stored_to_json(record.address, record.to_stored()).unwrap()
 }
 
 #[test]
 fn what_is_stored_is_short_and_reads_back_as_the_answer() {
     let settled = settled(1, &[stamp("D", 9, "d"), stamp("A", 5, "a")], &[claim("a", 2, 7)]);
-    let whole = Record {
+    let whole = ScoreRecord {
         address: wallet(0xab),
         threshold: decimal("20"),
         computed_at: day(1),
@@ -70,7 +71,7 @@ fn what_is_stored_is_short_and_reads_back_as_the_answer() {
     };
     assert_eq!(whole.to_stored(), "10000 2000000 86400000 777600000 0 0 604800000 1 A 10000 777600000 0 D");
     assert_eq!(stored(&whole), whole.to_json());
-    let partly = Record { error: Some("a \"quoted\" {1}\n 0 \u{e9}"), ..whole };
+    let partly = ScoreRecord { error: Some("a \"quoted\" {1}\n 0 \u{e9}"), ..whole };
     assert_eq!(stored(&partly), partly.to_json());
 }
 

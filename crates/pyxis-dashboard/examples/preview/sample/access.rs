@@ -6,8 +6,8 @@ use pyxis_dashboard::view::agents::{
 };
 use pyxis_dashboard::view::connect::ArrivedPage;
 use pyxis_dashboard::view::credentials::{
-    CredentialForm, CredentialLine, CredentialPage, CredentialsPage, ImportPage, ImportedLine, Kind,
-    NewCredentialPage, Verified,
+    CredentialForm, CredentialKind, CredentialLine, CredentialPage, CredentialsPage, ImportPage,
+    ImportedLine, NewCredentialPage, ProbeResult,
 };
 use pyxis_dashboard::view::people::{
     GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage,
@@ -93,11 +93,11 @@ impl Sample {
         }
     }
 
-    fn credential_page(self, n: usize, verified: Option<Verified>) -> String {
+    fn credential_page(self, n: usize, verified: Option<ProbeResult>) -> String {
         render(&CredentialPage {
             shell: self.shell(),
             credential: self.credential(n),
-            kind: Kind::Bearer,
+            kind: CredentialKind::Bearer,
             version: 3,
             created: self.at(-90_000),
             secret_replaced: self.at(-4_000),
@@ -132,7 +132,7 @@ impl Sample {
         ]
     }
 
-    fn new_credential(self, kind: Kind) -> String {
+    fn new_credential(self, kind: CredentialKind) -> String {
         let form = CredentialForm::default();
         render(&NewCredentialPage {
             shell: self.shell(),
@@ -218,8 +218,8 @@ impl Sample {
             ("header_name", "line 1: Host cannot be set."),
             ("description", "Too long."),
         ]);
-        let good = Verified { good: true, text: self.t("200 from api.example.com in 84 ms") };
-        let bad = Verified {
+        let good = ProbeResult { good: true, text: self.t("200 from api.example.com in 84 ms") };
+        let bad = ProbeResult {
             good: false,
             text: self.t("401 from api.example.com: the API does not take this secret"),
         };
@@ -241,21 +241,21 @@ impl Sample {
                     credentials: Vec::new(),
                 }),
             ),
-            ("/app/new/credential", self.new_credential(Kind::Bearer)),
-            ("/app/new/credential/header", self.new_credential(Kind::Header)),
-            ("/app/new/credential/basic", self.new_credential(Kind::Basic)),
-            ("/app/new/credential/query", self.new_credential(Kind::Query)),
-            ("/app/new/credential/cookie", self.new_credential(Kind::Cookie)),
-            ("/app/new/credential/sidecar", self.new_credential(Kind::Sidecar)),
-            ("/app/new/credential/signing", self.new_credential(Kind::SigningKey)),
-            ("/app/new/credential/oauth1", self.new_credential(Kind::Oauth1)),
-            ("/app/new/credential/aws", self.new_credential(Kind::AwsSigv4)),
-            ("/app/new/credential/hmac", self.new_credential(Kind::Hmac)),
-            ("/app/new/credential/mtls", self.new_credential(Kind::Mtls)),
-            ("/app/new/credential/account", self.new_credential(Kind::Oauth2Refresh)),
-            ("/app/new/credential/client", self.new_credential(Kind::Oauth2ClientCredentials)),
-            ("/app/new/credential/assertion", self.new_credential(Kind::JwtBearer)),
-            ("/app/new/credential/github", self.new_credential(Kind::GithubApp)),
+            ("/app/new/credential", self.new_credential(CredentialKind::Bearer)),
+            ("/app/new/credential/header", self.new_credential(CredentialKind::Header)),
+            ("/app/new/credential/basic", self.new_credential(CredentialKind::Basic)),
+            ("/app/new/credential/query", self.new_credential(CredentialKind::Query)),
+            ("/app/new/credential/cookie", self.new_credential(CredentialKind::Cookie)),
+            ("/app/new/credential/sidecar", self.new_credential(CredentialKind::Sidecar)),
+            ("/app/new/credential/signing", self.new_credential(CredentialKind::SigningKey)),
+            ("/app/new/credential/oauth1", self.new_credential(CredentialKind::Oauth1)),
+            ("/app/new/credential/aws", self.new_credential(CredentialKind::AwsSigv4)),
+            ("/app/new/credential/hmac", self.new_credential(CredentialKind::Hmac)),
+            ("/app/new/credential/mtls", self.new_credential(CredentialKind::Mtls)),
+            ("/app/new/credential/account", self.new_credential(CredentialKind::Oauth2Refresh)),
+            ("/app/new/credential/client", self.new_credential(CredentialKind::Oauth2ClientCredentials)),
+            ("/app/new/credential/assertion", self.new_credential(CredentialKind::JwtBearer)),
+            ("/app/new/credential/github", self.new_credential(CredentialKind::GithubApp)),
             ("/app/import/credentials", self.import(None)),
             ("/app/import/credentials/done", self.import(Some(self.imported()))),
             (
@@ -266,7 +266,7 @@ impl Sample {
                 "/app/new/credential/wrong",
                 render(&NewCredentialPage {
                     shell: self.shell(),
-                    kind: Kind::Header,
+                    kind: CredentialKind::Header,
                     form: retry,
                     redirect_uri: String::new(),
                     search: String::new(),

@@ -3,7 +3,7 @@
 use pyxis_dashboard::text;
 use pyxis_dashboard::text::Middle;
 use pyxis_dashboard::view::approvals::{
-    ApprovalPage, Card, CardState, DecidedPage, GrantChoice, GrantOffer, InboxPage, Load, Pages, Place,
+    ApprovalPage, Card, CardState, DecidedPage, GrantChoice, GrantOffer, InboxPage, Load, Pages, ReturnTo,
     StandalonePage, Vote,
 };
 use pyxis_dashboard::view::body::BodyView;
@@ -21,7 +21,7 @@ impl Sample {
         Card {
             txn_id: self.t(txn),
             mark: self.t("pending none 0"),
-            place: Place::Inbox,
+            place: ReturnTo::Inbox,
             method: method.into(),
             host: self.t(host),
             path: Middle::new(&self.t(path), 72),
@@ -194,10 +194,10 @@ impl Sample {
     pub(super) fn approvals(self) -> Vec<Rendered> {
         let pending = vec![self.invoice(self.open()), self.transfer(), self.upload()];
         let approval = |card: Card| {
-            render(&ApprovalPage { shell: self.shell(), card: Card { place: Place::Approval, ..card } })
+            render(&ApprovalPage { shell: self.shell(), card: Card { place: ReturnTo::Approval, ..card } })
         };
         let standalone = |mut card: Card| {
-            card.place = Place::Standalone;
+            card.place = ReturnTo::Standalone;
             if let CardState::Open { grant: GrantOffer::Choices { choices, .. }, .. } = &mut card.state {
                 choices.retain(|choice| choice.seconds == 1800);
             }

@@ -5,7 +5,7 @@ use pyxis_dashboard::view::notifications::{
     AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, UnshownLine,
 };
 use pyxis_dashboard::view::webhooks::{
-    DeliveryLine, DeliveryPage, NewWebhookPage, Progress, WebhookForm, WebhookLine, WebhookPage,
+    DeliveryBadge, DeliveryLine, DeliveryPage, NewWebhookPage, WebhookForm, WebhookLine, WebhookPage,
     WebhookSecretPage, WebhooksPage,
 };
 use pyxis_dashboard::view::{Problems, Search};
@@ -42,7 +42,7 @@ impl Sample {
         DeliveryLine {
             id: self.t(["d1", "d2", "d3"][n]),
             event: self.t(["approval.requested", "approval.decided", "approval.expired"][n]),
-            progress: [Progress::Waiting, Progress::Delivered, Progress::Failed][n],
+            progress: [DeliveryBadge::Waiting, DeliveryBadge::Delivered, DeliveryBadge::Failed][n],
             attempts: self.t(["2 attempts", "1 attempt, sent again 1 time", "5 attempts"][n]),
             answer: self.t(["no answer", "204", "500"][n]),
             created: self.at([-1, -90, -3000][n]),

@@ -1,11 +1,11 @@
 //! Policies, grants, explain and replay.
 
 use pyxis_dashboard::view::policies::{
-    Explain, Explained, GrantLine, MethodRule, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, Replay,
-    ReplayChange, StagedLine,
+    Explain, Explained, GrantLine, MethodRule, PoliciesPage, PolicyForm, PolicyLine, PolicyPage,
+    ReplayChange, ReplayView, StagedLine,
 };
 use pyxis_dashboard::view::staged::{Difference, StagedPage};
-use pyxis_dashboard::view::{Choice, Outcome, Problems, Search};
+use pyxis_dashboard::view::{Choice, DecisionBadge, Problems, Search};
 
 use super::{Rendered, Sample, render};
 
@@ -41,7 +41,13 @@ impl Sample {
         }
     }
 
-    fn policy(self, stored: bool, problems: Problems, explain: Explain, replay: Option<Replay>) -> String {
+    fn policy(
+        self,
+        stored: bool,
+        problems: Problems,
+        explain: Explain,
+        replay: Option<ReplayView>,
+    ) -> String {
         render(&PolicyPage {
             shell: self.shell(),
             credential: self.t("billing-api"),
@@ -126,7 +132,7 @@ impl Sample {
             }),
         };
         let asks = explained(
-            Outcome::Pending,
+            DecisionBadge::Pending,
             "Needs approval",
             "the address matches",
             Some("/v1/refunds"),
@@ -140,13 +146,13 @@ impl Sample {
                 "api.example.com/v1/items/*",
                 "api.example.com/v1/keys",
             ][n]),
-            before: [Outcome::Approved, Outcome::Approved, Outcome::Passed][n],
-            after: [Outcome::Passed, Outcome::Denied, Outcome::Denied][n],
+            before: [DecisionBadge::Approved, DecisionBadge::Approved, DecisionBadge::Passed][n],
+            after: [DecisionBadge::Passed, DecisionBadge::Denied, DecisionBadge::Denied][n],
             rule: self
                 .t(["passes, matches /v1/search", "DELETE is denied", "never sent, matches /v1/keys"][n]),
         };
-        let replay = Replay { considered: 1000, changed: 247, changes: (0..3).map(change).collect() };
-        let unchanged = Replay { considered: 1, changed: 0, changes: Vec::new() };
+        let replay = ReplayView { considered: 1000, changed: 247, changes: (0..3).map(change).collect() };
+        let unchanged = ReplayView { considered: 1, changed: 0, changes: Vec::new() };
         let wrong = self.problems(&[
             ("auto_approve_urls", "line 1: /v1/sea*: a star stands for one whole segment."),
             ("min_approvals", "At least 1, at most 10."),

@@ -5,7 +5,7 @@ use pyxis_dashboard::chart::{Bucket, Series, StackedBars};
 use pyxis_dashboard::view::audit::{AuditFilter, AuditPage, AuditRow};
 use pyxis_dashboard::view::settings::{AuditHealth, Fact, SettingsPage};
 use pyxis_dashboard::view::usage::{RangeLink, UsageLine, UsagePage, UsagePart};
-use pyxis_dashboard::view::{Choice, Outcome, Search};
+use pyxis_dashboard::view::{Choice, DecisionBadge, Search};
 
 use super::access::sorted;
 use super::{Rendered, Sample, render};
@@ -30,7 +30,7 @@ impl Sample {
     fn audit_rows(self) -> Vec<AuditRow> {
         let row = |minutes: i64,
                    event: &str,
-                   outcome: Option<Outcome>,
+                   outcome: Option<DecisionBadge>,
                    actor: &str,
                    subject: &str,
                    request: &str,
@@ -51,7 +51,7 @@ impl Sample {
             row(
                 -1,
                 "Request",
-                Some(Outcome::Passed),
+                Some(DecisionBadge::Passed),
                 "checkout-bot",
                 "billing-api",
                 "GET api.example.com/v1/items",
@@ -62,7 +62,7 @@ impl Sample {
             row(
                 -3,
                 "Request",
-                Some(Outcome::Pending),
+                Some(DecisionBadge::Pending),
                 "checkout-bot",
                 "billing-api",
                 "POST api.example.com/v1/invoices",
@@ -73,7 +73,7 @@ impl Sample {
             row(
                 -9,
                 "Decision",
-                Some(Outcome::Approved),
+                Some(DecisionBadge::Approved),
                 "bo@example.com",
                 "billing-api",
                 "POST api.example.com/v1/invoices",
@@ -84,7 +84,7 @@ impl Sample {
             row(
                 -31,
                 "Request",
-                Some(Outcome::Failed),
+                Some(DecisionBadge::Failed),
                 "checkout-bot",
                 "billing-api",
                 "DELETE api.example.com/v1/items/44",
@@ -95,7 +95,7 @@ impl Sample {
             row(
                 -64,
                 "Decision",
-                Some(Outcome::Denied),
+                Some(DecisionBadge::Denied),
                 "bo@example.com",
                 "billing-api",
                 "POST api.example.com/v1/refunds",
@@ -107,7 +107,7 @@ impl Sample {
             row(
                 -130,
                 "Request",
-                Some(Outcome::Expired),
+                Some(DecisionBadge::Expired),
                 "research-crawler",
                 "search-api",
                 "PUT api.example.com/v1/items/12/price-list/2026/spring/entries",

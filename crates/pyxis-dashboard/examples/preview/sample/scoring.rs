@@ -13,7 +13,7 @@ use pyxis_dashboard::view::scorers::{
     Freshness, NewScorerPage, Preview, Reach, ScorerForm, ScorerLine, ScorerPage, ScorersPage, WeightGroup,
     WeightRow,
 };
-use pyxis_dashboard::view::{Outcome, Problems, Search};
+use pyxis_dashboard::view::{DecisionBadge, Problems, Search};
 
 use super::access::sorted;
 use super::{Rendered, Sample, render};
@@ -249,7 +249,7 @@ impl Sample {
                 .t(["Rewards are paid by the score on the day of the snapshot.", "Just curious."][n]),
             by: self.t("bo@example.com"),
             at: self.at([-30, -4_000][n]),
-            state: [Outcome::Pending, Outcome::Denied][n],
+            state: [DecisionBadge::Pending, DecisionBadge::Denied][n],
             decided: (n == 1).then(|| (self.t("ana@example.com"), self.at(-3_000))),
         }
     }

@@ -3,14 +3,14 @@
 use http::StatusCode;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
-use pyxis_scoring::engine::{self, Place};
+use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_store::scores;
 
 use super::{HOLDER, OTHER, add_scorer, bring, with_scorer};
 use crate::support::{Team, World, both_engines};
 
 async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
-    let place = Place { workspace: team.id, scorer, address };
+    let place = ScoreKey { workspace: team.id, scorer, address };
     engine::score(&world.scoring.books, place, world.scoring.now(), false).await.unwrap();
 }
 

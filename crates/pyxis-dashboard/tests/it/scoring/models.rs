@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_models::calibration::Curve;
-use pyxis_models::chain::Model;
 use pyxis_models::custom::Custom;
 use pyxis_models::features;
+use pyxis_models::scope::Model;
 use pyxis_scoring::activity::{import, rebuild};
-use pyxis_scoring::models::{Answer, IndexerError, Source, SourceError};
+use pyxis_scoring::models::{FeaturesFuture, IndexerError, Source, SourceError};
 use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
 
@@ -29,7 +29,7 @@ async fn take_in(world: &World, text: String) {
 struct Down;
 
 impl Source for Down {
-    fn look(&self, _: EvmAddress, _: UnixMillis) -> Answer<'_> {
+    fn look(&self, _: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
         let error = IndexerError::Strange;
         Box::pin(async { Err(SourceError::Indexer { chain: "base", error }) })
     }

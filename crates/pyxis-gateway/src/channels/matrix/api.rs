@@ -73,7 +73,7 @@ pub(super) struct Room {
 #[derive(Default, Deserialize)]
 pub(super) struct Timeline {
     #[serde(default)]
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<RoomEvent>,
     /// Whether there was more than was asked for, before these.
     #[serde(default)]
     pub(super) limited: bool,
@@ -85,14 +85,14 @@ pub(super) struct Timeline {
 #[derive(Deserialize)]
 pub(super) struct Earlier {
     #[serde(default)]
-    pub(super) chunk: Vec<Event>,
+    pub(super) chunk: Vec<RoomEvent>,
     /// Where to go on; nowhere at the end.
     pub(super) end: Option<String>,
 }
 
 /// Something that somebody sent to a room.
 #[derive(Deserialize)]
-pub(super) struct Event {
+pub(super) struct RoomEvent {
     #[serde(rename = "type", default)]
     pub(super) kind: String,
     #[serde(rename = "event_id", default)]

@@ -7,7 +7,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::api::{self, Earlier, Event, Sync, Timeline, WhoAmI};
+use super::api::{self, Earlier, RoomEvent, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::DeliveryError;
@@ -138,7 +138,7 @@ async fn missed(
     room: &str,
     since: &str,
     timeline: &Timeline,
-) -> std::result::Result<Vec<Event>, DeliveryError> {
+) -> std::result::Result<Vec<RoomEvent>, DeliveryError> {
     let mut missed = Vec::new();
     let mut from = timeline.prev_batch.clone().filter(|_| timeline.limited);
     for _ in 0..PAGES {
@@ -181,7 +181,7 @@ fn filter(limit: u32) -> Value {
     })
 }
 
-async fn handle(state: &State, bot: &Bot, room: &str, event: &Event) -> Result<()> {
+async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Result<()> {
     let account = Account { platform: ChatPlatform::Matrix, id: &event.sender, label: &event.sender };
     let said = match event.kind.as_str() {
         "m.reaction" => reacted(state, room, event, &account).await?,
@@ -209,7 +209,12 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &Event) -> Result<(
 }
 
 /// Takes the word of a reaction. What took effect shows in the message itself; else, what to answer.
-async fn reacted(state: &State, room: &str, event: &Event, account: &Account<'_>) -> Result<Option<String>> {
+async fn reacted(
+    state: &State,
+    room: &str,
+    event: &RoomEvent,
+    account: &Account<'_>,
+) -> Result<Option<String>> {
     let relation = &event.content["m.relates_to"];
     let (Some(to), Some(key)) = (relation["event_id"].as_str(), relation["key"].as_str()) else {
         return Ok(None);
@@ -245,7 +250,7 @@ async fn find(state: &State, event: &str) -> Result<Option<ChatMessageRow>> {
 }
 
 /// `!link CODE`; what to answer.
-async fn written(state: &State, event: &Event, account: &Account<'_>) -> Result<Option<String>> {
+async fn written(state: &State, event: &RoomEvent, account: &Account<'_>) -> Result<Option<String>> {
     let mut words = event.content["body"].as_str().unwrap_or_default().split_whitespace();
     match (words.next(), words.next()) {
         (Some("!link"), Some(code)) => identity::link(state, account, code).await.map(Some),

@@ -51,12 +51,12 @@ pub(super) struct Update {
     pub(super) id: i64,
     pub(super) message: Option<Incoming>,
     pub(super) callback_query: Option<Callback>,
-    pub(super) my_chat_member: Option<Membership>,
+    pub(super) my_chat_member: Option<ChatMember>,
 }
 
 /// The bot was let into a chat or put out of it.
 #[derive(Deserialize)]
-pub(super) struct Membership {
+pub(super) struct ChatMember {
     pub(super) chat: Chat,
     pub(super) new_chat_member: Member,
 }

@@ -5,7 +5,7 @@ fn scan(bytes: impl AsRef<[u8]>) -> Scan {
     Stream::default().scan(bytes.as_ref())
 }
 
-fn refusal(bytes: impl AsRef<[u8]>) -> Option<Refusal> {
+fn refusal(bytes: impl AsRef<[u8]>) -> Option<MalformedRequest> {
     match scan(bytes).rest {
         Rest::Refused(refusal) => Some(refusal),
         Rest::Unfinished | Rest::Broken => None,
@@ -47,7 +47,7 @@ fn a_plain_request_is_good_to_its_last_byte_however_it_is_cut() {
 
 #[test]
 fn what_two_servers_could_read_otherwise_is_refused() {
-    use Refusal as R;
+    use MalformedRequest as R;
     for (lines, reason) in [
         ("", R::NoHost),
         ("Host: a\r\nHost: b\r\n", R::SeveralHosts),
@@ -98,7 +98,7 @@ fn what_two_servers_could_read_otherwise_is_refused() {
 
 #[test]
 fn a_request_line_has_three_parts_and_a_version_that_is_spoken() {
-    use Refusal as R;
+    use MalformedRequest as R;
     for (line, reason) in [
         ("GET /", R::RequestLine),
         ("GET  / HTTP/1.1", R::RequestLine),
@@ -129,17 +129,17 @@ fn a_head_is_refused_as_soon_as_it_is_known_to_be_too_large() {
     let fields = |bytes: usize| format!("Host: a\r\nX: {}\r\n\r\n", "y".repeat(bytes - 16));
     let head = |bytes| format!("GET / HTTP/1.1\r\n{}", fields(bytes));
     assert_eq!(refusal(head(MAX_HEADER_BYTES)), None);
-    assert_eq!(refusal(head(MAX_HEADER_BYTES + 1)), Some(Refusal::FieldsTooLarge));
+    assert_eq!(refusal(head(MAX_HEADER_BYTES + 1)), Some(MalformedRequest::FieldsTooLarge));
     // Without its end.
     let endless = format!("GET / HTTP/1.1\r\nX: {}", "y".repeat(MAX_HEADER_BYTES));
-    assert_eq!(refusal(endless), Some(Refusal::FieldsTooLarge));
+    assert_eq!(refusal(endless), Some(MalformedRequest::FieldsTooLarge));
     let many = |fields: usize| format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(fields - 1));
     assert_eq!(refusal(many(MAX_HEADER_FIELDS)), None);
-    assert_eq!(refusal(many(MAX_HEADER_FIELDS + 1)), Some(Refusal::TooManyFields));
+    assert_eq!(refusal(many(MAX_HEADER_FIELDS + 1)), Some(MalformedRequest::TooManyFields));
     let long = |bytes: usize| format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "y".repeat(bytes - 1));
     assert_eq!(refusal(long(MAX_URI_BYTES)), None);
-    assert_eq!(refusal(long(MAX_URI_BYTES + 1)), Some(Refusal::UriTooLong));
-    assert_eq!(refusal("y".repeat(MAX_URI_BYTES + LINE_OVERHEAD + 1)), Some(Refusal::UriTooLong));
+    assert_eq!(refusal(long(MAX_URI_BYTES + 1)), Some(MalformedRequest::UriTooLong));
+    assert_eq!(refusal("y".repeat(MAX_URI_BYTES + LINE_OVERHEAD + 1)), Some(MalformedRequest::UriTooLong));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_requests_before_a_bad_one_are_good() {
     let first = "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab";
     let mut stream = Stream::default();
     let both = format!("{first}GET /2 HTTP/1.1\r\n\r\n");
-    let expected = Scan { good: first.len(), rest: Rest::Refused(Refusal::NoHost) };
+    let expected = Scan { good: first.len(), rest: Rest::Refused(MalformedRequest::NoHost) };
     assert_eq!(stream.scan(both.as_bytes()), expected);
     assert_eq!(stream.heads(), 1);
     // What stands in a body is no head, and a body ends where the head said.
@@ -164,6 +164,6 @@ fn http_2_is_told_by_its_preface_at_the_very_start_only() {
     assert_eq!(scan(&bytes), Scan { good: bytes.len(), rest: Rest::Unfinished });
     assert_eq!(scan(&preface[..10]), Scan { good: 0, rest: Rest::Unfinished });
     let later = format!("GET / HTTP/1.1\r\nHost: a\r\n\r\n{preface}");
-    assert_eq!(refusal(later), Some(Refusal::Version));
-    assert_eq!(refusal("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"), Some(Refusal::Version));
+    assert_eq!(refusal(later), Some(MalformedRequest::Version));
+    assert_eq!(refusal("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"), Some(MalformedRequest::Version));
 }

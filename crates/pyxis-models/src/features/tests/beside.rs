@@ -3,16 +3,16 @@
 use super::*;
 
 /// A transfer at an hour with a counterparty whose popularity is its number.
-fn event(chain: Chain, kind: Kind, party: Node, outgoing: bool, hour: u32) -> Event {
+fn event(chain: Chain, kind: Kind, party: Node, outgoing: bool, hour: u32) -> ScopedTransfer {
     let time = NonZeroU32::new(hour * 3600);
-    Event { chain, kind, party: Some(party), outgoing, time, round: Some(party.is_multiple_of(2)) }
+    ScopedTransfer { chain, kind, party: Some(party), outgoing, time, round: Some(party.is_multiple_of(2)) }
 }
 
 fn popularity(party: Node) -> f32 {
-    crate::numbers::to_float(party)
+    crate::cast::to_float(party)
 }
 
-fn of_all(events: &[Event]) -> Features {
+fn of_all(events: &[ScopedTransfer]) -> Features {
     Features::of_alone(events, &popularity, Some(100 * 3600)).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn parts_without_anything_in_common_are_put_together_as_if_they_were_measured_at
             continue;
         }
         let (found, wanted) = (found.wallet[place], whole.wallet[place]);
-        assert!((found - wanted).abs() < 1e-4, "{}: {found} is not {wanted}", name(place));
+        assert!((found - wanted).abs() < 1e-4, "{}: {found} is not {wanted}", feature_name(place));
     }
     close(of_wallet(&found, "chains"), 2.0);
 }
@@ -53,16 +53,16 @@ fn imported_tokens_of_a_chain_that_was_asked_do_not_count_twice() {
     let local = of_all(&[nft(Chain::Base, 1), nft(Chain::Base, 2)]);
     let asked = [nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Base, 3)];
     let found = local.beside(&asked, &popularity, None, &on_base).unwrap();
-    close(found.seen(Scope::Nft).unwrap()[WALLET], 3.0);
+    close(found.seen(ChainScope::Nft).unwrap()[WALLET], 3.0);
     // The chain that was asked knows of none: then there are none.
     let moved = [event(Chain::Base, Kind::Native, 1, true, 1), event(Chain::Base, Kind::Native, 1, true, 2)];
     let found = local.beside(&moved, &popularity, None, &on_base).unwrap();
-    assert!(found.seen(Scope::Nft).is_none());
+    assert!(found.seen(ChainScope::Nft).is_none());
     // Where both overlap, whoever saw more is believed.
     let mixed =
         of_all(&[nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Zksync, 3), nft(Chain::Zksync, 4)]);
     let found = mixed.beside(&asked, &popularity, None, &on_base).unwrap();
-    close(found.seen(Scope::Nft).unwrap()[WALLET], 4.0);
+    close(found.seen(ChainScope::Nft).unwrap()[WALLET], 4.0);
 }
 
 #[test]

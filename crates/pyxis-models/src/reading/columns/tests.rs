@@ -17,7 +17,7 @@ fn one(text: &str) -> (Layout, Moved) {
     let mut reader = open(text);
     let layout = reader.layout().clone();
     match (reader.next(), reader.next()) {
-        (Some(Ok(Ok(Record::Transfer(moved)))), None) => (layout, moved),
+        (Some(Ok(Ok(ActivityRecord::Transfer(moved)))), None) => (layout, moved),
         other => panic!("{text}: {other:?}"),
     }
 }

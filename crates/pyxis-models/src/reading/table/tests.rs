@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::super::{Moved, Reader};
 use super::*;
-use crate::chain::{Chain, Kind};
+use crate::scope::{Chain, Kind};
 
 struct Written {
     directory: TempDir,
@@ -28,7 +28,7 @@ impl Written {
         Reader::open(&self.path(), Arc::default())
     }
 
-    fn records(&self) -> Vec<Result<Record, String>> {
+    fn records(&self) -> Vec<Result<ActivityRecord, String>> {
         self.reader().unwrap().map(Result::unwrap).collect()
     }
 }
@@ -130,7 +130,7 @@ fn rows_are_read_by_the_names_of_their_columns_in_every_compression() {
         let found = transfers(compression, 3, 50).records();
         assert_eq!(found.len(), 150);
         for (number, record) in (0..).zip(found) {
-            assert_eq!(record, Ok(Record::Transfer(moved(number))), "{compression:?}");
+            assert_eq!(record, Ok(ActivityRecord::Transfer(moved(number))), "{compression:?}");
         }
     }
 }
@@ -142,7 +142,7 @@ fn reading_goes_on_behind_any_row_and_the_rows_of_a_group_may_be_many() {
         let mut reader = written.reader().unwrap();
         reader.pass_over(u64::from(skip)).unwrap();
         let next = reader.next().map(|record| record.unwrap().unwrap());
-        assert_eq!(next, (skip < 30_000).then(|| Record::Transfer(moved(skip))), "{skip}");
+        assert_eq!(next, (skip < 30_000).then(|| ActivityRecord::Transfer(moved(skip))), "{skip}");
     }
     let mut reader = written.reader().unwrap();
     reader.pass_over(8_191).unwrap();
@@ -185,8 +185,10 @@ fn addresses_may_be_bytes_times_timestamps_and_amounts_decimals() {
         .records()
         .into_iter()
         .map(|record| match record.unwrap() {
-            Record::Transfer(moved) => (moved.from, moved.to, moved.time.map(NonZeroU32::get), moved.round),
-            Record::Facts(..) => panic!("no facts"),
+            ActivityRecord::Transfer(moved) => {
+                (moved.from, moved.to, moved.time.map(NonZeroU32::get), moved.round)
+            }
+            ActivityRecord::Facts(..) => panic!("no facts"),
         })
         .collect();
     let to = EvmAddress([0x61; 20]);
@@ -218,7 +220,7 @@ fn times_are_read_by_every_usual_name_and_in_every_usual_type() {
             self::column::<Int64Type>(rows, &[values], None);
         });
         assert!(!written.reader().unwrap().layout().lacks_time(), "{column}");
-        let Ok(Record::Transfer(moved)) = written.records().remove(0) else { panic!("{column}") };
+        let Ok(ActivityRecord::Transfer(moved)) = written.records().remove(0) else { panic!("{column}") };
         assert_eq!(moved.time.map(|time| i64::from(time.get())), Some(wanted), "{column}");
     }
     let schema = "message m { required binary from (UTF8); required binary to (UTF8); required int32 date (DATE); \
@@ -230,7 +232,7 @@ fn times_are_read_by_every_usual_name_and_in_every_usual_type() {
         column::<parquet::data_type::Int32Type>(rows, &[19_388], None);
         column::<ByteArrayType>(rows, &texts(&["never read".to_owned()]), None);
     });
-    let Ok(Record::Transfer(moved)) = written.records().remove(0) else { panic!("no transfer") };
+    let Ok(ActivityRecord::Transfer(moved)) = written.records().remove(0) else { panic!("no transfer") };
     assert_eq!(moved.time.map(NonZeroU32::get), Some(1_675_123_200));
 }
 
@@ -247,8 +249,8 @@ fn first_bridgings_are_told_by_their_columns() {
     assert_eq!(
         written.records(),
         [
-            Ok(Record::Facts(address(5), facts(1_636_903_130, 11895.76))),
-            Ok(Record::Facts(address(6), facts(1_636_903_131, 0.0))),
+            Ok(ActivityRecord::Facts(address(5), facts(1_636_903_130, 11895.76))),
+            Ok(ActivityRecord::Facts(address(6), facts(1_636_903_131, 0.0))),
         ]
     );
 }

@@ -7,8 +7,8 @@ use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
 use super::super::eip712;
-use super::super::json::{self, Node};
-use super::super::{MAX_PROOFS, Rejection, Verified, parse_and_verify_for_its_subject};
+use super::super::json::{self, JsonNode};
+use super::super::{MAX_PROOFS, Rejection, VerifiedCredential, parse_and_verify_for_its_subject};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
@@ -34,16 +34,16 @@ fn signed(change: impl FnOnce(&mut Value)) -> String {
 
 fn hash(text: &str) -> [u8; 32] {
     let mut document = json::parse(text).unwrap();
-    let Some(Node::Object(proof)) = document.get_mut("proof") else { panic!("a proof") };
+    let Some(JsonNode::Object(proof)) = document.get_mut("proof") else { panic!("a proof") };
     proof.remove("proofValue");
-    let Some(Node::Object(data)) = proof.remove("eip712Domain") else { panic!("typed data") };
+    let Some(JsonNode::Object(data)) = proof.remove("eip712Domain") else { panic!("typed data") };
     let types = eip712::types(data.object("types").unwrap()).unwrap();
     let hash = |name, object| eip712::hash_struct(&types, name, object).unwrap();
     let domain = hash(DOMAIN, data.object("domain").unwrap());
     words::signing_hash(domain, hash(data.text("primaryType").unwrap(), &document))
 }
 
-fn verify(text: &str) -> Result<Verified, Rejection> {
+fn verify(text: &str) -> Result<VerifiedCredential, Rejection> {
     let is_trusted = |issuer_did: &str| issuer_did == issuer().did();
     parse_and_verify_for_its_subject(text, NOW, is_trusted)
 }
@@ -124,8 +124,8 @@ fn a_chain_is_the_same_as_number_and_as_text() {
     };
     let resigned = |text: &str| {
         let mut value = json::parse(text).unwrap();
-        let Some(Node::Object(proof)) = value.get_mut("proof") else { panic!("a proof") };
-        let old = proof.get("proofValue").and_then(Node::as_text).unwrap().to_owned();
+        let Some(JsonNode::Object(proof)) = value.get_mut("proof") else { panic!("a proof") };
+        let old = proof.get("proofValue").and_then(JsonNode::as_text).unwrap().to_owned();
         text.replace(&old, &issuer().sign_hash(&hash(text)))
     };
     for (number, spellings) in [

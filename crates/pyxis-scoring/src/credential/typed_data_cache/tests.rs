@@ -6,7 +6,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use super::super::{Verified, parse_and_verify_for_its_subject};
+use super::super::{VerifiedCredential, parse_and_verify_for_its_subject};
 use super::*;
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
@@ -25,18 +25,18 @@ fn credential(number: u8) -> String {
     })
 }
 
-fn verify(text: &str) -> Result<Verified, Rejection> {
+fn verify(text: &str) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify_for_its_subject(text, NOW, |did| did == issuer().did())
 }
 
 /// On a thread that met nothing before.
-fn verify_anew(text: &str) -> Result<Verified, Rejection> {
+fn verify_anew(text: &str) -> Result<VerifiedCredential, Rejection> {
     std::thread::scope(|threads| threads.spawn(|| verify(text)).join().unwrap())
 }
 
 fn is_read(text: &str) -> bool {
     let document = parse(text).unwrap();
-    matches!(document.object("proof").unwrap().get("eip712Domain"), Some(Node::Object(_)))
+    matches!(document.object("proof").unwrap().get("eip712Domain"), Some(JsonNode::Object(_)))
 }
 
 fn changed(text: &str, change: impl FnOnce(&mut Value)) -> String {

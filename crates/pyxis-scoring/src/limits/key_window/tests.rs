@@ -33,15 +33,15 @@ enum Said {
 
 impl Window {
     /// Carries out a step of a lane, if it is one for the database.
-    fn carry_out(&mut self, lane: &KeyWindow, step: Step) -> Option<Said> {
+    fn carry_out(&mut self, lane: &KeyWindow, step: WindowStep) -> Option<Said> {
         let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
         let said = match step {
-            Step::Count(waiting) => {
+            WindowStep::Count(waiting) => {
                 let admitted = waiting.len().min(limit - self.admitted).max(0);
                 self.admitted += admitted;
                 Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
             }
-            Step::Reserve { slot, requests, within } => {
+            WindowStep::Reserve { slot, requests, within } => {
                 let fits = self.admitted + requests <= within;
                 assert!(within + AMPLE * requests <= limit, "it leaves room for others");
                 assert_eq!(slot.is_some(), requests > 0);
@@ -51,11 +51,11 @@ impl Window {
                 }
                 Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
             }
-            Step::GiveBack { slot, spent } => {
+            WindowStep::GiveBack { slot, spent } => {
                 self.give_back(node.unwrap(), slot, spent);
                 Said::GaveBack(Ok(()))
             }
-            Step::Rest(_) | Step::End => return None,
+            WindowStep::Rest(_) | WindowStep::End => return None,
         };
         self.statements += 1;
         Some(said)
@@ -69,8 +69,8 @@ impl Window {
     fn work(&mut self, lane: &mut KeyWindow, at: Instant) -> Option<Instant> {
         loop {
             match lane.next(at) {
-                Step::Rest(until) => return Some(until),
-                Step::End => return None,
+                WindowStep::Rest(until) => return Some(until),
+                WindowStep::End => return None,
                 step => self.carry_out(lane, step).unwrap().tell(lane),
             }
         }
@@ -114,12 +114,12 @@ fn lane_of(limit: i64) -> KeyWindow {
     KeyWindow::new(limit, Some(ledger().0), *AT)
 }
 
-fn enter(lane: &mut KeyWindow) -> Admission {
+fn enter(lane: &mut KeyWindow) -> WindowAdmission {
     lane.enter(NOW, *AT)
 }
 
 fn waits(lane: &mut KeyWindow) -> bool {
-    matches!(enter(lane), Admission::Pending(_))
+    matches!(enter(lane), WindowAdmission::Pending(_))
 }
 
 /// The number of a request, once the database has done what there was to do.
@@ -127,8 +127,8 @@ fn number(lane: &mut KeyWindow, window: &mut Window, at: Instant) -> Option<i64>
     let place = lane.enter(NOW, at);
     window.work(lane, at);
     match place {
-        Admission::Admitted(number) => Some(number),
-        Admission::Pending(mut answer) => answer.try_recv().unwrap().unwrap(),
+        WindowAdmission::Admitted(number) => Some(number),
+        WindowAdmission::Pending(mut answer) => answer.try_recv().unwrap().unwrap(),
     }
 }
 
@@ -153,7 +153,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
     for _ in 0..10 {
         let reserving = loop {
             match lane.next(*AT) {
-                Step::Rest(_) => assert!(!waits(&mut lane)),
+                WindowStep::Rest(_) => assert!(!waits(&mut lane)),
                 step => break window.carry_out(&lane, step).unwrap(),
             }
         };
@@ -243,7 +243,7 @@ fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_com
     lane.close();
     assert!(!waits(&mut lane), "it is not given back yet");
     let step = lane.next(*AT);
-    assert!(matches!(step, Step::GiveBack { slot: 0, .. }));
+    assert!(matches!(step, WindowStep::GiveBack { slot: 0, .. }));
     let gave_back = window.carry_out(&lane, step).unwrap();
     assert_eq!(window.admitted, 1001);
     assert!(waits(&mut lane));
@@ -289,8 +289,8 @@ fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
 fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
     let mut lane = lane_of(5);
     let [mut one, mut two, mut three] = [(); 3].map(|()| match enter(&mut lane) {
-        Admission::Pending(answer) => answer,
-        Admission::Admitted(number) => panic!("nothing is known yet, and yet {number}"),
+        WindowAdmission::Pending(answer) => answer,
+        WindowAdmission::Admitted(number) => panic!("nothing is known yet, and yet {number}"),
     });
     let mut window = Window { admitted: 3, ..Window::default() };
     window.work(&mut lane, *AT);
@@ -315,7 +315,7 @@ fn giving_back_is_tried_again_after_a_while_whether_it_happened_or_not() {
         Said::GaveBack(Err(error)).tell(&mut lane);
         assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
         assert!(
-            matches!(lane.enter(NOW, *AT + LIFE), Admission::Pending(_)),
+            matches!(lane.enter(NOW, *AT + LIFE), WindowAdmission::Pending(_)),
             "what may be given back lets nobody in"
         );
         assert_eq!(window.work(&mut lane, *AT + LIFE), None);
@@ -332,7 +332,7 @@ fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
             assert!(!waits(&mut lane));
         }
         let step = lane.next(*AT);
-        let Step::Reserve { requests, .. } = step else { panic!("{step:?}") };
+        let WindowStep::Reserve { requests, .. } = step else { panic!("{step:?}") };
         if happened {
             window.carry_out(&lane, step);
         }
@@ -357,11 +357,11 @@ fn without_a_place_to_note_it_nothing_is_reserved() {
 #[test]
 fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() {
     let mut lane = lane_of(FAR);
-    let Admission::Pending(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
+    let WindowAdmission::Pending(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
     let step = lane.next(*AT);
     Window::default().carry_out(&lane, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
     assert!(answer.try_recv().unwrap().is_err());
-    assert!(matches!(lane.next(*AT), Step::End));
+    assert!(matches!(lane.next(*AT), WindowStep::End));
 
     let (mut lane, window) = used(1000);
     let held = window.admitted - 1000;
@@ -373,9 +373,9 @@ fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() 
 #[test]
 fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
     let mut lane = lane_of(10);
-    let Admission::Pending(mut first) = enter(&mut lane) else { panic!("nothing is reserved") };
-    let Step::Count(waiting) = lane.next(*AT) else { panic!("one waits") };
-    let Admission::Pending(mut second) = enter(&mut lane) else { panic!("nobody overtakes") };
+    let WindowAdmission::Pending(mut first) = enter(&mut lane) else { panic!("nothing is reserved") };
+    let WindowStep::Count(waiting) = lane.next(*AT) else { panic!("one waits") };
+    let WindowAdmission::Pending(mut second) = enter(&mut lane) else { panic!("nobody overtakes") };
     assert_eq!(
         lane.also_failed(&Ok(())).len(),
         0,
@@ -402,7 +402,7 @@ struct Process {
     ledger: Arc<SpentLog>,
     file: File,
     lane: KeyWindow,
-    answers: Vec<oneshot::Receiver<Answer>>,
+    answers: Vec<oneshot::Receiver<AdmissionCount>>,
     /// What the database said and the process has not heard yet.
     said: Option<Said>,
 }
@@ -456,16 +456,18 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
             0..40 => {
                 for _ in 0..random(120) {
                     match process.lane.enter(NOW, at) {
-                        Admission::Admitted(number) => {
+                        WindowAdmission::Admitted(number) => {
                             assert!(number <= limit);
                             let_in += 1;
                         }
-                        Admission::Pending(answer) => process.answers.push(answer),
+                        WindowAdmission::Pending(answer) => process.answers.push(answer),
                     }
                 }
             }
             40..65 if process.said.is_none() => match process.lane.next(at) {
-                Step::End => process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at),
+                WindowStep::End => {
+                    process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at)
+                }
                 step => process.said = window.carry_out(&process.lane, step),
             },
             40..90 => {

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use pyxis_core::address::EvmAddress;
-use pyxis_models::chain::Kind;
 use pyxis_models::reading::is_round;
+use pyxis_models::scope::Kind;
 use serde::Deserialize;
 use serde_json::Value;
 

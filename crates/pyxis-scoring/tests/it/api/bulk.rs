@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_scoring::import::{Options, Progress, import};
+use pyxis_scoring::import::{ImportProgress, Options, import};
 use serde_json::Value;
 
 use super::world::{START, World, both_engines, day, wallet};
@@ -39,13 +39,18 @@ fn file(world: &World, first: u64) -> String {
 
 /// Imports a file, in runs that are each ended after so many blocks and one. How far each block brought it, the lines
 /// that were refused and the last result.
-async fn run(world: &World, text: &str, threads: usize, ends: &[usize]) -> (Vec<u64>, Vec<Value>, Progress) {
+async fn run(
+    world: &World,
+    text: &str,
+    threads: usize,
+    ends: &[usize],
+) -> (Vec<u64>, Vec<Value>, ImportProgress) {
     let options = Options { workspace: world.workspace, threads };
-    let (mut told, mut rejects, mut done) = (Vec::new(), Vec::new(), Progress::default());
+    let (mut told, mut rejects, mut done) = (Vec::new(), Vec::new(), ImportProgress::default());
     for end in ends {
         let rest = text[usize::try_from(done.bytes).unwrap()..].to_owned();
         let mut blocks = 0;
-        let go_on = |progress: &Progress| {
+        let go_on = |progress: &ImportProgress| {
             told.push(progress.lines);
             blocks += 1;
             blocks < *end
@@ -77,7 +82,7 @@ both_engines! {
                 let code = if reject["line"] == OLDER { "superseded" } else { "malformed_json" };
                 assert_eq!(reject["code"], code);
             }
-            let expected = Progress {
+            let expected = ImportProgress {
                 lines: LINES,
                 bytes: text.len() as u64,
                 accepted: good,

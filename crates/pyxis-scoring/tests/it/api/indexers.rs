@@ -8,10 +8,10 @@ use std::time::Duration;
 use http::StatusCode;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::secret::SecretString;
-use pyxis_models::chain::{Chain, Scope};
 use pyxis_models::features::{self, Features, WALLET};
 use pyxis_models::graph::Builder;
 use pyxis_models::reading::Reader;
+use pyxis_models::scope::{Chain, ChainScope};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring::activity::{import, rebuild, renew};
 use pyxis_scoring::models::{Indexer, IndexerChain, Local, Source};
@@ -86,7 +86,7 @@ async fn every_list_and_every_page_counts() {
     stand_in.add("tokennfttx", wallet(1), wallet(52), 1_650_000_000, "");
     let source = indexer(&world, &stand_in, None, true);
     let found = source.look(wallet(1), START).await.unwrap().unwrap();
-    let seen = found.seen(Scope::Chain(Chain::Base)).unwrap();
+    let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
     // Sent and received, then to how many.
     assert_eq!(seen[WALLET..WALLET + 4], [2501.0, 2.0, 8.0, 2.0]);
     // Three pages of tokens, one of each other list.
@@ -171,7 +171,7 @@ async fn one_odd_entry_does_not_cost_the_wallet() {
         stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
         stand_in.add_raw("txlist", wallet(1), odd.clone());
         let found = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-        let seen = found.seen(Scope::Chain(Chain::Base)).unwrap();
+        let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
         assert_eq!(seen[WALLET..WALLET + 2].iter().sum::<f32>().to_bits(), 3.0_f32.to_bits(), "{odd}");
     }
 }
@@ -199,8 +199,8 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(9));
     taken_in(&world, "aa", moves).await;
     let again = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-    let scopes: Vec<Scope> = again.scopes.iter().map(|(scope, _)| *scope).collect();
-    assert_eq!(scopes, [Scope::Chain(Chain::Base), Scope::Chain(Chain::Polygon)]);
+    let scopes: Vec<ChainScope> = again.scopes.iter().map(|(scope, _)| *scope).collect();
+    assert_eq!(scopes, [ChainScope::Chain(Chain::Base), ChainScope::Chain(Chain::Polygon)]);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
     stand_in.add("tokennfttx", own, wallet(3), 1_650_000_000, "");
     stand_in.add("tokennfttx", own, wallet(4), 1_650_000_001, "");
     let found = indexer(&world, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
-    let seen = found.seen(Scope::Nft).unwrap();
+    let seen = found.seen(ChainScope::Nft).unwrap();
     // Sent and received, then to how many and from how many: two here and two there.
     assert_eq!(seen[WALLET..WALLET + 4], [3.0, 1.0, 3.0, 1.0]);
 }
@@ -239,10 +239,10 @@ async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
     // One transfer is too little for a chain, but is seen.
     stand_in.add("txlist", wallet(1), wallet(2), 1_650_000_000, "1");
     let found = indexer_of(&world, Chain::Ethereum, &stand_in).look(wallet(1), START).await.unwrap().unwrap();
-    let seen = found.seen(Scope::Chain(Chain::Ethereum)).unwrap();
+    let seen = found.seen(ChainScope::Chain(Chain::Ethereum)).unwrap();
     assert_eq!(seen[WALLET..WALLET + 2], [1.0, 0.0]);
     let elsewhere = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-    assert!(elsewhere.seen(Scope::Chain(Chain::Ethereum)).is_some(), "of a chain that has no indexer");
+    assert!(elsewhere.seen(ChainScope::Chain(Chain::Ethereum)).is_some(), "of a chain that has no indexer");
 }
 
 #[tokio::test]
@@ -272,7 +272,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
         let value = of(&found, name);
         assert!((value - wanted).abs() < 1e-6, "{name}: {value}");
     }
-    assert_eq!(found.seen(Scope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
+    assert_eq!(found.seen(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
 }
 
 #[tokio::test]
@@ -305,14 +305,14 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
     let known = (0..WALLET).filter(|place| !learned.wallet[*place].is_nan());
     let differ: Vec<String> = known
         .filter(|place| told.wallet[*place].to_bits() != learned.wallet[*place].to_bits())
-        .map(features::name)
+        .map(features::feature_name)
         .collect();
     assert_eq!(differ, Vec::<String>::new());
     assert!(!told.knows_company());
 }
 
 fn of(found: &Features, wanted: &str) -> f32 {
-    found.wallet[(0..WALLET).find(|place| features::name(*place) == wanted).unwrap()]
+    found.wallet[(0..WALLET).find(|place| features::feature_name(*place) == wanted).unwrap()]
 }
 
 #[tokio::test]
@@ -353,7 +353,7 @@ async fn of_a_longer_list_the_first_ten_thousand_entries_count() {
         stand_in.add("tokentx", wallet(1), wallet(100 + number % 7), 1_700_000_000 + number, "1");
     }
     let found = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-    assert_eq!(found.seen(Scope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 3], [10_000.0, 0.0, 7.0]);
+    assert_eq!(found.seen(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 3], [10_000.0, 0.0, 7.0]);
     assert_eq!(stand_in.upstream().requests().len(), 13);
 }
 

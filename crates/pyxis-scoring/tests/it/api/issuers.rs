@@ -2,8 +2,8 @@
 
 use pyxis_core::actor::Actor;
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_scoring::credential::{Verified, parse_and_verify};
-use pyxis_scoring::engine::{Outcome, ingest, revoke};
+use pyxis_scoring::credential::{VerifiedCredential, parse_and_verify};
+use pyxis_scoring::engine::{IngestOutcome, ingest, revoke};
 use pyxis_scoring::service;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::world::{START, World, both_engines, day, wallet};
 
-fn verified(text: &str) -> Verified {
+fn verified(text: &str) -> VerifiedCredential {
     parse_and_verify(text, wallet(1), START, |_| true).unwrap()
 }
 
@@ -29,7 +29,7 @@ both_engines! {
         let checked = checked.each_ref();
         service::issuers::remove(&world.state, &Actor::cli(world.workspace), &other.did()).await.unwrap();
         let outcomes = ingest(&world.state.books, world.workspace, wallet(1), &checked, START).await.unwrap();
-        assert_eq!(outcomes, [None, Some(Outcome::Accepted), None]);
+        assert_eq!(outcomes, [None, Some(IngestOutcome::Accepted), None]);
         assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
         assert_eq!(world.bring(wallet(1), &[other.issue(&claim)]).await, ["unknown_issuer"]);
         service::issuers::remove(&world.state, &Actor::cli(world.workspace), &world.issuer.did()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use pyxis_scoring::import::{Options, Progress, import};
+use pyxis_scoring::import::{ImportProgress, Options, import};
 
 use super::world::{World, wallet};
 
@@ -31,7 +31,7 @@ async fn a_file_may_begin_with_a_mark_have_the_ends_of_windows_and_empty_lines()
         (format!("{MARK}{}\n", "x".repeat(100_000)) + &line("@"), 1, 1),
     ] {
         let (options, mut rejects) = (Options { workspace: world.workspace, threads: 2 }, Vec::new());
-        let (books, clock, begun) = (&world.state.books, &*world.clock, Progress::default());
+        let (books, clock, begun) = (&world.state.books, &*world.clock, ImportProgress::default());
         let source = Cursor::new(text.clone());
         let done = import(books, clock, options, source, &mut rejects, begun, |_| true).await.unwrap();
         assert_eq!((done.accepted, done.rejected), (accepted, rejected), "{text:?}");

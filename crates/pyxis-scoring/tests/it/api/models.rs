@@ -5,8 +5,8 @@ use std::io::Read;
 
 use http::{Method, StatusCode};
 use pyxis_core::address::EvmAddress;
-use pyxis_models::chain::Model;
 use pyxis_models::reading::Reader;
+use pyxis_models::scope::Model;
 use pyxis_scoring::activity::{import, lags, rebuild};
 use pyxis_scoring::models::{Local, Source};
 use pyxis_store::usage::{self, Surface};

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use http::StatusCode;
 use pyxis_models::calibration::Curve;
-use pyxis_models::chain::Model;
 use pyxis_models::custom::{Custom, Wanted};
 use pyxis_models::features;
+use pyxis_models::scope::Model;
 use pyxis_store::models;
 use pyxis_testkit::onnx::{Attribute, logistic, stump};
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::models::{get, imported, key, path, score};
 use super::world::{START, World, both_engines, wallet};
 
 fn place(name: &str) -> i64 {
-    let found = (0..features::ALL).find(|place| features::name(*place) == name).unwrap();
+    let found = (0..features::ALL).find(|place| features::feature_name(*place) == name).unwrap();
     i64::try_from(found).unwrap()
 }
 

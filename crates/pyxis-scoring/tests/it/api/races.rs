@@ -10,7 +10,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::score::ScoreResult;
 use pyxis_scoring::Config;
 use pyxis_scoring::credential::parse_and_verify;
-use pyxis_scoring::engine::{Batch, Outcome, Place, ingest_many, preview, score};
+use pyxis_scoring::engine::{Batch, IngestOutcome, ScoreKey, ingest_many, preview, score};
 use pyxis_store::addresses;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn batch(world: &World, credentials: Vec<(u64, String)>) -> Batch {
 }
 
 /// Stores a block as an import does.
-async fn import(state: pyxis_scoring::State, batch: Batch) -> Vec<Outcome> {
+async fn import(state: pyxis_scoring::State, batch: Batch) -> Vec<IngestOutcome> {
     let (outcomes, committing) = ingest_many(&state.books, batch, state.now()).await.unwrap();
     committing.await.unwrap();
     outcomes
@@ -48,7 +48,7 @@ async fn records(world: &World, other: &Node, scorer: ScorerId) -> Vec<Value> {
         .map(|number| {
             let state = if number.is_multiple_of(2) { &world.state } else { &other.state };
             let books = state.books.clone();
-            let place = Place { workspace: world.workspace, scorer, address: wallet(number) };
+            let place = ScoreKey { workspace: world.workspace, scorer, address: wallet(number) };
             tokio::spawn(async move { score(&books, place, now, true).await })
         })
         .collect();
@@ -119,7 +119,7 @@ both_engines! {
                 let (state, block) = (world.state.clone(), batch(world, block));
                 working.spawn(async move {
                     let outcomes = import(state, block).await;
-                    assert!(outcomes.iter().all(|one| matches!(one, Outcome::Accepted | Outcome::Replaced)));
+                    assert!(outcomes.iter().all(|one| matches!(one, IngestOutcome::Accepted | IngestOutcome::Replaced)));
                     StatusCode::OK
                 });
             }
@@ -149,7 +149,7 @@ both_engines! {
         let mut reading = tokio::task::JoinSet::new();
         for millis in 0..64 {
             let (books, now) = (world.state.books.clone(), UnixMillis(day(2).0 + millis));
-            let place = Place { workspace: world.workspace, scorer, address: wallet(1) };
+            let place = ScoreKey { workspace: world.workspace, scorer, address: wallet(1) };
             reading.spawn(async move { score(&books, place, now, true).await.unwrap().unwrap() });
         }
         let answered: BTreeSet<String> = reading.join_all().await.into_iter().collect();
@@ -159,7 +159,7 @@ both_engines! {
         world.clock.set(day(3));
         world.delete(wallet(1), "A").await;
         world.verify(wallet(1), "B", "n:3", 10).await;
-        let place = Place { workspace: world.workspace, scorer, address: wallet(1) };
+        let place = ScoreKey { workspace: world.workspace, scorer, address: wallet(1) };
         score(&world.state.books, place, UnixMillis(day(3).0 + 1), true).await.unwrap();
         assert_eq!(world.count("score_history").await, 3);
     }
@@ -284,7 +284,7 @@ async fn an_import_locks_no_nullifier_before_it_has_all_addresses() {
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     assert_eq!(world.sql(held).await, ["1"], "of the digests");
     drop(other);
-    assert_eq!(importing.await.unwrap(), [Outcome::Accepted; 2]);
+    assert_eq!(importing.await.unwrap(), [IngestOutcome::Accepted; 2]);
     world.remove().await;
 }
 
@@ -297,7 +297,7 @@ async fn settled_matches(world: &World, scorer: ScorerId, round: i32, accounts: 
     let mut holders = std::collections::BTreeMap::new();
     for number in 0..6 {
         let answered = world.score(scorer, wallet(number)).await;
-        let place = Place { workspace: world.workspace, scorer, address: wallet(number) };
+        let place = ScoreKey { workspace: world.workspace, scorer, address: wallet(number) };
         let (_, fresh) = preview(&world.state.store, place, world.state.now()).await.unwrap();
         assert_eq!(answered["stamps"], stamps(&fresh), "round {round}, wallet {number}");
         assert_eq!(answered["score"], fresh.score.to_string(), "round {round}, wallet {number}");

@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::credential::parse_and_verify;
-use pyxis_scoring::engine::{Batch, Outcome, ingest_many};
+use pyxis_scoring::engine::{Batch, IngestOutcome, ingest_many};
 use pyxis_store::stamps::NewStamp;
 use pyxis_store::{addresses, stamps};
 
@@ -13,7 +13,7 @@ use super::world::{START, World, both_engines, day, revocation, score_path, show
 const KNOWN: u64 = 70;
 
 /// Stores credentials as an import does that has them in one block.
-async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<Outcome> {
+async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<IngestOutcome> {
     let now = world.state.now();
     let verified = credentials
         .iter()
@@ -30,7 +30,7 @@ both_engines! {
         let scorer = world.scorer("1", &[("A", "1.5")]).await;
         world.on_day(1);
         let issued = |number, until| (number, world.credential(wallet(number), "A", "n:1", until));
-        assert_eq!(import(world, &[issued(1, 9), issued(2, 30)]).await, [Outcome::Accepted; 2]);
+        assert_eq!(import(world, &[issued(1, 9), issued(2, 30)]).await, [IngestOutcome::Accepted; 2]);
         assert_eq!(world.count("stamp_nullifiers").await, 0);
         assert_eq!(world.score(scorer, wallet(1)).await["score"], "1.50000");
         let end = async || world.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"].clone();
@@ -38,7 +38,7 @@ both_engines! {
         assert_eq!(world.count("stamp_nullifiers").await, 2);
         let later = UnixMillis(START.0 + 10);
         let renewal = world.credential_from(wallet(1), "A", "n:1", later, day(12));
-        assert_eq!(import(world, &[(1, renewal)]).await, [Outcome::Replaced]);
+        assert_eq!(import(world, &[(1, renewal)]).await, [IngestOutcome::Replaced]);
         assert_eq!(end().await, shown(day(12)));
         assert_eq!(world.count("stamp_nullifiers").await, 2);
     }
@@ -47,7 +47,7 @@ both_engines! {
         let scorer = world.scorer("1", &[("A", "1.5")]).await;
         let issued = |number| (number, world.credential(wallet(number), "A", "n:1", 30));
         let first = issued(1);
-        assert_eq!(import(world, &[first.clone(), issued(2)]).await, [Outcome::Accepted; 2]);
+        assert_eq!(import(world, &[first.clone(), issued(2)]).await, [IngestOutcome::Accepted; 2]);
         let score = async |number| world.score(scorer, wallet(number)).await["score"].clone();
         assert_eq!(score(1).await, "1.50000");
         let damage = async |text: &str| {
@@ -71,7 +71,7 @@ both_engines! {
         };
         world.on_day(1);
         let first: Vec<_> = (0..KNOWN).map(|number| issued(number, 5, 9)).collect();
-        assert_eq!(import(world, &first).await, vec![Outcome::Accepted; 70]);
+        assert_eq!(import(world, &first).await, vec![IngestOutcome::Accepted; 70]);
         for number in 0..KNOWN {
             assert_eq!(world.score(scorer, wallet(number)).await["score"], "1.50000");
         }
@@ -85,24 +85,24 @@ both_engines! {
         assert_eq!(stamp(500).await, shows(9));
 
         let mut block: Vec<_> = (0..KNOWN).map(|number| issued(number, 10, 12)).collect();
-        let mut expected = vec![Outcome::Replaced; block.len()];
+        let mut expected = vec![IngestOutcome::Replaced; block.len()];
         // One is revoked, one is of an earlier date, one comes twice.
         let row = revocation(wallet(20), &block[20].1, world.state.now());
         pyxis_scoring::engine::revoke(&world.state.books, world.workspace, &row).await.unwrap();
-        expected[20] = Outcome::Revoked;
+        expected[20] = IngestOutcome::Revoked;
         block[30] = issued(30, 0, 30);
-        expected[30] = Outcome::Superseded;
+        expected[30] = IngestOutcome::Superseded;
         block.push(issued(3, 10, 12));
-        expected.push(Outcome::Unchanged);
+        expected.push(IngestOutcome::Unchanged);
         for number in 100..120 {
             block.insert(usize::try_from(2 * (number - 100)).unwrap(), issued(number, 0, 9));
-            expected.insert(usize::try_from(2 * (number - 100)).unwrap(), Outcome::Accepted);
+            expected.insert(usize::try_from(2 * (number - 100)).unwrap(), IngestOutcome::Accepted);
         }
         assert_eq!(import(world, &block).await, expected);
-        let again: Vec<Outcome> = expected
+        let again: Vec<IngestOutcome> = expected
             .iter()
             .map(|outcome| match outcome {
-                Outcome::Accepted | Outcome::Replaced => Outcome::Unchanged,
+                IngestOutcome::Accepted | IngestOutcome::Replaced => IngestOutcome::Unchanged,
                 other => *other,
             })
             .collect();

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
-use pyxis_scoring::{Config, PlainScore, State};
+use pyxis_scoring::{Config, FastPathScore, State};
 use serde_json::json;
 
 use super::world::{Answer, Engine, World, request, score_path, send, wallet};
@@ -49,7 +49,7 @@ fn plain(scorer: ScorerId) -> Vec<Asked> {
 /// What answers them there.
 fn past_the_router(state: State) -> Router {
     Router::new().fallback(async move |request: Request<Body>| {
-        let asked = PlainScore::of(&request).expect("a plain request");
+        let asked = FastPathScore::of(&request).expect("a plain request");
         asked.answer(&state, request.headers()).await
     })
 }

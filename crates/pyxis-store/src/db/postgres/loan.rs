@@ -77,7 +77,7 @@ pub(super) async fn end(client: &Object, tls: MakeRustlsConnect, closing: &'stat
 
 #[cfg(test)]
 mod tests {
-    use crate::db::{Executor, Query, sql};
+    use crate::db::{Executor, SqlQuery, sql};
     use crate::{OpenOptions, Store};
 
     /// A store on the server of the tests, with few connections.
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    fn endless(mark: &str) -> Query {
-        Query::assembled(format!("SELECT count(*) FROM pg_sleep(36000) AS {mark}"))
+    fn endless(mark: &str) -> SqlQuery {
+        SqlQuery::assembled(format!("SELECT count(*) FROM pg_sleep(36000) AS {mark}"))
     }
 
     #[tokio::test]

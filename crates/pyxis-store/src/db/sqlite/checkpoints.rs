@@ -257,7 +257,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::super::readers::thread_has_nothing_to_do;
+    use super::super::readers::release_idle_reads;
     use super::super::{connect, create_private};
     use super::{CheckpointWorker, Checkpoints, KEPT, MANY, PAGES, WalLimits};
     use crate::db::{Executor, sql};
@@ -291,7 +291,7 @@ mod tests {
         let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
         store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
         let bound = 4200 * u64::try_from(6 * PAGES).unwrap();
-        thread_has_nothing_to_do();
+        release_idle_reads();
         for turn in 0..200_i64 {
             store.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
             let seen: Option<(i64,)> = store.optional(sql("SELECT max(n) FROM t")).await.unwrap();

@@ -18,13 +18,13 @@ use crate::StoreError;
 use crate::error::Closed;
 
 /// Told once it is known whether a commit is durable.
-pub(crate) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+pub(crate) type SyncCallback = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Makes what was written to a file durable.
 pub(crate) type ToDisk = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
 /// The thread that syncs.
 pub(crate) struct WalSync {
-    committed: Sender<Vec<Answer>>,
+    committed: Sender<Vec<SyncCallback>>,
     thread: JoinHandle<()>,
     works: Arc<AtomicBool>,
 }
@@ -52,7 +52,7 @@ impl WalSync {
     }
 
     /// Answers when everything that is committed by now is durable.
-    pub(crate) fn on_synced(&self, answers: Vec<Answer>) {
+    pub(crate) fn on_synced(&self, answers: Vec<SyncCallback>) {
         if let Err(refused) = self.committed.send(answers) {
             refused.0.into_iter().for_each(|answer| answer(Err(StoreError::unavailable(Closed))));
         }
@@ -73,7 +73,7 @@ impl WalSync {
 }
 
 /// What a failed sync left unwritten, a later one would not report: after the first failure there is none.
-fn serve(sync: &ToDisk, queue: &Receiver<Vec<Answer>>, works: &AtomicBool) {
+fn serve(sync: &ToDisk, queue: &Receiver<Vec<SyncCallback>>, works: &AtomicBool) {
     while let Ok(mut answers) = queue.recv() {
         while let Ok(more) = queue.try_recv() {
             answers.extend(more);

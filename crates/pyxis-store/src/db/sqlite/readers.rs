@@ -31,7 +31,7 @@ thread_local! {
 
 /// Ends the read transactions that this thread keeps. A thread that calls this must do so each time before it waits
 /// for work; its relaxed point reads cost less from the first call on.
-pub fn thread_has_nothing_to_do() {
+pub fn release_idle_reads() {
     TELLS.set(true);
     KEEPS.with_borrow_mut(|slots| {
         for slot in slots.drain(..).filter_map(|slot| slot.upgrade()) {
@@ -174,7 +174,7 @@ mod tests {
             let other = connect(&path).unwrap();
             other.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
             let readers = Readers::new(vec![connect(&path).unwrap()]);
-            thread_has_nothing_to_do();
+            release_idle_reads();
             test(&readers, &other);
         };
         std::thread::spawn(run).join().unwrap();
@@ -234,7 +234,7 @@ mod tests {
     fn a_thread_with_nothing_to_do_holds_nothing() {
         on_a_telling_thread(|readers, other| {
             assert_eq!(rows(readers), 0);
-            thread_has_nothing_to_do();
+            release_idle_reads();
             assert!(!is_read(other));
             assert_eq!(rows(readers), 0);
         });

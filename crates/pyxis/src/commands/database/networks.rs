@@ -1,7 +1,7 @@
 //! Networks of the verification checks, and every node that is configured for them.
 
 use pyxis_core::clock::{Clock, SystemClock};
-use pyxis_evm::{Chain, Node};
+use pyxis_evm::{Chain, NodeConfig};
 use pyxis_store::block_clocks::{self, ClockRow};
 use pyxis_store::{Store, StoreError};
 use pyxis_verify::block_height;
@@ -63,7 +63,7 @@ async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
     std::iter::once(whole).chain(each).collect()
 }
 
-fn of_node(network: &Network, node: &Node) -> Finding {
+fn of_node(network: &Network, node: &NodeConfig) -> Finding {
     let part = format!("network {}, node {}", network.name, node.origin);
     match &node.standing {
         Ok((_, id)) if network.chain_id.is_some_and(|wanted| wanted != *id) => {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::WorkspaceId;
-use pyxis_scoring::import::Progress;
+use pyxis_scoring::import::ImportProgress;
 use pyxis_store::{Store, stamps};
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub(super) struct Note<'a> {
 /// What stands in it. What is missing in those of earlier versions never fits.
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
-    progress: Progress,
+    progress: ImportProgress,
     /// What was read by then ([`mark`]).
     #[serde(default)]
     mark: String,
@@ -52,7 +52,7 @@ impl<'a> Note<'a> {
     }
 
     /// How far an earlier run got, and the length of its rejects, where this one can go on from there.
-    pub(super) async fn left(&self, store: &Store) -> Result<Option<(Progress, u64)>> {
+    pub(super) async fn left(&self, store: &Store) -> Result<Option<(ImportProgress, u64)>> {
         if !self.path.exists() {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl<'a> Note<'a> {
     }
 
     /// Replaces the note in one step, so that it is never half written.
-    pub(super) fn keep(&self, progress: &Progress, rejects_bytes: u64) -> Result<()> {
+    pub(super) fn keep(&self, progress: &ImportProgress, rejects_bytes: u64) -> Result<()> {
         let new = self.path.with_extension("json.new");
         let mark = mark(self.file, progress.bytes)?;
         let (rejects, workspace) = (self.rejects.0.clone(), Some(self.workspace));

@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_models::bundle::Bundle;
 use pyxis_models::calibration::Curve;
-use pyxis_models::chain::Model;
 use pyxis_models::custom::{self, Custom, Wanted};
 use pyxis_models::features;
 use pyxis_models::peers::PeerIndex;
+use pyxis_models::scope::Model;
 use pyxis_models::{MOST_CUSTOM_BYTES, dataset};
 use pyxis_store::{activity, models};
 use serde_json::json;
@@ -136,7 +136,7 @@ pub(super) async fn remove(app: &App, model: Model) -> Result<bool> {
 
 pub(super) async fn features(app: &App, as_json: bool, wanted: &FeaturesOf) -> Result<()> {
     let model = wanted.model;
-    let names = (0..features::feature_count(model)).map(features::name);
+    let names = (0..features::feature_count(model)).map(features::feature_name);
     if let Some((addresses, path)) = wanted.addresses.as_ref().zip(wanted.out.as_ref()) {
         return write(app, model, addresses, path, &names.collect::<Vec<_>>()).await;
     }
@@ -144,14 +144,14 @@ pub(super) async fn features(app: &App, as_json: bool, wanted: &FeaturesOf) -> R
     if as_json {
         let features: Vec<_> = names
             .enumerate()
-            .map(|(place, name)| json!({ "name": name, "words": features::words(place) }))
+            .map(|(place, name)| json!({ "name": name, "words": features::feature_label(place) }))
             .collect();
         out::json(&json!({ "model": model.as_str(), "sha256": digest, "features": features }));
         return Ok(());
     }
     let rows: Vec<_> = names
         .enumerate()
-        .map(|(place, name)| json!({ "place": place, "name": name, "words": features::words(place) }))
+        .map(|(place, name)| json!({ "place": place, "name": name, "words": features::feature_label(place) }))
         .collect();
     out::table(false, &["place", "name", "words"], &rows);
     out::line(format_args!("features {digest}"));

@@ -8,12 +8,12 @@ use pyxis_core::address::EvmAddress;
 use pyxis_models::bundle::{Bundle, Scores};
 use pyxis_models::calibration::sigmoid;
 use pyxis_models::card::Card;
-use pyxis_models::chain::Model;
 use pyxis_models::dataset;
 use pyxis_models::graph::Graph;
 use pyxis_models::metrics::{self, Quality};
 use pyxis_models::peers::PeerIndex;
 use pyxis_models::plot;
+use pyxis_models::scope::Model;
 use serde_json::{Value, json};
 
 use crate::commands::out;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_verify::State;
-use pyxis_verify::registry::{self, Outcome, Refusal, Signed};
+use pyxis_verify::registry::{self, SignedStatement, StatementEffect, StatementRejection};
 use serde_json::json;
 
 use super::super::{NOTHING_TO_DO, out};
@@ -69,7 +69,7 @@ async fn read_all(
     bar: &ProgressBar,
 ) -> Result<Done> {
     let mut done = Done::default();
-    let mut batch: Vec<(u64, Signed)> = Vec::with_capacity(BATCH);
+    let mut batch: Vec<(u64, SignedStatement)> = Vec::with_capacity(BATCH);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -97,18 +97,19 @@ async fn read_all(
 
 async fn keep(
     state: &State,
-    batch: &mut Vec<(u64, Signed)>,
+    batch: &mut Vec<(u64, SignedStatement)>,
     done: &mut Done,
     rejects: &mut Rejects,
 ) -> Result<()> {
-    let (lines, signed): (Vec<u64>, Vec<Signed>) = std::mem::take(batch).into_iter().unzip();
+    let (lines, signed): (Vec<u64>, Vec<SignedStatement>) = std::mem::take(batch).into_iter().unzip();
     if signed.is_empty() {
         return Ok(());
     }
-    let outcomes: Vec<Result<Outcome, Refusal>> = registry::submit_all(state, &signed).await?;
+    let outcomes: Vec<Result<StatementEffect, StatementRejection>> =
+        registry::submit_all(state, &signed).await?;
     for (line, outcome) in lines.into_iter().zip(outcomes) {
         match outcome {
-            Ok(Outcome { new: true, .. }) => done.accepted += 1,
+            Ok(StatementEffect { new: true, .. }) => done.accepted += 1,
             Ok(_) => done.unchanged += 1,
             Err(refusal) => rejects.note(done, Some(line), refusal.code(), &refusal.to_string())?,
         }

@@ -10,8 +10,8 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::Nullifier;
 use pyxis_gateway::Actor;
 use pyxis_scoring::State;
-use pyxis_scoring::credential::{self, Signer, Statement, Verified};
-use pyxis_scoring::engine::{self, Place};
+use pyxis_scoring::credential::{self, Signer, Statement, VerifiedCredential};
+use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::issuers;
 use pyxis_scoring::service::scorers::{self, ScorerInput};
@@ -115,13 +115,13 @@ async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
             let text = signer.sign(&statement)?;
             verified.push(credential::parse_and_verify(&text, address, now, |did| did == signer.did())?);
         }
-        let verified: Vec<&Verified> = verified.iter().collect();
+        let verified: Vec<&VerifiedCredential> = verified.iter().collect();
         let outcomes = engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
         ensure!(
             !outcomes.contains(&None),
             "the samples' issuer was removed meanwhile: start quickstart again"
         );
-        let place = Place { workspace: actor.workspace, scorer, address };
+        let place = ScoreKey { workspace: actor.workspace, scorer, address };
         engine::score(&state.books, place, now, false).await?;
     }
     Ok(())

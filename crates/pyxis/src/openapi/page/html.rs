@@ -1,6 +1,6 @@
 //! HTML as text: markup is what stands in the source, everything else is escaped.
 
-use super::words::{Piece, Words};
+use super::words::{Piece, SearchTerms};
 
 /// A page under construction.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Html {
     }
 
     /// Text with code and links in it.
-    pub(super) fn words(&mut self, words: &Words) -> &mut Self {
+    pub(super) fn words(&mut self, words: &SearchTerms) -> &mut Self {
         for piece in &words.0 {
             match piece {
                 Piece::Text(text) => self.text(text),
@@ -48,7 +48,7 @@ impl Html {
     }
 
     /// A paragraph, unless there is nothing to say.
-    pub(super) fn paragraph(&mut self, words: &Words) -> &mut Self {
+    pub(super) fn paragraph(&mut self, words: &SearchTerms) -> &mut Self {
         if !words.is_empty() {
             self.markup("<p>").words(words).markup("</p>\n");
         }

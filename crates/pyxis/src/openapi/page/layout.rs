@@ -1,7 +1,7 @@
 //! Where everything stands on the page.
 
 use super::html::Html;
-use super::schema::Field;
+use super::schema::SchemaField;
 use super::{Answer, Content, Group, Operation, Page, STYLE, Schema};
 
 impl Page {
@@ -200,7 +200,7 @@ fn verb(html: &mut Html, method: &str) {
     html.within("<span class=\"verb ", &method.to_ascii_lowercase(), "\">").within("", method, "</span>");
 }
 
-fn fields(html: &mut Html, list: &[Field]) {
+fn fields(html: &mut Html, list: &[SchemaField]) {
     if list.is_empty() {
         return;
     }

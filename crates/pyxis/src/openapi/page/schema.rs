@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::words::{Piece, Words, words};
+use super::words::{Piece, SearchTerms, words};
 use super::{entries, list, text};
 
 /// A parameter, a header or a member of a body.
-pub(super) struct Field {
+pub(super) struct SchemaField {
     pub(super) name: String,
     /// Where a parameter stands; empty for members and headers.
     pub(super) place: String,
     pub(super) required: bool,
-    pub(super) kind: Words,
-    pub(super) description: Words,
+    pub(super) kind: SearchTerms,
+    pub(super) description: SearchTerms,
 }
 
-impl Field {
+impl SchemaField {
     pub(super) fn parameter(document: &Value, parameter: &Value) -> Self {
         Self {
             name: text(&parameter["name"]),
@@ -65,26 +65,28 @@ fn linked(document: &Value, schema: &Value) -> bool {
 }
 
 /// The members of an object, required ones first and in their order; of alternatives, each of them.
-pub(super) fn fields(document: &Value, schema: &Value) -> Vec<Field> {
+pub(super) fn fields(document: &Value, schema: &Value) -> Vec<SchemaField> {
     if let Some(parts) = schema["allOf"].as_array() {
         return parts.iter().flat_map(|part| fields(document, resolve(document, part))).collect();
     }
     if schema.get("properties").is_none() {
         let alternatives = list(&schema["oneOf"]).filter(|one| one.get("title").is_some());
-        return alternatives.map(|one| Field::member(document, &text(&one["title"]), one, false)).collect();
+        return alternatives
+            .map(|one| SchemaField::member(document, &text(&one["title"]), one, false))
+            .collect();
     }
     let required: Vec<&str> = list(&schema["required"]).filter_map(Value::as_str).collect();
     let optional =
         entries(&schema["properties"]).map(|(name, _)| name.as_str()).filter(|name| !required.contains(name));
     let names = required.iter().map(|name| (*name, true)).chain(optional.map(|name| (name, false)));
     names
-        .map(|(name, required)| Field::member(document, name, &schema["properties"][name], required))
+        .map(|(name, required)| SchemaField::member(document, name, &schema["properties"][name], required))
         .collect()
 }
 
 /// Type, bounds and default in one line.
-pub(super) fn kind(document: &Value, schema: &Value) -> Words {
-    let mut said = Words::default();
+pub(super) fn kind(document: &Value, schema: &Value) -> SearchTerms {
+    let mut said = SearchTerms::default();
     if linked(document, schema) {
         let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
         said.0.push(Piece::Schema(name.unwrap_or_default().to_owned()));
@@ -100,7 +102,7 @@ pub(super) fn kind(document: &Value, schema: &Value) -> Words {
     said
 }
 
-fn say_type(document: &Value, schema: &Value, said: &mut Words) {
+fn say_type(document: &Value, schema: &Value, said: &mut SearchTerms) {
     let alternatives = ["oneOf", "anyOf"].iter().find_map(|word| schema[word].as_array());
     if let Some(alternatives) = alternatives {
         for (position, one) in alternatives.iter().enumerate() {
@@ -156,7 +158,7 @@ fn type_name(schema: &Value) -> String {
     }
 }
 
-fn say_bounds(schema: &Value, said: &mut Words) {
+fn say_bounds(schema: &Value, said: &mut SearchTerms) {
     let length = if schema["type"] == "array" { "items" } else { "characters" };
     match (schema.get("minimum"), schema.get("maximum")) {
         (Some(min), Some(max)) => said.push_text(format!(", {min} to {max}")),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A run of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words(pub(super) Vec<Piece>);
+pub(super) struct SearchTerms(pub(super) Vec<Piece>);
 
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Piece {
     Schema(String),
 }
 
-impl Words {
+impl SearchTerms {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -32,16 +32,16 @@ impl Words {
 }
 
 /// A description: backticks hold code.
-pub(super) fn words(description: &Value) -> Words {
+pub(super) fn words(description: &Value) -> SearchTerms {
     let parts = description.as_str().unwrap_or_default().split('`').enumerate();
     let pieces = parts.filter(|(_, part)| !part.is_empty()).map(|(position, part)| {
         if position % 2 == 1 { Piece::Code(part.to_owned()) } else { Piece::Text(part.to_owned()) }
     });
-    Words(pieces.collect())
+    SearchTerms(pieces.collect())
 }
 
 /// A longer description: empty lines part paragraphs.
-pub(super) fn paragraphs(description: &Value) -> Vec<Words> {
+pub(super) fn paragraphs(description: &Value) -> Vec<SearchTerms> {
     let text = description.as_str().unwrap_or_default();
     text.split("\n\n").filter(|part| !part.is_empty()).map(|part| words(&part.into())).collect()
 }

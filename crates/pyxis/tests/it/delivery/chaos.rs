@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::Clock;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::service::webhooks::{self, WebhookInput};
 use pyxis_gateway::webhooks::deliver_due;
@@ -119,8 +119,9 @@ impl Scene {
             drop(slot);
             self.seen(txn, round).await;
         }
-        let verdict = || if round.is_multiple_of(2) { Word::Approve(None) } else { Word::Deny(None) };
-        let (one, two) = (world.approver(0, Surface::Dashboard), world.approver(1, Surface::Api));
+        let verdict = || if round.is_multiple_of(2) { Decision::Approve(None) } else { Decision::Deny(None) };
+        let (one, two) =
+            (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
         let (one, two) = tokio::join!(
             decide(&world.state, &one, txn, verdict()),
             decide(&world.state, &two, txn, verdict())

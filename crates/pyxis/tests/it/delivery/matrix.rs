@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::ApprovalState;
 use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
 use pyxis_gateway::Error;
 use pyxis_gateway::MatrixConfig;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::brand;
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::service::{channels, policies};
@@ -122,7 +122,7 @@ impl Scene {
     }
 
     async fn link(&self) {
-        let owner = self.world.approver(0, Surface::Dashboard);
+        let owner = self.world.approver(0, DecisionSurface::Dashboard);
         let (state, actor) = (&self.world.state, self.world.actor());
         let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
         let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
@@ -210,8 +210,8 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
 
     // Decided elsewhere: the message tells it.
-    let owner = scene.world.approver(1, Surface::Dashboard);
-    decide(&scene.world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+    let owner = scene.world.approver(1, DecisionSurface::Dashboard);
+    decide(&scene.world.state, &owner, txn, Decision::Deny(None)).await.unwrap();
     scene.edited(&event, "Denied by b@example.com").await;
 
     // A passkey credential shows a link, and no reaction approves.
@@ -339,7 +339,7 @@ impl Working {
 
 /// Links [`ADA`] to the first owner.
 async fn link(world: &World, homeserver: &StandIn) {
-    let owner = world.approver(0, Surface::Dashboard);
+    let owner = world.approver(0, DecisionSurface::Dashboard);
     let actor = world.actor();
     let (code, _) =
         channels::link_code(&world.state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
@@ -364,8 +364,8 @@ both_engines! {
         };
         assert!(only().text.contains("Approvals: 0 of 2"), "{}", only().text);
         for (voter, says) in [(0, "Approvals: 1 of 2"), (1, "Approved by b@example.com")] {
-            let approver = world.approver(voter, Surface::Dashboard);
-            decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+            let approver = world.approver(voter, DecisionSurface::Dashboard);
+            decide(&world.state, &approver, txn, Decision::Approve(None)).await.unwrap();
             show_due(&world.state).await.unwrap();
             assert!(only().text.contains(says), "{}", only().text);
         }
@@ -389,8 +389,8 @@ both_engines! {
         assert!(html.starts_with(&line("Approval needed")), "{html}");
         assert!(html.contains("<br>Reason: “&lt;b&gt;now&lt;/b&gt;”<br>") && html.ends_with("<br>Secured by Pyxis"), "{html}");
         assert!(message.text.starts_with("Acme & Co · Approval needed\n"));
-        let owner = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &owner, txn, Word::Deny(None)).await.unwrap();
+        let owner = world.approver(0, DecisionSurface::Dashboard);
+        decide(&world.state, &owner, txn, Decision::Deny(None)).await.unwrap();
         show_due(&world.state).await.unwrap();
         assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
     }
@@ -418,12 +418,12 @@ both_engines! {
         homeserver.set_slow(true);
         let slow = world.pause(1).await;
         homeserver.until(|server| (server.sends() > 0).then_some(())).await;
-        let owner = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &owner, slow, Word::Approve(None)).await.unwrap();
+        let owner = world.approver(0, DecisionSurface::Dashboard);
+        decide(&world.state, &owner, slow, Decision::Approve(None)).await.unwrap();
         world.upstream.received(1).await;
         world.policy(r#"{"channel": "agent_reflected"}"#).await;
         let other = world.pause(2).await;
-        let denied = decide(&world.state, &owner, other, Word::Deny(None)).await.unwrap();
+        let denied = decide(&world.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(denied.state, ApprovalState::Denied);
         assert!(homeserver.messages().is_empty(), "it hangs all the time");
         // The message that came too late tells how it ended.

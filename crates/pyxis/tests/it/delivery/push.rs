@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::Role;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::UserId;
-use pyxis_core::mode::Role;
 use pyxis_gateway::Error;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::brand;
 use pyxis_gateway::service::people;
 use pyxis_gateway::service::push::{self, Subscription};
@@ -27,7 +27,7 @@ async fn service(world: &World) -> Upstream {
 }
 
 fn owner(world: &World) -> UserId {
-    world.approver(0, Surface::Dashboard).user
+    world.approver(0, DecisionSurface::Dashboard).user
 }
 
 async fn subscribe(world: &World, service: &Upstream, browser: &Browser) {
@@ -140,7 +140,7 @@ both_engines! {
         let (granted, plain) = (member("granted@example.com").await, member("plain@example.com").await);
         let right = Right { approve: true, policy: false };
         rights::set(&world.state, &world.actor(), granted, "api", right).await.unwrap();
-        let people = [("/owner", owner(world)), ("/second", world.approver(1, Surface::Dashboard).user),
+        let people = [("/owner", owner(world)), ("/second", world.approver(1, DecisionSurface::Dashboard).user),
             ("/granted", granted), ("/plain", plain)];
         for (path, user) in people {
             subscribe_as(world, &service, &browser, user, path).await;
@@ -174,8 +174,8 @@ both_engines! {
         service.reply(Reply::new(503));
         let txn = world.pause(1).await;
         push::send_due(&world.state).await.unwrap();
-        let approver = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &approver, txn, Word::Deny(None)).await.unwrap();
+        let approver = world.approver(0, DecisionSurface::Dashboard);
+        decide(&world.state, &approver, txn, Decision::Deny(None)).await.unwrap();
         world.advance(Duration::from_mins(1));
         push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 1);
@@ -205,12 +205,12 @@ both_engines! {
         let (stop, mut loops) = world.work().await;
         let txn = world.pause(1).await;
         stuck.received(1).await;
-        let approver = world.approver(0, Surface::Dashboard);
-        decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+        let approver = world.approver(0, DecisionSurface::Dashboard);
+        decide(&world.state, &approver, txn, Decision::Approve(None)).await.unwrap();
         world.upstream.received(1).await;
         // A browser of another service, and a request that it alone is told of.
         let quick = service(world).await;
-        subscribe_as(world, &quick, &browser, world.approver(1, Surface::Dashboard).user, "/second").await;
+        subscribe_as(world, &quick, &browser, world.approver(1, DecisionSurface::Dashboard).user, "/second").await;
         world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["b@example.com"]}"#).await;
         world.pause(2).await;
         quick.received(1).await;
@@ -225,7 +225,7 @@ both_engines! {
         const AT_ONCE: usize = 32;
         let (service, browser) = (service(world).await, Browser::new());
         for (voter, n) in (0..40).map(|n| (n % 2, n)) {
-            let user = world.approver(voter, Surface::Dashboard).user;
+            let user = world.approver(voter, DecisionSurface::Dashboard).user;
             subscribe_as(world, &service, &browser, user, &format!("/{n}")).await;
         }
         let hold = || {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use http::{Request, StatusCode};
-use pyxis_core::grant::Surface;
+use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId};
-use pyxis_core::mode::{ApprovalState, Role};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Config;
 use pyxis_gateway::TelegramConfig;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::brand;
 use pyxis_gateway::service::rights::{self, Right};
 use pyxis_gateway::service::{channels, people};
@@ -80,7 +80,7 @@ impl Scene {
 
     /// Links an account to the first owner.
     async fn link(&self, user: i64) {
-        let owner = self.world.approver(0, Surface::Dashboard);
+        let owner = self.world.approver(0, DecisionSurface::Dashboard);
         self.link_to(user, owner.user, &owner.email).await;
     }
 
@@ -238,8 +238,8 @@ both_engines! {
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
         assert_eq!(voted.buttons.len(), 2, "the others still decide");
         scene.heard("Your approval counts: 1 of 2.", 1).await;
-        let second = scene.world.approver(1, Surface::Dashboard);
-        decide(&scene.world.state, &second, txn, Word::Approve(None)).await.unwrap();
+        let second = scene.world.approver(1, DecisionSurface::Dashboard);
+        decide(&scene.world.state, &second, txn, Decision::Approve(None)).await.unwrap();
         scene.edited(&message, "Approved by b@example.com").await;
     }
 
@@ -321,12 +321,12 @@ both_engines! {
         let slow = scene.world.pause(1).await;
         let posted = |telegram: &Telegram| telegram.calls().iter().any(|call| call.method == "sendMessage").then_some(());
         scene.telegram.until(posted).await;
-        let owner = scene.world.approver(0, Surface::Dashboard);
-        decide(&scene.world.state, &owner, slow, Word::Approve(None)).await.unwrap();
+        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
+        decide(&scene.world.state, &owner, slow, Decision::Approve(None)).await.unwrap();
         scene.world.upstream.received(1).await;
         scene.world.policy(r#"{"channel": "agent_reflected"}"#).await;
         let other = scene.world.pause(2).await;
-        decide(&scene.world.state, &owner, other, Word::Deny(None)).await.unwrap();
+        decide(&scene.world.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(scene.state(other).await, ApprovalState::Denied);
         assert!(scene.telegram.messages().is_empty(), "it hangs all the time");
         // The message that came too late tells how it ended.
@@ -371,7 +371,7 @@ both_engines! {
         scene.link(ADA).await;
         scene.telegram.write(7, "/link ABCDEFGHJKLM");
         scene.said("sendMessage", "does not work").await;
-        let owner = scene.world.approver(1, Surface::Dashboard);
+        let owner = scene.world.approver(1, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
         let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
         scene.world.advance(until.since(scene.world.clock_now()));
@@ -433,7 +433,7 @@ both_engines! {
     async fn every_message_about_a_request_tells_the_decision_whoever_got_it(scene: &mut Scene) {
         const BO: i64 = 77;
         scene.link(ADA).await;
-        let second = scene.world.approver(1, Surface::Dashboard);
+        let second = scene.world.approver(1, DecisionSurface::Dashboard);
         scene.link_to(BO, second.user, &second.email).await;
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
         let txn = scene.world.pause(1).await;
@@ -472,8 +472,8 @@ both_engines! {
     async fn while_the_platform_is_down_requests_are_decided_and_what_still_waits_is_posted_later(scene: &mut Scene) {
         scene.telegram.set_down(true);
         let (decided, waits) = (scene.world.pause(1).await, scene.world.pause(2).await);
-        let owner = scene.world.approver(0, Surface::Dashboard);
-        decide(&scene.world.state, &owner, decided, Word::Deny(None)).await.unwrap();
+        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
+        decide(&scene.world.state, &owner, decided, Decision::Deny(None)).await.unwrap();
         assert_eq!(scene.state(decided).await, ApprovalState::Denied);
         crate::support::until("an attempt failed", async || {
             scene.rows(waits).await.remove(0).error.map(drop)
@@ -483,7 +483,7 @@ both_engines! {
         scene.world.advance(Duration::from_mins(1));
         let message = scene.telegram.until(|telegram| telegram.messages().first().cloned()).await;
         assert!(message.text.contains("round 2"), "{}", message.text);
-        decide(&scene.world.state, &owner, waits, Word::Deny(Some("not now".to_owned()))).await.unwrap();
+        decide(&scene.world.state, &owner, waits, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         assert!(scene.edited(&message, "Denied by").await.text.contains("“not now”"));
         assert_eq!(scene.telegram.messages().len(), 1, "nobody is asked about what is decided");
     }
@@ -517,7 +517,7 @@ crate::races::world::both_engines! {
         assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
         assert_eq!(set["secret_token"], "the-secret-of-the-hook");
         let (txn, message) = scene.asked(1).await;
-        let owner = scene.world.approver(0, Surface::Dashboard);
+        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
         let (code, _) =
             channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();

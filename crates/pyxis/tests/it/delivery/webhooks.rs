@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{NodeId, TxnId, WebhookId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::webhook::signature;
 use pyxis_gateway::Config;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::service::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::webhooks::deliver_due;
 use pyxis_gateway::workers;
@@ -74,9 +74,9 @@ fn assert_signed(request: &Received, secrets: &[&SecretString]) {
 }
 
 /// A request that the first owner decided.
-async fn decided(world: &World, round: usize, said: Word) -> TxnId {
+async fn decided(world: &World, round: usize, said: Decision) -> TxnId {
     let txn = world.pause(round).await;
-    decide(&world.state, &world.approver(0, Surface::Dashboard), txn, said).await.unwrap();
+    decide(&world.state, &world.approver(0, DecisionSurface::Dashboard), txn, said).await.unwrap();
     txn
 }
 
@@ -107,7 +107,7 @@ both_engines! {
         hook.receiver.reply(late);
         let mut denied = Vec::new();
         for round in 0..12 {
-            denied.push(decided(world, round, Word::Deny(None)).await);
+            denied.push(decided(world, round, Decision::Deny(None)).await);
         }
         let delivering = tokio::spawn({
             let state = world.state.clone();
@@ -129,10 +129,10 @@ both_engines! {
 
     async fn the_three_events_are_posted_with_their_fields_and_headers(world: &World) {
         let hook = hook(world, "hooks.example.com", &[]).await;
-        let denied = decided(world, 1, Word::Deny(None)).await;
+        let denied = decided(world, 1, Decision::Deny(None)).await;
         let approved = world.pause(2).await;
-        let owner = world.approver(1, Surface::Api);
-        decide(&world.state, &owner, approved, Word::Approve(None)).await.unwrap();
+        let owner = world.approver(1, DecisionSurface::Api);
+        decide(&world.state, &owner, approved, Decision::Approve(None)).await.unwrap();
         workers::send_all(&world.state).await.unwrap();
         let withdrawn = world.pause(3).await;
         world.withdraw(withdrawn).await;
@@ -180,7 +180,7 @@ both_engines! {
     async fn what_the_upstream_broke_off_is_decided_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
         world.upstream.reply_with(|_| Reply::abort());
-        let txn = decided(world, 1, Word::Approve(None)).await;
+        let txn = decided(world, 1, Decision::Approve(None)).await;
         assert!(stored(world, &hook).await.is_empty(), "it is told when the outcome is on record");
         workers::send_all(&world.state).await.unwrap();
         assert_told_without_status(world, &hook, txn, "outcome_unknown").await;
@@ -188,7 +188,7 @@ both_engines! {
 
     async fn what_a_node_died_over_is_decided_once_and_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
-        let txn = decided(world, 1, Word::Approve(None)).await;
+        let txn = decided(world, 1, Decision::Approve(None)).await;
         let (store, workspace, now) = (&world.state.store, world.workspace, world.clock_now());
         let (dead, until) = (NodeId::new(now, &OsEntropy), now.plus(Duration::from_secs(30)));
         assert!(approvals::claim(store, workspace, txn, dead, now, until).await.unwrap());
@@ -205,8 +205,8 @@ both_engines! {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
         let txn = world.pause(1).await;
         for voter in [1, 0] {
-            let approver = world.approver(voter, Surface::Dashboard);
-            decide(&world.state, &approver, txn, Word::Approve(None)).await.unwrap();
+            let approver = world.approver(voter, DecisionSurface::Dashboard);
+            decide(&world.state, &approver, txn, Decision::Approve(None)).await.unwrap();
         }
         workers::send_all(&world.state).await.unwrap();
         deliver_due(&world.state).await.unwrap();
@@ -216,7 +216,7 @@ both_engines! {
 
     async fn what_is_no_longer_allowed_when_it_was_approved_is_decided_without_a_status(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.decided"]).await;
-        let txn = decided(world, 1, Word::Approve(None)).await;
+        let txn = decided(world, 1, Decision::Approve(None)).await;
         world.policy(r#"{"deny_methods": ["POST"]}"#).await;
         workers::send_all(&world.state).await.unwrap();
         assert_told_without_status(world, &hook, txn, "no_longer_allowed").await;
@@ -327,7 +327,7 @@ both_engines! {
     async fn an_endpoint_hears_only_what_it_subscribed_to(world: &World) {
         let all = hook(world, "all.example.com", &[]).await;
         let some = hook(world, "some.example.com", &["approval.requested", "approval.expired"]).await;
-        let txn = decided(world, 1, Word::Deny(None)).await;
+        let txn = decided(world, 1, Decision::Deny(None)).await;
         let events = async |hook: &Hook| -> Vec<&'static str> {
             let mut events: Vec<_> = stored(world, hook).await.iter().map(|row| row.event.as_str()).collect();
             events.sort_unstable();
@@ -441,7 +441,7 @@ both_engines! {
         let hook = hook(&world, "hooks.example.com", &["approval.decided"]).await;
         let (late, _never) = Reply::ok("late").held();
         world.upstream.reply(late);
-        let txn = decided(&world, 1, Word::Approve(None)).await;
+        let txn = decided(&world, 1, Decision::Approve(None)).await;
         workers::send_all(&world.state).await.unwrap();
         assert_told_without_status(&world, &hook, txn, "outcome_unknown").await;
         assert_eq!(world.upstream.requests().len(), 1);

@@ -1,7 +1,7 @@
 //! Where a word was given stands in the record of every decision.
 
-use pyxis_core::grant::Surface;
-use pyxis_gateway::approvals::decide::{Word, decide};
+use pyxis_core::grant::DecisionSurface;
+use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_store::audit::{self, AuditFilter};
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::races::world::{World, both_engines};
 
 both_engines! {
     async fn every_decision_is_on_record_with_the_surface_where_it_was_given(world: &World) {
-        for (round, surface) in Surface::ALL.iter().enumerate() {
+        for (round, surface) in DecisionSurface::ALL.iter().enumerate() {
             let approver = world.approver(0, *surface);
             for (word, kinds) in [
-                (Word::Approve(None), &["approval.vote", "approval.approved"][..]),
-                (Word::Deny(None), &["approval.denied"][..]),
+                (Decision::Approve(None), &["approval.vote", "approval.approved"][..]),
+                (Decision::Deny(None), &["approval.denied"][..]),
             ] {
-                let denial = usize::from(matches!(word, Word::Deny(_)));
+                let denial = usize::from(matches!(word, Decision::Deny(_)));
                 let txn = world.pause(2 * round + denial).await;
                 decide(&world.state, &approver, txn, word).await.unwrap();
                 for kind in kinds {

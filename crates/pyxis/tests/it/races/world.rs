@@ -11,12 +11,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use pyxis_core::auth::{Auth, KeyAlgorithm, SigningKey};
+use pyxis_core::approval_mode::{ApprovalMode, Role};
+use pyxis_core::auth::{Auth, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::grant::Surface;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
-use pyxis_core::mode::{ApprovalMode, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::service::credentials::{self, CredentialInput};
@@ -233,7 +233,7 @@ impl World {
         (stop, workers::start(&self.state, &stopping).await.unwrap())
     }
 
-    pub(crate) fn approver(&self, index: usize, surface: Surface) -> Approver {
+    pub(crate) fn approver(&self, index: usize, surface: DecisionSurface) -> Approver {
         let user = &self.people[index];
         Approver {
             workspace: self.workspace,
@@ -255,7 +255,7 @@ impl World {
 
     /// A signing key (secp256k1) by the name `treasury`, and its policy.
     pub(crate) async fn signing_key(&self, document: &str) {
-        let key = SigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
+        let key = TokenSigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
         let input = credential("treasury", Auth::SigningKey(key));
         credentials::create(&self.state, &self.actor(), input).await.unwrap();
         self.policy_of("treasury", document).await;

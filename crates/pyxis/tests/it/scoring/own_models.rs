@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use pyxis_models::chain::Model;
 use pyxis_models::features;
+use pyxis_models::scope::Model;
 use pyxis_testkit::onnx::{Model as File, logistic, stump};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn take_in(stage: &Stage) {
 /// A tree over transfers sent: at most three is 0.25, more is 0.875.
 fn busy(model: Model) -> File {
     let wanted = if model == Model::Aggregate { "wallet_out_transfers" } else { "out_transfers" };
-    let place = (0..features::ALL).find(|place| features::name(*place) == wanted).unwrap();
+    let place = (0..features::ALL).find(|place| features::feature_name(*place) == wanted).unwrap();
     stump(features::feature_count(model), i64::try_from(place).unwrap(), 3.0, 0.25, 0.875)
 }
 
@@ -122,7 +122,7 @@ both_engines! {
         app.cli(&["models", "features", "--model", "polygon", "--addresses", &list, "--out", out]).await.expect(0);
         let written = std::fs::read_to_string(out).unwrap();
         let header: Vec<&str> = written.lines().next().unwrap().split(',').collect();
-        assert_eq!(header[1..], (0..features::ALL).map(features::name).collect::<Vec<_>>());
+        assert_eq!(header[1..], (0..features::ALL).map(features::feature_name).collect::<Vec<_>>());
         let column = header.iter().position(|name| *name == "out_transfers").unwrap();
         for line in written.lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();

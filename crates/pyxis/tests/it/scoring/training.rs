@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use pyxis_core::address::EvmAddress;
-use pyxis_models::chain::Model;
 use pyxis_models::features;
+use pyxis_models::scope::Model;
 use pyxis_testkit::onnx::stump;
 use serde_json::json;
 

@@ -112,9 +112,9 @@ both_engines! {
             assert!(scene.wrong().await.is_empty());
             decide(
                 &scene.world.state,
-                &scene.world.approver(0, Surface::Dashboard),
+                &scene.world.approver(0, DecisionSurface::Dashboard),
                 txn,
-                Word::Deny(None),
+                Decision::Deny(None),
             )
             .await
             .unwrap();

@@ -34,9 +34,9 @@ both_engines! {
         }
         // The page approves, and the chat denies.
         let (approved, denied) = messages.split_at(3);
-        let owner = scene.world.approver(0, Surface::Standalone);
+        let owner = scene.world.approver(0, DecisionSurface::Standalone);
         for (txn, _) in approved {
-            decide(&scene.world.state, &owner, *txn, Word::Approve(None)).await.unwrap();
+            decide(&scene.world.state, &owner, *txn, Decision::Approve(None)).await.unwrap();
         }
         for (_, message) in denied {
             scene.telegram.press(message, "Deny", ADA);

@@ -8,8 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::id::TxnId;
-use pyxis_core::mode::{ApprovalState, Channel, ForwardState};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::decide::is_settled;
 use super::expire;
-use super::failure::Failure;
+use super::failure::ForwardFailure;
 use crate::control::{self, MAX_WAIT};
 use crate::error::{Error, Result};
 use crate::lost_answer::LostAnswer;
@@ -52,7 +52,7 @@ pub struct Paused {
 
 /// The outcome of a transaction, as its agent polls it.
 #[derive(Debug, Serialize)]
-pub struct Outcome {
+pub struct TransactionStatus {
     /// The transaction.
     txn_id: String,
     /// `pending`, `approved`, `denied` or `expired`.
@@ -154,7 +154,7 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
 async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
         let kept = open(state, row).await?;
-        let failure = kept.as_ref().map(Failure::read).unwrap_or_default();
+        let failure = kept.as_ref().map(ForwardFailure::read).unwrap_or_default();
         if let Some(error) = failure.into_error() {
             return Err(error);
         }
@@ -296,24 +296,24 @@ async fn find(
     headers: &HeaderMap,
     txn: &str,
 ) -> Result<(std::sync::Arc<ResolvedAgent>, ApprovalRow)> {
-    let agent = state.cache.agent_now(&state.store, control::key(headers)?).await?;
+    let agent = state.config_cache.agent_now(&state.store, control::key(headers)?).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     Ok((agent, found.ok_or(Error::NotFound("transaction"))?))
 }
 
-async fn outcome(state: &State, row: &ApprovalRow) -> Result<Outcome> {
+async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> {
     let kept = open(state, row).await?;
     let (response, failure) = match (&kept, &row.error) {
-        (Some(kept), Some(_)) => (None, Failure::read(kept)),
-        (Some(kept), None) => (Some(self::kept(kept)), Failure::default()),
+        (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
+        (Some(kept), None) => (Some(self::kept(kept)), ForwardFailure::default()),
         // Two nulls would say that it is still on its way.
         (None, None) if row.forward_state == ForwardState::Done => {
-            (Some(purged_response(row)), Failure::default())
+            (Some(purged_response(row)), ForwardFailure::default())
         }
-        (None, _) => (None, Failure::default()),
+        (None, _) => (None, ForwardFailure::default()),
     };
-    Ok(Outcome {
+    Ok(TransactionStatus {
         txn_id: row.txn_id.to_string(),
         status: row.state,
         created_at: row.created_at.to_rfc3339(),

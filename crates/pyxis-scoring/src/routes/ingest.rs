@@ -14,10 +14,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{Map, RawValue, Value};
 
-use super::parameters::{Query, Segments};
+use super::parameters::{QueryPairs, Segments};
 use super::{json, respond};
-use crate::credential::{self, Rejection, Verified};
-use crate::engine::{self, Outcome};
+use crate::credential::{self, Rejection, VerifiedCredential};
+use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Parameter, Result};
 use crate::state::State;
 
@@ -63,7 +63,7 @@ pub(crate) async fn add_stamps(
         let address = segments.address()?;
         let now = state.now();
         let checked = check(&state, caller.workspace, address, texts, now).await?;
-        let believed: Vec<&Verified> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
+        let believed: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
         let items = checked.iter().enumerate().map(|(index, one)| item(index, one, &mut outcomes));
@@ -81,7 +81,7 @@ async fn check(
     address: EvmAddress,
     texts: Vec<Box<RawValue>>,
     now: UnixMillis,
-) -> Result<Vec<Result<Verified, Rejection>>> {
+) -> Result<Vec<Result<VerifiedCredential, Rejection>>> {
     let trusted = issuers::list(&state.store, workspace).await?;
     let work = move || {
         let listed = |did: &str| trusted.iter().any(|issuer| issuer.did == did);
@@ -95,8 +95,8 @@ async fn check(
 
 fn item<'a>(
     index: usize,
-    checked: &'a Result<Verified, Rejection>,
-    outcomes: &mut impl Iterator<Item = Option<Outcome>>,
+    checked: &'a Result<VerifiedCredential, Rejection>,
+    outcomes: &mut impl Iterator<Item = Option<IngestOutcome>>,
 ) -> Item<'a> {
     let refused = |provider, code, detail: String| Item {
         provider,
@@ -110,14 +110,14 @@ fn item<'a>(
     };
     let provider = Some(&verified.provider);
     let status = match outcomes.next().flatten() {
-        Some(Outcome::Accepted) => "accepted",
-        Some(Outcome::Replaced) => "replaced",
-        Some(Outcome::Unchanged) => "unchanged",
-        Some(Outcome::Superseded) => {
+        Some(IngestOutcome::Accepted) => "accepted",
+        Some(IngestOutcome::Replaced) => "replaced",
+        Some(IngestOutcome::Unchanged) => "unchanged",
+        Some(IngestOutcome::Superseded) => {
             let detail = "a credential issued at the same time or later is there already".to_owned();
             return refused(provider, "superseded", detail);
         }
-        Some(Outcome::Revoked) => {
+        Some(IngestOutcome::Revoked) => {
             return refused(provider, "revoked", "its issuer revoked this credential".to_owned());
         }
         None => return disbelieved(&Rejection::UnknownIssuer { issuer: verified.issuer.clone() }),
@@ -133,7 +133,7 @@ pub(crate) async fn remove_stamps(
     headers: HeaderMap,
 ) -> Response {
     respond(&state, &headers, async |caller| {
-        let query = Query::read(query.as_deref());
+        let query = QueryPairs::read(query.as_deref());
         let names = query.all("provider").map(str::parse).collect::<Result<Vec<StampName>, _>>();
         let names = names.ok().filter(|names| !names.is_empty()).ok_or(Error::Parameter(Parameter {
             place: "query",

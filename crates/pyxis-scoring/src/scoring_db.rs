@@ -36,7 +36,7 @@ impl std::ops::Deref for ScoringDb {
 
 /// Whose score in which scorer.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ScoreKey {
     /// The workspace.
     pub workspace: WorkspaceId,
     /// The scorer, one of the workspace.
@@ -62,8 +62,8 @@ struct Known {
 impl PreviousScore {
     /// The score as it is stored; `None` where nobody wants to hear of changes, or where there is none yet: a
     /// first score changes nothing.
-    pub(crate) async fn read(tx: &mut Tx, place: Place) -> Result<Option<Self>> {
-        let Place { workspace, scorer, address } = place;
+    pub(crate) async fn read(tx: &mut Tx, place: ScoreKey) -> Result<Option<Self>> {
+        let ScoreKey { workspace, scorer, address } = place;
         let endpoints = outbox::wanting(&mut *tx, workspace, WebhookEvent::ScoreChanged).await?;
         if endpoints.is_empty() {
             return Ok(None);
@@ -79,7 +79,7 @@ impl PreviousScore {
         self,
         books: &ScoringDb,
         tx: &mut Tx,
-        place: Place,
+        place: ScoreKey,
         settled: &ScoreResult,
         now: UnixMillis,
     ) -> Result<()> {

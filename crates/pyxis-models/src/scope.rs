@@ -100,14 +100,14 @@ numbered! {
 
 /// Which part of a wallet's activity features are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum ChainScope {
     /// One chain.
     Chain(Chain),
     /// Tokens that are one of their kind, on every chain.
     Nft,
 }
 
-impl Scope {
+impl ChainScope {
     /// Its stored number.
     pub const fn number(self) -> u8 {
         match self {
@@ -129,16 +129,16 @@ impl Scope {
 
 impl Model {
     /// The activity that the model looks at; `None` for the one that looks at the others.
-    pub const fn scope(self) -> Option<Scope> {
+    pub const fn scope(self) -> Option<ChainScope> {
         match self {
             Self::Aggregate => None,
-            Self::EthereumActivity => Some(Scope::Chain(Chain::Ethereum)),
-            Self::Nft => Some(Scope::Nft),
-            Self::Arbitrum => Some(Scope::Chain(Chain::Arbitrum)),
-            Self::Base => Some(Scope::Chain(Chain::Base)),
-            Self::Optimism => Some(Scope::Chain(Chain::Optimism)),
-            Self::Polygon => Some(Scope::Chain(Chain::Polygon)),
-            Self::Zksync => Some(Scope::Chain(Chain::Zksync)),
+            Self::EthereumActivity => Some(ChainScope::Chain(Chain::Ethereum)),
+            Self::Nft => Some(ChainScope::Nft),
+            Self::Arbitrum => Some(ChainScope::Chain(Chain::Arbitrum)),
+            Self::Base => Some(ChainScope::Chain(Chain::Base)),
+            Self::Optimism => Some(ChainScope::Chain(Chain::Optimism)),
+            Self::Polygon => Some(ChainScope::Chain(Chain::Polygon)),
+            Self::Zksync => Some(ChainScope::Chain(Chain::Zksync)),
         }
     }
 
@@ -158,8 +158,8 @@ mod tests {
             assert_eq!(Chain::from_name(chain.as_str()), Some(*chain));
             assert_eq!(Chain::from_number(*chain as u8), Some(*chain));
         }
-        for scope in Scope::all() {
-            assert_eq!(Scope::from_number(scope.number()), Some(scope));
+        for scope in ChainScope::all() {
+            assert_eq!(ChainScope::from_number(scope.number()), Some(scope));
         }
         assert_eq!(Model::from_name("Aggregate"), None);
         assert_eq!(Model::single().count(), 7);

@@ -13,13 +13,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::ingest::read_object;
 use super::parameters::{self, Segments};
 use super::score::{current, known_scorer};
-use super::write::read_object;
 use super::{catalogue, json, model, respond, stamps};
 use crate::address;
 use crate::auth::Caller;
-use crate::engine::Place;
+use crate::engine::ScoreKey;
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -130,7 +130,7 @@ async fn score(
         return Err(Error::Forbidden);
     }
     let scorer = known_scorer(state, caller.workspace, scorer?).await?;
-    let place = Place { workspace: caller.workspace, scorer: scorer.id, address: address? };
+    let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address: address? };
     earlier(&current(state, place, (&scorer).into(), state.now()).await?).map(json)
 }
 
